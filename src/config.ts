@@ -39,7 +39,7 @@ export const settings = {
   ),
   PREVIOUS_DATABASE_URL: setting(
     'none',
-    'After a move, the store that was copied, for tokens that it alone has: sqlite: and the path of a file',
+    'After a move, the old store, where missing tokens are looked up: sqlite: and the path of a file',
     optional('none', (url) => {
       valid(url, /^sqlite:(?!:memory:$).*$/.test(url), 'must be sqlite: and the path of a file, or none')
       return parseDatabaseUrl(url) as SqliteLocation
@@ -63,12 +63,12 @@ export const settings = {
   ),
   CONNECTION_LIMIT: setting(
     '1024',
-    'How many connections one address (of IPv6 a /64) may have to a process, or off',
+    'How many connections one address (or IPv6 /64) may have to each process, or off',
     number(6, 'off', Infinity),
   ),
   FAILURE_LIMIT: setting(
     'on',
-    'Whether failed authentications, and what is logged of refusals, are limited per address: on or off',
+    'Whether failed authentications, and the log lines about refusals, are limited per address: on or off',
     (text) => valid(text === 'on', /^(on|off)$/.test(text), 'must be on or off'),
   ),
   TOKEN_QUOTA: setting('off', 'How many tokens an application may get in an hour, or off', number(9, 'off', Infinity)),
@@ -79,7 +79,7 @@ export const settings = {
   ),
   OPS_ADDRESS: setting(
     'off',
-    'Where operators ask for metrics and health, a port of its own: HOST:PORT, [HOST]:PORT, or off',
+    'Where the metrics and health checks for operators are, on their own port: HOST:PORT, [HOST]:PORT, or off',
     optional('off', (text) => {
       const address = parseAddress(text)
       return valid(address, address !== undefined, 'must be an address and a port, such as 127.0.0.1:9464, or off')
@@ -117,7 +117,7 @@ export const settings = {
   ),
   DOCS_URL: setting(
     'none',
-    'Where people read about this server, the service_documentation of its metadata: an http or https URL, or none',
+    'The documentation for people, as service_documentation in the metadata: an http or https URL, or none',
     optional('none', (url) => valid(url, isHttpUrl(url), 'must be an http or https URL, or none')),
   ),
 }
@@ -174,7 +174,7 @@ function contradictions({ WORKERS, DATABASE_URL, ADMIN_ADDRESS, OPS_ADDRESS, HOS
   if (isSame(ADMIN_ADDRESS, { host: HOST, port: PORT })) {
     add('ADMIN_ADDRESS', 'not be the address of HOST and PORT, which is for clients')
   }
-  if (isSame(ADMIN_ADDRESS, OPS_ADDRESS)) add('ADMIN_ADDRESS', 'not be OPS_ADDRESS')
+  if (isSame(ADMIN_ADDRESS, OPS_ADDRESS)) add('ADMIN_ADDRESS', 'not be the address of OPS_ADDRESS')
   return found
 }
 

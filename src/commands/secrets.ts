@@ -11,10 +11,10 @@ const ID = 'the client id of an application, or the id of a suite'
 export function addSecrets(program: Command, terminal: Terminal): void {
   const secrets = program.command('secrets').description('rotate and revoke the secrets of an application or a suite')
 
-  addCommand(secrets, 'rotate', 'make a new secret now, print it once, and end the others after an overlap')
+  addCommand(secrets, 'rotate', 'make a new secret now, print it once, and end the other secrets after an overlap')
     .argument('<id>', ID)
     .addOption(
-      new Option('--overlap <duration>', 'how long the others stay valid: 0, 90s, 30m, 24h, 7d; 365d at most')
+      new Option('--overlap <duration>', 'how long the other secrets stay valid: 0, 90s, 30m, 24h, 7d; 365d at most')
         .argParser(upToAYear)
         .default(upToAYear('24h'), '24h'),
     )
@@ -22,14 +22,14 @@ export function addSecrets(program: Command, terminal: Terminal): void {
       const rotated = await administer(terminal, ({ secrets }) => secrets.rotate(owner, options.overlap))
       const credentials = { client_id: owner, client_secret: rotated.clientSecret }
       const end = timestamp(rotated.othersEndAt)
-      const words = `${labelled(credentials)}\nThe secret is shown this once and cannot be shown again. The others end at ${end} at the latest.`
+      const words = `${labelled(credentials)}\nSave the secret now: it cannot be shown again. The others end at ${end} at the latest.`
       await printSecret(owner, terminal, options, { ...credentials, others_end_at: end }, words)
     })
 
   addCommand(
     secrets,
     'list',
-    'list the secrets: when created and last used, whether active; never the secrets themselves',
+    'list the secrets: when created and last used, and whether active (never the secrets themselves)',
   )
     .argument('<id>', ID)
     .action(async (owner: string, options) => {
@@ -39,7 +39,7 @@ export function addSecrets(program: Command, terminal: Terminal): void {
 
   addCommand(secrets, 'revoke', 'end one secret now')
     .argument('<id>', ID)
-    .argument('<secret-id>', 'its id in secrets list', number(/^\d{1,15}$/, 'It must be a number from secrets list.'))
+    .argument('<secret-id>', 'its id in "secrets list"', number(/^\d{1,15}$/, 'It must be a number from secrets list.'))
     .option('--force', 'even if it is the last active one')
     .action(async (owner: string, id: number, options: JsonOption & { force?: boolean }) => {
       const isNew = await administer(terminal, ({ secrets }) => secrets.revoke(owner, id, options)).catch(withForce)
@@ -52,5 +52,5 @@ export function addSecrets(program: Command, terminal: Terminal): void {
 /** Adds to a conflict error that --force overrides it. */
 function withForce(error: unknown): never {
   if (!(error instanceof OperatorError) || error.kind !== 'conflict') throw error
-  throw new OperatorError(`${error.message} The option for that is --force.`, { cause: error })
+  throw new OperatorError(`${error.message} To revoke it anyway, use --force.`, { cause: error })
 }

@@ -72,13 +72,13 @@ export function accessFinding({ path, uid }: Pick<FileInfo, 'path' | 'uid'>, cod
   if (code === 'EROFS') return error(`The file system of ${path} is read-only.`, 'Mount it writable.')
   if (uid === own) return error(`The owner of ${path} may not write to it.`, `chmod u+rwX ${path}`)
   const text = `${path} belongs to uid ${uid}, and this process, uid ${own}, may not write to it.`
-  return error(text, `Run this as the server's user. If that is uid ${own}, make it the owner.`)
+  return error(text, `Run this as the server's user. If that is uid ${own}, make it the owner of the file.`)
 }
 
 function logFindings({ log, index, isUnsound }: StoreFiles): Finding[] {
   if (!log) return []
   const { path, size } = log
-  const text = `The write-ahead log has ${sizeText(size)}`
+  const text = `The write-ahead log is ${sizeText(size)}`
   if (isUnsound) {
     return [
       error(
@@ -90,10 +90,10 @@ function logFindings({ log, index, isUnsound }: StoreFiles): Finding[] {
   if (size >= FULL_LOG)
     return [error(`${text}: changes are refused.`, 'End the process with an open transaction, for example a backup.')]
   if (size >= LARGE_LOG) {
-    return [warning(`${text}.`, 'Something keeps it from being copied: a process to end, or a disk to repair.')]
+    return [warning(`${text}.`, 'End the process that keeps it from being copied, or repair the disk.')]
   }
   if (size > 0 && !index) {
-    return [note(`${text}. The next start copies it. The other findings do not include it yet.`)]
+    return [note(`${text}. The other findings do not include it until the next start copies it.`)]
   }
   return [ok(`${text}.`)]
 }

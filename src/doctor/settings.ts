@@ -55,7 +55,7 @@ function unknownEntries({ file, fileName, warnings }: SettingsSource): Finding[]
   const unknown = Object.keys(file).filter((name) => !Object.hasOwn(settings, name))
   // Names that look like a setting have a warning of their own.
   const others = unknown.filter((name) => !warnings.some((text) => text.includes(` ${name} `)))
-  return others.length === 0 ? [] : [note(`${fileName} has names that are no settings: ${others.join(', ')}.`)]
+  return others.length === 0 ? [] : [note(`${fileName} has names that are not settings: ${others.join(', ')}.`)]
 }
 
 /** Reports valid settings that are probably not meant together. */

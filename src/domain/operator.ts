@@ -47,8 +47,8 @@ export const OPERATOR = object('Operator', 'A person or a program that uses this
   name: text('The name in the log and in audit events'),
   role: choice(ROLES, 'A viewer can look, but not change anything'),
   created_at: time('When the operator was added'),
-  keys: list('The oldest first, ended ones too', ADMIN_KEY),
-  sessions: list('Those that are not over', SESSION),
+  keys: list('The oldest first, including ended ones', ADMIN_KEY),
+  sessions: list('The sessions that have not ended', SESSION),
 })
 
 /** An operator in audit events: a use is not a change. */

@@ -53,7 +53,7 @@ const WORKER = object('Worker', 'A process, in the last second', {
 const WORKERS = object('Workers', 'The processes that answer requests', {
   expected: whole('How many there should be'),
   serving: whole('How many answer requests'),
-  each: list('Those that have told', WORKER),
+  each: list('The processes that have reported', WORKER),
 })
 
 const NODE = object('Node', 'A server, as it was when it last reported; it reports every ten seconds', {

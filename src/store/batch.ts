@@ -27,7 +27,7 @@ export function createBatch<Item, Result>(
   let unanswered = 0
 
   function add(item: Item): Promise<Result> {
-    if (unanswered >= maxItems) return Promise.reject(new StoreUnavailable(`${maxItems} requests wait already`))
+    if (unanswered >= maxItems) return Promise.reject(new StoreUnavailable(`${maxItems} requests are waiting already`))
     unanswered++
     return new Promise((resolve, reject) => {
       if (waiting.length === 0 && !isUnderWay) startSoon()

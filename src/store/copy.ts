@@ -86,7 +86,7 @@ async function copyInto(target: Target, source: Source, { now, author, onProgres
       throw new MaybeCopied(`It is not known whether the copy to ${place} was made`, error)
     })
     await source.move.complete(place, beganAt, { author, at: now() }).catch((error) => {
-      throw new MaybeCopied(`Everything was copied to ${place}, but that cannot be noted here`, error)
+      throw new MaybeCopied(`Everything was copied to ${place}, but that could not be recorded here`, error)
     })
     return copied
   } catch (error) {
@@ -121,7 +121,7 @@ async function copyTable(
 /** The copy may have been committed. */
 class MaybeCopied extends OperatorError {
   constructor(what: string, cause: Error) {
-    const again = 'Copy again, and empty that database first where it has applications by now.'
+    const again = 'Copy again; if that database has applications by now, empty it first.'
     super(`${what}: ${withPeriod(cause.message)} ${again}`, { cause })
   }
 }

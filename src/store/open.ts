@@ -40,14 +40,14 @@ export async function openPrevious(location: SqliteLocation, options: OpenOption
   const store = await openSqliteStore(location, { ...options, create: false }).catch((error) => {
     // StoreMissing advises to create a store, which is wrong here.
     if (!(error instanceof StoreMissing)) throw error
-    throw new OperatorError(`PREVIOUS_DATABASE_URL: there is no database at ${location.file}.`)
+    throw new OperatorError(`PREVIOUS_DATABASE_URL: there is no database at ${location.file}: correct the setting.`)
   })
   if (store.move.isCopied()) return store
   await store.close()
   const problem =
     store.movedTo === undefined
       ? 'was not copied to another database: "token-server store copy" does that.'
-      : `is being copied to ${store.movedTo}, or that did not end: wait, or copy it again.`
+      : `is being copied to ${store.movedTo}, or the copy was interrupted: wait, or copy it again.`
   throw new OperatorError(`PREVIOUS_DATABASE_URL: ${store.database} ${problem}`)
 }
 

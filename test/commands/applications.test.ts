@@ -24,7 +24,7 @@ t.test('Commands: a registered application is shown with its credentials once, t
   t.equal(status, 0)
   t.match(err, WITHOUT_SUITES)
   const [, id = '', secret = ''] =
-    /client_id {6}(\w{32})\n {2}client_secret {2}(\w{40})\n {2}suites {9}none\n\n.*shown this once/s.exec(out) ?? []
+    /client_id {6}(\w{32})\n {2}client_secret {2}(\w{40})\n {2}suites {9}none\n\n.*shown again/s.exec(out) ?? []
   const shown = ['apps list', `apps show ${id}`, `secrets list ${id}`].flatMap((one) => [one, `${one} --json`])
   for (const command of shown) {
     const { status, out } = await run(command)
@@ -72,7 +72,7 @@ t.test('Commands: without --json they print sentences and tables', async (t) => 
     ['secrets revoke a 9', fails(/a has no secret 9\.\n$/)],
     ['secrets rotate a --overlap 0', {}],
     ['secrets list a', /\n1 .* revoked at \S+Z\n2 .* expired at \S+Z\n3 .* active\n$/],
-    ['secrets revoke a 3', fails(/last active one of a, .* force it\. The option for that is --force\.\n$/)],
+    ['secrets revoke a 3', fails(/last active one of a, .* To revoke it anyway, use --force\.\n$/)],
     ['secrets revoke a 3 --force', /^The secret 3 of a is revoked\.\n$/],
     ['apps remove a', /^The application a is removed\.\n$/],
     [`${REGISTER} --client-id b`, { out: /client_id {6}b\n/, err: WITHOUT_SUITES }],
@@ -94,7 +94,7 @@ t.test('Commands: an imported secret comes from a file or from standard input, a
       `${REGISTER} --client-id c --client-secret-file ${file}`,
       /client_secret {2}the imported one\n {2}suites {9}s1\n$/,
     ],
-    [add('b'), fails(/^b has this secret already: it is its secret 3\.\n$/, 'legacy-secret-17')],
+    [add('b'), fails(/^b has this secret already, as secret 3\.\n$/, 'legacy-secret-17')],
     [add('a'), { stdin: 'legacy-secret-16\n', out: /^The secret is added to a; its others stay valid\.\n$/ }],
     [add('a'), { stdin: 'another-secret', json: { client_id: 'a', status: 'added' } }],
     [
@@ -206,7 +206,7 @@ t.test('Suites: they are registered with credentials that are shown once, listed
   const { run } = await startShell(t)
   const store = { id: 'store', client_id: 'store', name: 'Store', client_secret: /^\w{40}$/ }
   const info = /^Info \(suite\)\n {2}client_id {6}info\n {2}client_secret {2}\w{40}\nA generated /
-  const more = / is shown this once .*\nNo application is approved for it yet. Applications: 1\.\n$/
+  const more = / cannot be shown again\.\nNo application is approved for it yet: .* does that\.\n$/
   await expectAll(t, { run }, [
     ['suites register store --create --name Store', { json: { ...store, applications_not_approved: 0 } }],
     ['apps register --name A --developer-email a@b.example --client-id a', {}],

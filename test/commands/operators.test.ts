@@ -44,7 +44,7 @@ t.test('Operators: they are added with a role, listed and removed', async (t) =>
 t.test('Operators: a key is printed once with its expiry, listed without the key itself, and revoked', async (t) => {
   const { run, json } = await startOperators(t, 'anna')
   const { out, events } = await run('operators key anna --expires 90d')
-  t.match(out, /^operator {3}anna\nkey {8}1\nadmin_key {2}otsa_\w{49}\nends_at {4}\S+Z\nThe key is shown this once/)
+  t.match(out, /^operator {3}anna\nkey {8}1\nadmin_key {2}otsa_\w{49}\nends_at {4}\S+Z\nSave the key now: /)
   t.match(events, [{ msg: 'operator key added', operator: 'anna', key_id: 1, ends_at: /Z$/ }])
   const before = Date.now()
   const { admin_key, ends_at, ...made } = await json('operators key anna --expires 12h')
@@ -157,7 +157,7 @@ t.test('Console: if it cannot print a link, it says what to do', async (t) => {
     [nobody, 'console', /^There is no console: set ADMIN_ADDRESS, for example to 127\.0\.0\.1:8081/],
     [{ ...nobody, ADMIN_ADDRESS }, 'console', /^There is no operator yet: "operators add/],
     [{ ...nobody, ADMIN_ADDRESS }, 'console anna', /no operator with the name anna/],
-    [{ ...two, ADMIN_ADDRESS }, 'console', /^Name one of the operators: anna, bert\.\n$/],
+    [{ ...two, ADMIN_ADDRESS }, 'console', /^Name one of these operators: anna, bert\.\n$/],
     [{ ...two, ADMIN_ADDRESS: '127.0.0.1:0' }, 'console anna', /has port 0/],
   ]
   for (const [env, command, err] of cases) await expectAll(t, shell(env), [[command, fails(err)]])

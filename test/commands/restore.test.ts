@@ -66,9 +66,9 @@ t.test('Restore: the backup takes the place of the database, which is kept; it s
   t.strictSame(await clientIds(file), ['old'])
   t.equal(statSync(file).mode & 0o777, 0o600)
 
-  const [, replaced = ''] = /The database before is kept as (\S+):/.exec(out) ?? []
+  const [, replaced = ''] = /The previous database is kept as (\S+):/.exec(out) ?? []
   t.match(replaced, /store\.db\.replaced-\d{8}T\d{6}Z$/)
-  t.match(out, /have an actor\.\nSo does "audit list" on the database before\.\n$/)
+  t.match(out, /have an actor\.\n"audit list" on the previous database shows them, too\.\n$/)
   t.strictSame(await clientIds(replaced), ['old', 'new'])
   t.match(events, [{ msg: 'database restored', file: copy, replaced, revoke_all_tokens: false }])
   t.equal(namesIn(folder).length, 3, 'nothing else is left behind')
@@ -150,7 +150,7 @@ t.test('Restore: where something fails after the rename it says so, and what was
   const isReplaced = () => statSync(file).ino !== ino
   const { status, err } = await withFailingFsync(isReplaced, () => run(`restore ${copy}`))
   t.equal(status, 1)
-  const [, replaced = ''] = /^Restored \(what was there before is (.*\.replaced-\w+)\), but then /.exec(err) ?? []
+  const [, replaced = ''] = /^Restored \(the previous database is (.*\.replaced-\w+)\), but then /.exec(err) ?? []
   t.match(err, / something failed: EIO: i\/o error, fsync\.\n$/)
   t.strictSame([await clientIds(file), await clientIds(replaced)], [['old'], ['old', 'new']])
 

@@ -35,7 +35,7 @@ t.test('store copy and reopen: each says what it did, where to, and what comes n
   t.match(out, `\n  PREVIOUS_DATABASE_URL=sqlite:${file}\n`)
   t.match(events, [{ msg: 'database copied', database: file, moved_to: place, applications: 1, suites: 0, tokens: 0 }])
   t.notOk((out + JSON.stringify(events)).includes(password))
-  t.match(await run(copy), fails(/^The store has moved to postgres:.* Nothing was copied\./))
+  t.match(await run(copy), fails(/^The store moved to postgres:.* Nothing was copied\./))
 
   const reopened = await run('store reopen')
   t.match(reopened.out, `The store ${file} can be changed again.\nIf a server has used ${place} in the meantime,`)

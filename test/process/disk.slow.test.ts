@@ -79,7 +79,7 @@ for (const WORKERS of ['1', '2']) {
     t.equal(await server.issue(credentials), 503)
     t.match(await server.stop(), { status: 0 })
     t.equal(server.logged('stopped').length, 1)
-    const err = /^the disk has not answered for 2 seconds; what it was asked to store may be stored all the same\n$/
+    const err = /^the disk has not answered for 2 seconds; the change may have been stored nevertheless\n$/
     t.match(await command(t, ['applications', 'suspend', credentials.client_id], env), { status: 1, err })
   })
 }

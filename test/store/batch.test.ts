@@ -106,7 +106,7 @@ t.test('Batch: when the maximum is waiting, the next item is refused at once and
   const first = [add('a'), add('b')]
   await turns(3)
   const next = add('c')
-  await t.rejects(add('d'), { name: 'StoreUnavailable', message: '3 requests wait already' })
+  await t.rejects(add('d'), { name: 'StoreUnavailable', message: '3 requests are waiting already' })
   disk.resolve()
   t.strictSame(await Promise.all([...first, next]), ['A', 'B', 'C'])
   t.equal(await add('e'), 'E', 'there is room again')

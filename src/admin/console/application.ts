@@ -181,7 +181,7 @@ function removeApplicationPage({ clientId, name, secrets, suites, lastTokenAt }:
 <li>Its secrets are deleted: ${secrets.length}, of which ${active} ${active === 1 ? 'is' : 'are'} active.</li>
 <li>Its approvals are deleted: ${suites.length}.</li>
 <li>Last token issued: ${time(lastTokenAt)}.</li>
-<li>The audit keeps what was done with <code>${clientId}</code>.</li>`,
+<li>The audit still shows all changes to <code>${clientId}</code>.</li>`,
     instead: html`<p>To stop it only for a while, suspend it instead.</p>`,
   })
 }
@@ -245,7 +245,7 @@ ${suiteChoices(suites, shown)}
 function nothingYet(canChange: boolean): Html {
   return emptyState(
     'There are no suites yet',
-    html`<p>A suite is an API. As long as there are none, tokens are valid wherever they are checked.</p>${canChange && html`<p><a class="button" href="/new-suite">Register a suite</a></p>`}`,
+    html`<p>A suite is an API. As long as there are no suites, tokens are valid wherever they are checked.</p>${canChange && html`<p><a class="button" href="/new-suite">Register a suite</a></p>`}`,
   )
 }
 

@@ -81,7 +81,7 @@ function nothing(isFiltered: boolean, canChange: boolean): Html {
     return emptyState('No changes match', html`<p>Try an earlier day, or <a href="/audit">show all changes</a>.</p>`)
   return emptyState(
     'No changes yet',
-    html`<p>Whatever operators change is listed here, whether they do it in the console, through the API or on the command line.${canChange && html` <a href="/new-application">Register an application</a> to begin.`}</p>`,
+    html`<p>Every change by an operator is listed here, whether in the console, through the API or on the command line.${canChange && html` <a href="/new-application">Register an application</a> to begin.`}</p>`,
   )
 }
 

@@ -7,7 +7,7 @@ import { html, type Part } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { loginInstructions, loginPath, sessionReferenceIn } from './login.ts'
 
-const BACK: Part = html`<p>Go back, or to the <a href="/">overview</a>.</p>`
+const BACK: Part = html`<p>Go back, or go to the <a href="/">overview</a>.</p>`
 const NOTHING_CHANGED: Part = html`<p>Nothing was changed. Go back, load the page again, and repeat what you did.</p>`
 
 /** The title and advice of the error page, by status. */
@@ -19,12 +19,12 @@ const PAGES: Record<number, { title: string; advice: Part }> = {
   413: { title: 'This is too large', advice: NOTHING_CHANGED },
   421: {
     title: 'This host is not known',
-    advice: html`<p>Open the console by the address that it listens on, or set <code>ADMIN_URL</code> to the one that operators open.</p>`,
+    advice: html`<p>Open the console at the address that it listens on, or set <code>ADMIN_URL</code> to the one that operators open.</p>`,
   },
   422: { title: 'Something is not right', advice: NOTHING_CHANGED },
   503: {
     title: 'The database is not available',
-    advice: html`<p>Try again in a few seconds. If you were changing something, look first whether it was changed. <code>token-server doctor</code> says what is wrong.</p>`,
+    advice: html`<p>Try again in a few seconds. If you were changing something, check first whether it was changed. <code>token-server doctor</code> says what is wrong.</p>`,
   },
 }
 
@@ -32,7 +32,7 @@ const MALFORMED = { title: 'This could not be read', advice: NOTHING_CHANGED }
 
 const FAILED = {
   title: 'The server failed',
-  advice: html`<p>This is a mistake in the program. Its log says more, under the request id below. If you were changing something, look whether it was changed before you try again.</p>`,
+  advice: html`<p>This is a bug. The log of the server has the details, under the request id below. If you were changing something, check whether it was changed before you try again.</p>`,
 }
 
 /** Answers errors with pages. Redirects to the login page if nobody is signed in. */
@@ -77,6 +77,6 @@ function notSignedIn({ hadSession, isView }: { hadSession: boolean; isView: bool
     content: html`<div class="panel prose">${!isView && html`<p>Nothing was changed.</p>`}${
       hadSession &&
       html`<p>Sessions last 15 minutes without a click, and 8 hours at most; another operator can end them, too.</p>`
-    }${how}${!isView && html`<p>Your browser shows what you wrote again when you go back.</p>`}</div>`,
+    }${how}${!isView && html`<p>When you go back, your browser shows what you entered.</p>`}</div>`,
   }
 }

@@ -86,7 +86,7 @@ export const IN_A_CLONE = html`In a clone of the repository, write <code>npm run
 
 export function loginInstructions({ howToSignIn }: Pick<AdminContext, 'howToSignIn'>): Html {
   if (howToSignIn !== undefined) return html`<p>${howToSignIn}</p>`
-  return html`<p>Run <code>token-server console NAME</code> with your operator name where the server’s database can be reached, and open the link it prints. ${IN_A_CLONE}</p>`
+  return html`<p>Run <code>token-server console NAME</code> with your operator name on a machine that can reach the server’s database, and open the link it prints. ${IN_A_CLONE}</p>`
 }
 
 function loginPage(how: Part, reason: Part, error?: string): Page {
@@ -100,7 +100,7 @@ ${how}
 <form class="form" method="post" action="/login" data-login>${field({
       label: 'Code',
       name: 'code',
-      hint: 'What the link has behind the #. You need it only where scripts are off.',
+      hint: 'The part of the link after the #. You need it only if your browser does not run scripts.',
       error: error && `${error} Get a new link as described above.`,
       required: true,
       isCode: true,
@@ -125,11 +125,11 @@ function cookieLostPage(how: Part): Page {
   return {
     title: 'Your browser did not keep the session',
     content: html`<div class="panel prose">
-<p>The code was right, but the browser did not keep the cookie that the console needs. It keeps it on HTTPS, and on plain HTTP where the address is <code>127.0.0.1</code> or <code>localhost</code>.</p>
+<p>The code was right, but the browser did not keep the cookie that the console needs. Browsers keep it over HTTPS, and over plain HTTP if the address is <code>127.0.0.1</code> or <code>localhost</code>.</p>
 <ul>
 <li>Through SSH: <code>ssh -L 8081:127.0.0.1:8081 SERVER</code>, and then <code>http://127.0.0.1:8081</code>. Safari does not keep it even there: use another browser, or HTTPS.</li>
 <li>Behind a proxy with HTTPS: set <code>ADMIN_URL</code> to the address that operators open.</li>
-<li>Where cookies are blocked: allow them for this address.</li>
+<li>If cookies are blocked: allow them for this address.</li>
 </ul>
 <p>Then get a new link: this one is used up.</p>
 ${how}

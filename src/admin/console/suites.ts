@@ -94,7 +94,7 @@ function registeredPage(suite: RegisteredSuite & { notApproved: number }, urls: 
     clientId: suiteId,
     clientSecret,
     advice: 'It is needed for introspection, not for the gateway check.',
-    content: html`${notApproved > 0 && note('warn', html`<p>No application is approved for it yet (there ${notApproved === 1 ? 'is 1' : `are ${notApproved.toLocaleString('en')}`}). Tick it under Approvals of each that may use it.</p>`)}
+    content: html`${notApproved > 0 && note('warn', html`<p>No application is approved for it yet (there ${notApproved === 1 ? 'is 1' : `are ${notApproved.toLocaleString('en')}`}). On the page of each application that may use it, tick it under “Approvals”.</p>`)}
 ${section('gateway', 'How tokens are checked', howToCheckTokens({ suiteId, clientSecret, ...urls }))}
 <div class="buttons"><a class="button primary" href="${path`/suites/${suiteId}`}">Go to the suite</a></div>`,
   })

@@ -79,7 +79,7 @@ export function upToAYear(text: string): number {
   return time
 }
 
-export const SHOWN_ONCE = 'A generated secret is shown this once and cannot be shown again.'
+export const SHOWN_ONCE = 'Save each generated secret now: it cannot be shown again.'
 
 /** A registered application with its credentials. `more`: more lines. */
 export function registeredApplicationText(

@@ -37,7 +37,7 @@ export function createCommands(primary: Primary, lockTimeout: number) {
         throw error
       })
       await ask(sql.commit).catch((cause: Error) => {
-        const unknown = 'It is not known whether the change was made: look before you repeat it'
+        const unknown = 'It is not known whether the change was made: check before you repeat it'
         throw new StoreUnavailable(`${cause.message}. ${unknown}`, { cause })
       })
       return result

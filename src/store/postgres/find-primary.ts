@@ -59,7 +59,7 @@ async function connectToPrimary(location: PostgresLocation, host: PostgresHost) 
         `synchronous_commit is ${synchronousCommit} for this role or database, which loses tokens that were issued: set it to on.`,
       )
     }
-    if (encoding !== 'UTF8') throw new OperatorError(`The database has the encoding ${encoding}: make it with UTF8.`)
+    if (encoding !== 'UTF8') throw new OperatorError(`The database has the encoding ${encoding}: create it with UTF8.`)
     const timeline = location.hosts.length > 1 ? await singleValue<string>(ask(sql.timeline)) : ''
     /** `startedAt` differs after each start of the server. */
     return { connection, startedAt, timeline }

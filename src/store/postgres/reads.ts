@@ -99,7 +99,7 @@ export function createReads(primary: Primary, database: string): Reads {
       // NaN, and so not too far apart, while the offset is unknown.
       const apart = Math.round(Math.abs(Number(clockOffset)))
       if (!(apart > CLOCK_TOLERANCE)) return
-      throw new StoreUnavailable(`this machine's clock and that of ${database} are ${apart} ms apart: set them by NTP`)
+      throw new StoreUnavailable(`this machine's clock and that of ${database} are ${apart} ms apart: use NTP`)
     },
 
     async backlog() {

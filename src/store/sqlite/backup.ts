@@ -111,7 +111,7 @@ export function inspectBackup(file: string): BackupContents {
   return withDatabase(file, { readonly: true }, (db) => {
     const problem = db.pragma('integrity_check(1)', { simple: true })
     if (problem !== 'ok') throw new OperatorError(`it is damaged: ${problem}`)
-    if (versionOf(db) === 0) throw new OperatorError('it is not of this program')
+    if (versionOf(db) === 0) throw new OperatorError('it is not a database of this program')
     return {
       bytes,
       applications: db.prepare(countApplications).pluck().get() as number,

@@ -82,8 +82,8 @@ export function createCheckpoints(
   /** Returns the cause if that failed. Copying takes long, so it is done first, without blocking other processes. */
   function emptyLog(): string | undefined {
     const { log, checkpointed } = copy.get() as CheckpointResult
-    if (checkpointed < log) return 'a reader does not let go of an old state'
-    return empty.get()?.busy ? 'there is always a reader or a writer' : undefined
+    if (checkpointed < log) return 'a process keeps reading an old state'
+    return empty.get()?.busy ? 'another process is always reading or writing' : undefined
   }
 
   /** Throws StoreUnavailable if the log is full. Not within a transaction, where every checkpoint fails. */

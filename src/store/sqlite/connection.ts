@@ -83,6 +83,6 @@ export function libraryVersion(): string {
 export function assertSqliteVersion(version: string): void {
   if (isAtLeast(version, OLDEST_SQLITE)) return
   throw new OperatorError(
-    `SQLite is ${version}, and before ${OLDEST_SQLITE} it can lose commits: run npm ci, which installs a newer one.`,
+    `SQLite is ${version}, and versions before ${OLDEST_SQLITE} can lose commits: run npm ci, which installs a newer one.`,
   )
 }

@@ -34,7 +34,7 @@ export function createDisk({ fsync, assertSound, mark }: Options) {
       const timer = setTimeout(() => {
         isOverdue = true
         overdue++
-        reject(new StoreUnavailable(`${NO_ANSWER}; what it was asked to store may be stored all the same`))
+        reject(new StoreUnavailable(`${NO_ANSWER}; the change may have been stored nevertheless`))
       }, TIMEOUT_MS)
 
       function ended(): void {
@@ -148,7 +148,7 @@ export function recoverLog(file: string): void {
     db.close()
     if (!isLocked(error)) throw error
     if (!isRequired) return
-    const cause = 'what is not on the disk can only be brought there while no other process has the database open'
+    const cause = 'the missing data can be written to the disk only while no other process has the database open'
     const fix = 'End every process that has it (token-server, sqlite3, a backup), then start again.'
     throw new OperatorError(`an fsync has failed, and ${cause}. ${fix} ${warning}`, { cause: error })
   }
@@ -163,7 +163,7 @@ export function recoverLog(file: string): void {
     markUnsound(file)
     leaveOpen(db)
     const cause = explain(error as Error, file)
-    throw new OperatorError(`its log cannot be brought to the disk: ${cause} Then start again. ${warning}`, {
+    throw new OperatorError(`its log cannot be written to the disk: ${cause} Then start again. ${warning}`, {
       cause: error,
     })
   }

@@ -78,16 +78,16 @@ export function createMove({ db, read, change, runner }: Context) {
 }
 
 function markIsGone(): OperatorError {
-  return new OperatorError('The store was opened again meanwhile, or is copied a second time.')
+  return new OperatorError('The store was reopened in the meantime, or another copy of it has begun.')
 }
 
 function hasMoved({ place, beganAt, copiedAt }: Move): OperatorError {
   const since = new Date(copiedAt ?? beganAt).toISOString()
   const sentence =
     copiedAt === null
-      ? `The store is being copied to ${place} since ${since}, or that did not end: wait, or copy it again.`
-      : `The store has moved to ${place} at ${since}: name that in DATABASE_URL.`
-  return new OperatorError(`${sentence} "token-server store reopen" makes it possible again to change it here.`)
+      ? `A copy of the store to ${place} began at ${since}, and is running or was interrupted: wait, or copy it again.`
+      : `The store moved to ${place} at ${since}: use that in DATABASE_URL.`
+  return new OperatorError(`${sentence} To allow changes here again, run "token-server store reopen".`)
 }
 
 /** Reads what is copied to another store. */

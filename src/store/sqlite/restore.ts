@@ -70,7 +70,7 @@ export async function restoreSqlite(
     })
   } catch (error) {
     if (restored) {
-      const before = restored.replaced ? ` (what was there before is ${restored.replaced})` : ''
+      const before = restored.replaced ? ` (the previous database is ${restored.replaced})` : ''
       throw toOperatorError(`Restored${before}, but then something failed`, error, path)
     }
     putLogBack?.()

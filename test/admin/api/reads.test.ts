@@ -55,7 +55,7 @@ t.test('API: an invalid or repeated parameter is refused', async (t) => {
     'applications?limit=0': /limit must be a whole number from 1 to 200/,
     'applications?limit=1e1': /limit must be/,
     'applications?limit=': /limit must be/,
-    'applications?limit=1&limit=2': /limit must be given once/,
+    'applications?limit=1&limit=2': /limit is given more than once/,
     'applications?after=': /after must be the value of next in the previous page/,
     'applications?after=MA': /after must be/,
     'audit-events?since=2027-01-15T08:00:00': /since must be/,

@@ -152,7 +152,7 @@ t.test('Unsound: a database whose log cannot be written to disk is marked, and n
   const fail = () => {
     throw Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO', syscall: 'write' })
   }
-  const message = /its log cannot be brought to the disk: EIO: i\/o error, write\. Then start again\. Until that has/
+  const message = /its log cannot be written to the disk: EIO: i\/o error, write\. Then start again\. Until that has/
   await replacing('writeSync', fail, () =>
     t.rejects(open(file, { recover: true }), { name: 'StoreUnavailable', message }),
   )
