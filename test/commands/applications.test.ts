@@ -205,7 +205,7 @@ const UNKNOWN = fails(/^There is no suite with the id nobody\.\n$/)
 t.test('Suites: they are registered with credentials that are shown once, listed, shown and removed', async (t) => {
   const { run } = await startShell(t)
   const store = { id: 'store', client_id: 'store', name: 'Store', client_secret: /^\w{40}$/ }
-  const info = /^Info \(suite\)\n {2}client_id {6}info\n {2}client_secret {2}\w{40}\nA generated /
+  const info = /^Info \(suite\)\n {2}client_id {6}info\n {2}client_secret {2}\w{40}\nSave each /
   const more = / cannot be shown again\.\nNo application is approved for it yet: .* does that\.\n$/
   await expectAll(t, { run }, [
     ['suites register store --create --name Store', { json: { ...store, applications_not_approved: 0 } }],

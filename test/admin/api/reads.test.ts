@@ -93,7 +93,7 @@ t.test('API: it explains why a client is refused, and suggests API calls besides
   t.match((await diagnosis('a%2Fb')).diagnosis, 'POST to its /secrets (or "secrets rotate a/b") makes a new one')
   await store.recordRefusals([refusal('part... (9 characters)', { isKnown: false, reason: 'unknown client' })])
   t.match((await diagnosis('partners')).diagnosis, 'Compare it with GET /admin/v1/applications.')
-  t.match(await call('GET', '/applications/stor/diagnosis'), { status: 404, body: { detail: /no application/ } })
+  t.match(await call('GET', '/applications/stor/diagnosis'), { status: 404, body: { detail: /No application/ } })
 })
 
 /** Statistics with values for the fields that are empty or null in the documented example. */
