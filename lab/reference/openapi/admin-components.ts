@@ -297,7 +297,7 @@ export const RESPONSES: Record<string, ResponseText> = {
   AnotherHost: only(
     'The `Host` is not one that the admin listener answers to.',
     'another-host',
-    problem('Another host name', 421, 'This server is not known as this host: see ADMIN_ADDRESS and ADMIN_URL.'),
+    problem('Another host name', 421, 'This server does not answer for this host: check ADMIN_URL.'),
   ),
   HeadersTooLarge: only(
     'The headers are too large.',

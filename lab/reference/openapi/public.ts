@@ -173,7 +173,7 @@ function tokenAnswers(): Part {
     ...formAnswers(),
     429: refused(
       lines(
-        'Too many wrong credentials came from this address, or the application has used up its quota for this hour. The',
+        'Too many wrong credentials came from this address, or the application has used up its hourly quota. The',
         'answer takes one to two seconds.',
       ),
       {

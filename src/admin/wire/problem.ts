@@ -80,7 +80,7 @@ const REFUSALS: Record<RefusedOperator['reason'], Problem> = {
   'unknown key': INVALID_KEY,
   'expired key': INVALID_KEY,
   'revoked key': INVALID_KEY,
-  'another host': { status: 421, detail: 'This server is not known as this host: see ADMIN_ADDRESS and ADMIN_URL.' },
+  'another host': { status: 421, detail: 'This server does not answer for this host: check ADMIN_URL.' },
   'another site': { status: 403, detail: 'This request does not come from a page of this console.' },
   viewer: { status: 403, detail: 'A viewer can see everything, but change nothing: ask an admin.' },
 }
