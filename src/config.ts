@@ -16,7 +16,7 @@ export type AdminPlace = Address | { socket: string }
 
 type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
-/** The default PUBLIC_URL, in which the value of PORT replaces the word. */
+/** The default PUBLIC_URL: the word PORT is replaced by the value of that setting. */
 const LOCAL_URL = 'http://localhost:PORT'
 
 /** Every setting: its name, default, meaning and rules. README.md and .env.example are tested against this list. */
@@ -39,7 +39,7 @@ export const settings = {
   ),
   PREVIOUS_DATABASE_URL: setting(
     'none',
-    'After a move, the old store, where missing tokens are looked up: sqlite: and the path of a file',
+    'After a move, the store that was copied, for tokens that only it has: sqlite: and the path of a file',
     optional('none', (url) => {
       valid(url, /^sqlite:(?!:memory:$).*$/.test(url), 'must be sqlite: and the path of a file, or none')
       return parseDatabaseUrl(url) as SqliteLocation
@@ -63,12 +63,12 @@ export const settings = {
   ),
   CONNECTION_LIMIT: setting(
     '1024',
-    'How many connections one address (or IPv6 /64) may have to each process, or off',
+    'How many connections one address (for IPv6, one /64) may have to a process, or off',
     number(6, 'off', Infinity),
   ),
   FAILURE_LIMIT: setting(
     'on',
-    'Whether failed authentications, and the log lines about refusals, are limited per address: on or off',
+    'Whether failed authentications and the logging of refusals are limited per address: on or off',
     (text) => valid(text === 'on', /^(on|off)$/.test(text), 'must be on or off'),
   ),
   TOKEN_QUOTA: setting('off', 'How many tokens an application may get in an hour, or off', number(9, 'off', Infinity)),
@@ -79,7 +79,7 @@ export const settings = {
   ),
   OPS_ADDRESS: setting(
     'off',
-    'Where the metrics and health checks for operators are, on their own port: HOST:PORT, [HOST]:PORT, or off',
+    'Where operators get metrics and health, on a separate port: HOST:PORT, [HOST]:PORT, or off',
     optional('off', (text) => {
       const address = parseAddress(text)
       return valid(address, address !== undefined, 'must be an address and a port, such as 127.0.0.1:9464, or off')
@@ -102,7 +102,7 @@ export const settings = {
     'Where operators reach ADMIN_ADDRESS through a proxy with TLS, without a path: https://HOST, or none',
     optional('none', (url) => {
       const message = 'must be an http or https URL without a path, such as https://console.example, or none'
-      // As browsers write it: in lower case, without the default port of its scheme. It may end with a slash.
+      // As browsers write an origin: in lower case, without the default port of the scheme. A slash at the end is allowed.
       const origin = url.replace(/\/$/, '')
       return valid(origin, isHttpUrl(url) && new URL(url).origin === origin, message)
     }),
@@ -133,7 +133,7 @@ interface Problem {
   text: string
 }
 
-/** Reads every setting from the environment. In place of invalid ones `config` has their defaults. */
+/** Reads every setting from the environment. In `config`, an invalid setting has its default value. */
 export function parseSettings(env: NodeJS.ProcessEnv): { config: Config; problems: Problem[] } {
   const problems: Problem[] = []
   const names = Object.keys(settings) as (keyof Settings)[]
@@ -147,7 +147,9 @@ export function parseSettings(env: NodeJS.ProcessEnv): { config: Config; problem
     }
   })
   const config: Config = Object.fromEntries(values)
-  for (const problem of contradictions(config)) {
+  const invalid = problems.map(({ name }) => name)
+  for (const { others, ...problem } of contradictions(config)) {
+    if (others.some((name) => invalid.includes(name))) continue
     problems.push(problem)
     Object.assign(config, { [problem.name]: settings[problem.name].parse(settings[problem.name].default) })
   }
@@ -159,26 +161,27 @@ export function parseSettings(env: NodeJS.ProcessEnv): { config: Config; problem
   return { config, problems }
 }
 
-/** Like `parseSettings`. Throws OperatorError with all problems, a line each. */
+/** Like `parseSettings`, but throws OperatorError if there are problems: its message has one on each line. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const { config, problems } = parseSettings(env)
   if (problems.length === 0) return config
   throw new OperatorError(problems.map(({ text }) => text).join('\n'))
 }
 
-/** Settings that are valid one by one, but not together. */
-function contradictions({ WORKERS, DATABASE_URL, ADMIN_ADDRESS, OPS_ADDRESS, HOST, PORT }: Config): Problem[] {
-  const found: Problem[] = []
-  const add = (name: keyof Settings, rule: string) => found.push({ name, text: `${name} must ${rule}.` })
+/** Finds settings that contradict `others`. */
+function contradictions({ WORKERS, DATABASE_URL, ADMIN_ADDRESS, OPS_ADDRESS, HOST, PORT }: Config) {
+  const found: (Problem & { others: (keyof Settings)[] })[] = []
+  const add = (name: keyof Settings, rule: string, ...others: (keyof Settings)[]) =>
+    found.push({ name, others, text: `${name} must ${rule}.` })
   if (WORKERS > 1 && isInMemory(DATABASE_URL)) add('WORKERS', 'be 1 if the store is in memory')
   if (isSame(ADMIN_ADDRESS, { host: HOST, port: PORT })) {
-    add('ADMIN_ADDRESS', 'not be the address of HOST and PORT, which is for clients')
+    add('ADMIN_ADDRESS', 'not be the address of HOST and PORT, which is for clients', 'HOST', 'PORT')
   }
   if (isSame(ADMIN_ADDRESS, OPS_ADDRESS)) add('ADMIN_ADDRESS', 'not be the address of OPS_ADDRESS')
   return found
 }
 
-/** `parse` throws a SyntaxError that says what is wrong, without the value. */
+/** Defines a setting. `parse` throws a SyntaxError that explains what is wrong without repeating the value. */
 function setting<Value>(byDefault: string, meaning: string, parse: (text: string) => Value) {
   return { default: byDefault, meaning, parse }
 }
@@ -188,12 +191,12 @@ function valid<Value>(value: Value, isValid: boolean, message: string): Value {
   throw new SyntaxError(message)
 }
 
-/** `absent`: the word for no value. */
+/** `absent`: the word that means no value. */
 function optional<Value>(absent: string, parse: (text: string) => Value): (text: string) => Value | undefined {
   return (text) => (text === absent ? undefined : parse(text))
 }
 
-/** A number above 0 with at most so many digits, or a word that stands for a number. */
+/** Parses a number above 0 with at most this many digits, or a word, which means the given number. */
 function number(digits: number, word: string, meaning: number): (text: string) => number {
   const message = `must be a number from 1 to ${10 ** digits - 1}, or ${word}`
   return (text) => {
@@ -218,7 +221,7 @@ function isSame(one: AdminPlace | undefined, other: Address | undefined): boolea
   return one.host === other.host && one.port === other.port
 }
 
-/** Whether a text is an address or a CIDR range, but not every address. */
+/** Whether a text is an address, or a CIDR range that is not as wide as all addresses. */
 function isRange(text: string): boolean {
   const [, address = '', bits = '1'] = /^([^%/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
   const longest = { 0: 0, 4: 32, 6: 128 }[isIP(address)] as number

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 
 const { version, engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 
-/** This program's version, as `--version` tells it and databases record it. */
+/** This program's version, which `--version` prints and databases record. */
 export const VERSION: string = version
 
-/** The version of the Node.js that runs it. */
+/** The version of Node.js that runs this program. */
 export const NODE_VERSION: string = process.versions.node
 
-/** The oldest one that it runs on. */
+/** The oldest version of Node.js that can run it. */
 export const OLDEST_NODE: string = engines.node.replace('>=', '')

@@ -100,23 +100,20 @@ t.test('Settings: an invalid value is refused, never replaced by the default', a
   }
 })
 
-t.test(
-  'Settings: listeners have addresses of their own, and several workers a store that all of them see',
-  async (t) => {
-    const env = { HOST: '127.0.0.1', PORT: '8080', OPS_ADDRESS: '[::1]:9464' }
-    const taken = 'ADMIN_ADDRESS must not be the address of HOST and PORT, which is for clients.'
-    const wrong: [env: NodeJS.ProcessEnv, message: string | RegExp][] = [
-      [{ ...env, ADMIN_ADDRESS: '127.0.0.1:8080' }, taken],
-      [{ ...env, ADMIN_ADDRESS: '[::1]:9464' }, 'ADMIN_ADDRESS must not be the address of OPS_ADDRESS.'],
-      [{ WORKERS: '2', DATABASE_URL: 'sqlite::memory:' }, /^WORKERS must be 1 /],
-    ]
-    for (const [env, message] of wrong) t.throws(() => readConfig(env), { message })
-    for (const ADMIN_ADDRESS of ['127.0.0.1:9464', '[::1]:8080', 'unix:/run/a.sock', 'off']) {
-      t.doesNotThrow(() => readConfig({ ...env, ADMIN_ADDRESS }), ADMIN_ADDRESS)
-    }
-    t.doesNotThrow(() => readConfig({ PORT: '0', ADMIN_ADDRESS: '127.0.0.1:0', OPS_ADDRESS: '127.0.0.1:0' }))
-  },
-)
+t.test('Settings: listeners need addresses of their own, and workers a shared store', async (t) => {
+  const env = { HOST: '127.0.0.1', PORT: '8080', OPS_ADDRESS: '[::1]:9464' }
+  const taken = 'ADMIN_ADDRESS must not be the address of HOST and PORT, which is for clients.'
+  const wrong: [env: NodeJS.ProcessEnv, message: string | RegExp][] = [
+    [{ ...env, ADMIN_ADDRESS: '127.0.0.1:8080' }, taken],
+    [{ ...env, ADMIN_ADDRESS: '[::1]:9464' }, 'ADMIN_ADDRESS must not be the address of OPS_ADDRESS.'],
+    [{ WORKERS: '2', DATABASE_URL: 'sqlite::memory:' }, /^WORKERS must be 1 /],
+  ]
+  for (const [env, message] of wrong) t.throws(() => readConfig(env), { message })
+  for (const ADMIN_ADDRESS of ['127.0.0.1:9464', '[::1]:8080', 'unix:/run/a.sock', 'off']) {
+    t.doesNotThrow(() => readConfig({ ...env, ADMIN_ADDRESS }), ADMIN_ADDRESS)
+  }
+  t.doesNotThrow(() => readConfig({ PORT: '0', ADMIN_ADDRESS: '127.0.0.1:0', OPS_ADDRESS: '127.0.0.1:0' }))
+})
 
 t.test('Settings: invalid values are reported all at once, and none is repeated', async (t) => {
   const env = { HOST: '', PORT: '70000', DATABASE_URL: 'mysql://u:hunter2@h/d', WORKERS: 'x', DOCS_URL: 'hunter2' }

@@ -3,12 +3,12 @@ import type { Cluster } from './cluster/cluster.ts'
 import type { Member } from './cluster/member.ts'
 import type { Write } from './cluster/probe.ts'
 
-/** How long no standby is there, milliseconds. */
+/** How long both standbys are down, milliseconds. */
 const WITHOUT_STANDBYS_MS = 8000
 
 /** What was done to a cluster. Times are of the monotonic clock, milliseconds. */
-export interface Happening {
-  /** What, in words. */
+export interface Incident {
+  /** What was done, in words. */
   what: string
   /** From when on tokens may be missing. */
   at: number
@@ -16,8 +16,8 @@ export interface Happening {
   from: number
   /** Whether this write shows that the cluster takes writes again. */
   endsIt: (write: Write) => boolean
-  /** Brings back what is still gone. */
-  mend: () => void
+  /** Starts or continues what is still down. */
+  repair: () => void
 }
 
 export interface Fault {
@@ -25,7 +25,7 @@ export interface Fault {
   title: string
   /** How often a full run does it. */
   times: number
-  happen: (cluster: Cluster, primary: Member) => Promise<Happening>
+  cause: (cluster: Cluster, primary: Member) => Promise<Incident>
 }
 
 export const faults: Fault[] = [
@@ -33,48 +33,48 @@ export const faults: Fault[] = [
     name: 'kill',
     title: 'kill -9 of the primary and its Patroni',
     times: 20,
-    async happen(_, primary) {
+    async cause(_, primary) {
       const at = performance.now()
       primary.kill()
-      return { what: `${primary.name} killed`, at, from: at, endsIt: elsewhere(primary), mend: primary.start }
+      return { what: `${primary.name} killed`, at, from: at, endsIt: elsewhere(primary), repair: primary.start }
     },
   },
   {
     name: 'stop',
     title: 'SIGSTOP of the PostgreSQL of the primary, SIGCONT when another one leads',
     times: 3,
-    async happen(_, primary) {
+    async cause(_, primary) {
       const at = performance.now()
       primary.freeze()
-      return { what: `${primary.name} stopped`, at, from: at, endsIt: elsewhere(primary), mend: primary.thaw }
+      return { what: `${primary.name} stopped`, at, from: at, endsIt: elsewhere(primary), repair: primary.thaw }
     },
   },
   {
     name: 'switchover',
     title: 'a planned switchover by patronictl',
     times: 5,
-    async happen(cluster, primary) {
+    async cause(cluster, primary) {
       const at = performance.now()
       await cluster.switchOver(primary)
-      return { what: `switched over from ${primary.name}`, at, from: at, endsIt: elsewhere(primary), mend: () => {} }
+      return { what: `switched over from ${primary.name}`, at, from: at, endsIt: elsewhere(primary), repair: () => {} }
     },
   },
   {
     name: 'standbys',
     title: 'kill -9 of both standbys, back after eight seconds',
     times: 3,
-    async happen({ members }, primary) {
+    async cause({ members }, primary) {
       const at = performance.now()
       const standbys = members.filter((member) => member !== primary)
       for (const standby of standbys) standby.kill()
       await sleep(WITHOUT_STANDBYS_MS)
       const from = performance.now()
       for (const standby of standbys) standby.start()
-      return { what: `${primary.name} alone`, at, from, endsIt: ({ endedAt }) => endedAt > from, mend: () => {} }
+      return { what: `${primary.name} alone`, at, from, endsIt: ({ endedAt }) => endedAt > from, repair: () => {} }
     },
   },
 ]
 
-function elsewhere(primary: Member): Happening['endsIt'] {
+function elsewhere(primary: Member): Incident['endsIt'] {
   return ({ member }) => member !== primary
 }

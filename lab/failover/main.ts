@@ -36,7 +36,7 @@ function requirePackages(options: Options): void {
 
 function openWorld({ seed, keep }: Options): World {
   const folder = mkdtempSync(join(tmpdir(), 'token-server-failover-'))
-  // PostgreSQL runs as another user where we are root.
+  // If this process is root, PostgreSQL runs as another user.
   chmodSync(folder, 0o711)
   if (!keep) cleanup.add(() => rmSync(folder, { recursive: true, force: true }))
   const startedAt = performance.now()

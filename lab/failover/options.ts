@@ -3,14 +3,14 @@ import { type Fault, faults } from './faults.ts'
 
 export const HELP = `Usage: npm run test:failover -- [options] [parts]
 
-Three nodes on three PostgreSQL under Patroni, under load: kills the primary and worse, and asks afterwards for every token
+Three nodes on three PostgreSQL under Patroni, under load: kills the primary and does worse, and then checks every token
 and every revocation that was acknowledged. Without names all parts run, one after another:
 
 ${[...faults, { name: 'visibility', title: 'revoke on one node, check on another at once; on one plain PostgreSQL' }]
   .map(({ name, title }) => `  ${name.padEnd(11)} ${title}`)
   .join('\n')}
 
-  --quick           every fault once: a few minutes; still every loss is one
+  --quick           every fault once: a few minutes; every loss still counts
   --kills NUMBER    how often the primary is killed (default: 20; quick: 1)
   --tries NUMBER    how often visibility tries (default: 100000; quick: 5000)
   --ttl SECONDS     Patroni's ttl; below 20 with loop_wait 1 and retry_timeout 2, from 20 on with 2 and 5 (default: 5)
@@ -19,10 +19,10 @@ ${[...faults, { name: 'visibility', title: 'revoke on one node, check on another
   --keep            keep the temporary folder: databases, logs
   --help            print this help
 
-The exit status is 1 if anything was lost or a part failed, and 2 for a wrong option or where a package is missing.`
+The exit status is 1 if anything was lost or a part failed, and 2 for a wrong option or if a package is missing.`
 
 export interface Options {
-  /** Each as often as it is to happen. */
+  /** The faults in their order, each as often as it is to happen. */
   rounds: Fault[]
   /** How often visibility tries; 0: it does not run. */
   tries: number
@@ -32,7 +32,7 @@ export interface Options {
   keep: boolean
 }
 
-/** Parses the command line; undefined where it asks for help. Throws UsageError if it makes no sense. */
+/** Parses the command line; undefined if it asks for help. Throws UsageError if it makes no sense. */
 export function parseOptions(args: string[]): Options | undefined {
   const { values, positionals } = parse(args)
   if (values.help) return undefined

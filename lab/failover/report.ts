@@ -21,7 +21,7 @@ const HEADING = [
   'checks refused wrongly',
 ]
 
-/** All rounds, one line for each fault and way to the cluster. Of times it has the median and the longest. */
+/** A table of the rounds, one line for each fault and way to the cluster. Times are the median and the longest. */
 export function reportText(rounds: Round[]): string {
   const byFault = Map.groupBy(rounds, ({ fault }) => fault)
   return table([HEADING, ...[...byFault].flatMap(([fault, some]) => lines(fault, some))])
@@ -49,7 +49,7 @@ function cells(figures: Figures[]): string[] {
     total(all(({ tokens }) => tokens)),
     total(all(({ revocations }) => revocations)),
     total(all(({ checks }) => checks)),
-    times(all(({ without }) => without)),
+    times(all(({ withoutToken }) => withoutToken)),
     times(all(({ firstToken }) => firstToken)),
     total(all(({ refused }) => refused)),
     Math.max(...all(({ slowestRefusal }) => slowestRefusal)).toFixed(2),
@@ -69,11 +69,11 @@ function times(seconds: number[]): string {
 
 /** One round in one line. */
 export function roundText({ fault, ...round }: Round): string {
-  const [lost, back] = [round.lost.tokens, round.lost.revocations]
-  return `${fault.name}: ${round.tokens} tokens; ${round.without.toFixed(1)} s without; the first ${round.firstToken.toFixed(2)} s after the cluster was back; ${round.refused} × 503, the slowest ${round.slowestRefusal.toFixed(2)} s; lost ${lost} tokens, ${back} revocations`
+  const { tokens, revocations } = round.lost
+  return `${fault.name}: ${round.tokens} tokens; ${round.withoutToken.toFixed(1)} s without; the first ${round.firstToken.toFixed(2)} s after the cluster was back; ${round.refused} × 503, the slowest ${round.slowestRefusal.toFixed(2)} s; lost ${tokens} tokens, ${revocations} revocations`
 }
 
-/** Whether something is lost, or was answered as it must not be. */
+/** Whether something was lost, or was answered wrongly. */
 export function isBroken({ lost, acceptedLate, refusedWrongly, unexpected, byProxy }: Round): boolean {
   return lost.tokens + lost.revocations + acceptedLate + refusedWrongly + unexpected + (byProxy?.unexpected ?? 0) > 0
 }

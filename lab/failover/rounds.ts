@@ -13,15 +13,15 @@ const AUDITED_AGE_MS = 50 * 60_000
 
 export interface Rounds {
   rounds: Round[]
-  /** What was missing at the end of what all rounds had acknowledged. */
+  /** What was lost, at the end, of all that was acknowledged in any round. */
   lostAtEnd: Losses
-  /** How many tokens that was asked of. */
+  /** How many tokens were audited at the end. */
   audited: number
-  /** Why not all faults have happened, if so. */
+  /** Why the run ended before all faults, if it did. */
   failure?: Error
 }
 
-/** Starts a cluster and its nodes, lets one fault after another happen, and asks for everything once more at the end. */
+/** Starts a cluster and its nodes, causes one fault after another, and audits everything once more at the end. */
 export async function runRounds(world: World, { rounds: faults, ttl, withProxy }: Options): Promise<Rounds> {
   const cluster = await startCluster(join(world.folder, 'cluster'), { ttl, withProxy, cleanup: world.cleanup })
   world.step('the cluster is healthy')
@@ -48,7 +48,7 @@ export async function runRounds(world: World, { rounds: faults, ttl, withProxy }
       world.step(`${rounds.length} of ${faults.length}: ${roundText(round)}`)
     }
   } catch (error) {
-    // What was found before is worth a table.
+    // The rounds before it are still reported.
     return { rounds, failure: error as Error, lostAtEnd: { tokens: 0, revocations: 0 }, audited: 0 }
   }
 

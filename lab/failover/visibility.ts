@@ -42,7 +42,7 @@ async function isAcceptedLate({ random }: World, clients: Client[], application:
   const at = (offset: number) => clients[(first + offset) % clients.length] as Client
   const token = await at(2).token(application)
   if (token === undefined) throw new Error('a token was refused')
-  // So that it is not only unknown to the other node.
+  // Otherwise a refusal could mean that the other node does not know the token yet.
   if (!(await at(1).isValid(token))) throw new Error('a token is not valid on another node')
   if (!(await at(0).revoke(application, token))) throw new Error('a revocation was refused')
   const status = await at(1).status(verifyRequest(token))

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A copy of the repository as it is now, committed or not, in a folder that goes with this process. */
+/** A copy of the repository as it is now, committed or not, in a folder that is removed when this process exits. */
 export function copyOf(repository: string): string {
   const copy = mkdtempSync(join(tmpdir(), 'mutate-'))
   process.on('exit', () => rmSync(copy, { recursive: true, force: true }))

@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { copyOf } from './copy.ts'
 import { type Mutation, mutationsOf } from './mutations.ts'
-import { byRoom, describe, type Explained, isSame, type Result, survivorText } from './report.ts'
+import { byFolder, describe, type Explained, isSame, type Result, survivorText } from './report.ts'
 import { covers, measure, type PassedTest, stillPasses, testFiles } from './tests.ts'
 
 const REPOSITORY = join(import.meta.dirname, '../..')
-const ROOMS = 'administration,domain,http,issuer,store'
+const FOLDERS = 'administration,domain,http,issuer,store'
 const ENOUGH = 0.95
 
 const { values } = parseArgs({
   options: {
-    only: { type: 'string', default: ROOMS },
+    only: { type: 'string', default: FOLDERS },
     tests: { type: 'string', default: '.' },
     sample: { type: 'string', default: '500' },
     seed: { type: 'string', default: String(Date.now() % 1e6) },
@@ -97,7 +97,7 @@ async function firstToNotice(copy: string, mutation: Mutation, likely?: PassedTe
   }
 }
 
-/** How many folders, and the name, a test has in common with a source file: `test/` mirrors `src/`. */
+/** How many parts of its path a test has in common with a source file: `test/` mirrors `src/`. */
 function nearness(test: string, source: string): number {
   const names = source.replace(/\.ts$/, '').split('/').slice(1)
   const differs = test
@@ -109,18 +109,18 @@ function nearness(test: string, source: string): number {
 }
 
 function report(results: Result[]): void {
-  const rooms = byRoom(results)
-  console.table(rooms.map(({ share, ...room }) => ({ ...room, share: `${(100 * share).toFixed(1)} %` })))
+  const folders = byFolder(results)
+  console.table(folders.map(({ share, ...counts }) => ({ ...counts, share: `${(100 * share).toFixed(1)} %` })))
   const survivors = results.filter(({ outcome }) => outcome === 'survived')
   for (const survivor of survivors) console.log(survivorText(survivor))
-  if (values.all && values.only === ROOMS) {
+  if (values.all && values.only === FOLDERS) {
     for (const one of explained) {
       if (!results.some((result) => result.outcome === 'explained' && isSame(one, result))) {
-        console.log(`survivors.json explains what is noticed or gone: ${one.file}: ${one.mutant}`)
+        console.log(`survivors.json has an outdated entry: ${one.file}: ${one.mutant}`)
       }
     }
   }
-  if (rooms.some(({ share }) => share < ENOUGH)) {
+  if (folders.some(({ share }) => share < ENOUGH)) {
     console.error(`Less than ${100 * ENOUGH} % noticed or explained`)
     process.exitCode = 1
   }

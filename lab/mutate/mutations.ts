@@ -2,7 +2,7 @@ import { stripTypeScriptTypes } from 'node:module'
 import { type AnyNode, type Node, parse } from 'acorn'
 import { full } from 'acorn-walk'
 
-/** A change of one operator, one value or one statement of a source file: this range becomes that text. */
+/** A change of one operator, one value or one statement of a source file: `replacement` takes the place of a range. */
 export interface Mutation {
   file: string
   start: number
@@ -71,7 +71,7 @@ function changesOf(node: AnyNode, source: string): Change[] {
     replacement,
   })
   const text = ({ start, end }: Node) => source.slice(start, end)
-  /** A token behind this place. */
+  /** A change of the first such token from this place on. */
   const token = (old: string, after: number, replacement: string): Change => {
     const start = source.indexOf(old, after)
     return replace({ start, end: start + old.length }, replacement)
@@ -125,7 +125,7 @@ function changesOf(node: AnyNode, source: string): Change[] {
   }
 }
 
-/** Whether a number is all that a constant of a module is: such as a limit, which a test could only repeat. */
+/** Whether a number is the whole value of a constant of the module, such as a limit, which a test could only repeat. */
 function isConstant({ start, end }: Node, source: string): boolean {
   const line = source.lastIndexOf('\n', start) + 1
   return source[end] === '\n' && /^(export )?const \w+ = $/.test(source.slice(line, start))

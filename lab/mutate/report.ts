@@ -1,6 +1,6 @@
 import type { Mutation } from './mutations.ts'
 
-/** A mutation as people read it: the lines that it changes, before and after, with single spaces. */
+/** A mutation for people to read: the lines that it changes, before and after, with single spaces. */
 export interface Described {
   file: string
   line: number
@@ -38,14 +38,14 @@ export function survivorText({ file, line, original, mutant }: Described): strin
   return `${file}:${line}\n    ${original}\n -> ${mutant}`
 }
 
-/** The rooms, what became of their mutants, and the share that was noticed or is explained. */
-export function byRoom(results: Result[]) {
-  const rooms = Object.groupBy(results, ({ file }) => file.split('/')[1] as string)
-  return Object.entries(rooms)
-    .map(([room, mutants = []]) => {
+/** The folders of src, the outcomes of their mutants, and the share that was noticed or is explained. */
+export function byFolder(results: Result[]) {
+  const folders = Object.groupBy(results, ({ file }) => file.split('/')[1] as string)
+  return Object.entries(folders)
+    .map(([folder, mutants = []]) => {
       const count = (outcome: Result['outcome']) => mutants.filter((mutant) => mutant.outcome === outcome).length
       const [noticed, explained, survived] = [count('noticed'), count('explained'), count('survived')]
-      return { room, mutants: mutants.length, noticed, explained, survived, share: 1 - survived / mutants.length }
+      return { folder, mutants: mutants.length, noticed, explained, survived, share: 1 - survived / mutants.length }
     })
-    .sort((a, b) => a.room.localeCompare(b.room))
+    .sort((a, b) => a.folder.localeCompare(b.folder))
 }

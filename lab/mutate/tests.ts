@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Mutation } from './mutations.ts'
 
-/** How long a test may take with a mutation in it: this many times as long as without, and this many milliseconds more. */
-const TIMES = 5
-const MORE = 10_000
+/** How long a test may take with a mutation: this many times as long as without, plus this many milliseconds. */
+const TIMEOUT_FACTOR = 5
+const EXTRA_MS = 10_000
 
 /** A test file that passes, how many milliseconds it takes, and what of each source file it runs. */
 export interface PassedTest {
@@ -16,14 +16,14 @@ export interface PassedTest {
   coverage: Map<string, Range[]>
 }
 
-/** A piece of a source file and how often it ran. Pieces are nested; the innermost says the truth. */
+/** A piece of a source file and how often it ran. Pieces are nested; the count of the innermost one is the right one. */
 interface Range {
   startOffset: number
   endOffset: number
   count: number
 }
 
-/** The test files below some folders, but the nightly ones and those that start processes or need other programs. */
+/** The test files below some folders, except the nightly ones and those that start processes or need other programs. */
 export function testFiles(repository: string, folders: string[]): string[] {
   return folders
     .flatMap((folder) => globSync(`test/${folder}/**/*.test.ts`, { cwd: repository }))
@@ -66,18 +66,18 @@ export function covers({ coverage }: PassedTest, { file, start }: Mutation): boo
   return around.some((range) => size(range) === innermost && range.count > 0)
 }
 
-/** Whether a test still passes, now that there is a mutation in the copy. */
+/** Whether a test still passes with the mutation in the copy. */
 export function stillPasses(copy: string, { file, time }: PassedTest): Promise<boolean> {
-  return passes(copy, file, time * TIMES + MORE, { NODE_COMPILE_CACHE: join(copy, '.compile-cache') })
+  return passes(copy, file, time * TIMEOUT_FACTOR + EXTRA_MS, { NODE_COMPILE_CACHE: join(copy, '.compile-cache') })
 }
 
 async function passes(copy: string, file: string, timeout: number, env: NodeJS.ProcessEnv): Promise<boolean> {
   const test = spawn(process.execPath, [file], {
     cwd: copy,
-    // TAP: all of them share one PostgreSQL server. Only the timeout here ends a test.
+    // TAP: all tests share one PostgreSQL server. Only the timeout below ends a test.
     env: { ...process.env, TAP: '1', TAP_BAIL: '1', TAP_TIMEOUT: '0', ...env },
     stdio: 'ignore',
-    // With a group of its own, so that what it started ends with it.
+    // In a process group of its own, so that the processes that it started end with it.
     detached: true,
   })
   const timer = setTimeout(() => process.kill(-(test.pid as number), 'SIGKILL'), timeout)

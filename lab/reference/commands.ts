@@ -13,9 +13,10 @@ Every command, with its arguments and options. How to run commands, where, and w
 interface CommandHelp {
   usage: string
   description: string
-  /** By the title of the list (Arguments, Options, Commands): each term with its description. */
-  lists: Record<string, [term: string, description: string][]>
+  lists: { Arguments?: Entry[]; Options: Entry[]; Commands?: Entry[] }
 }
+
+type Entry = [term: string, description: string]
 
 /** docs/operations/commands.md: a table of the commands without subcommands, then one for each group. */
 export async function commandsPage(): Promise<string> {
@@ -37,7 +38,7 @@ export async function commandsPage(): Promise<string> {
 /** The names of a command's subcommands; none where it has none. */
 async function subcommands(path: string[]): Promise<string[]> {
   const { lists } = await helpOf(path)
-  const names = (lists.Commands ?? []).map(([term]) => /^[\w-]+/.exec(term)?.[0] ?? '')
+  const names = (lists.Commands ?? []).map(([term]) => term.replace(/[^\w-].*/, ''))
   return names.filter((name) => name !== 'help')
 }
 
@@ -48,9 +49,9 @@ async function table(path: string[], names: string[]): Promise<string> {
 
 async function row(path: string[]): Promise<string> {
   const { usage, description, lists } = await helpOf(path)
-  const options = (lists.Options ?? []).filter(([term]) => !/--(help|json)$/.test(term))
+  const options = lists.Options.filter(([term]) => !/--(help|json)$/.test(term))
   const terms = [...(lists.Arguments ?? []), ...options].map(([term, text]) => `\`${term}\`: ${text}`)
-  const hasJson = lists.Options?.some(([term]) => term === '--json')
+  const hasJson = lists.Options.some(([term]) => term === '--json')
   const cell = [...terms, ...(hasJson ? [] : ['no `--json`'])].join('<br>')
   const command = usage.replace('token-server ', '').replace(/\|\w+| \[options\]/g, '')
   return `| ${[`\`${command}\``, sentence(description), cell].map((text) => text.replaceAll('|', '\\|')).join(' | ')} |`
@@ -70,13 +71,14 @@ async function helpOf(path: string[]): Promise<CommandHelp> {
         const [title = '', ...entries] = list.split(/\n(?= {2}\S)/)
         return [title.replace(':', ''), entries.map(termAndDescription)]
       }),
-    ),
+    ) as unknown as CommandHelp['lists'],
   }
 }
 
-function termAndDescription(entry: string): [string, string] {
-  const [, term = '', description = ''] = /^(\S+(?: \S+)*) {2,}(.*)$/s.exec(entry.trim()) ?? []
-  return [term, unwrapped(description)]
+function termAndDescription(entry: string): Entry {
+  const text = entry.trim()
+  const end = text.search(/ {2,}/)
+  return [text.slice(0, end), unwrapped(text.slice(end))]
 }
 
 const unwrapped = (text: string) => text.replace(/\s+/g, ' ').trim()

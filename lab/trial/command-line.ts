@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
 import type { Cleanup } from './trial.ts'
 
-/** A wrong option, or something that has to be installed: one sentence for the user. */
+/** A wrong option or a missing package. The message is a sentence for the user. */
 export class UsageError extends Error {}
 
-/** What Node.js parses; what makes no sense is a UsageError. */
+/** Parses options as Node.js does. Throws UsageError if they are invalid. */
 export const parseCommandLine: typeof parseArgs = (config) => {
   try {
     return parseArgs(config)
@@ -13,7 +13,7 @@ export const parseCommandLine: typeof parseArgs = (config) => {
   }
 }
 
-/** The whole number that an option has. Throws UsageError. */
+/** The value of an option that takes a whole number. Throws UsageError if it is another text. */
 export function whole(name: string, text: string | undefined, defaultValue: number): number {
   const number = text === undefined ? defaultValue : Number(text)
   if (Number.isSafeInteger(number) && number >= 0) return number
@@ -24,7 +24,7 @@ export function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** Runs a program, and ends its process: also where it was interrupted what it has begun is undone. */
+/** Runs a program and exits. Undoes what it has begun, even if it is interrupted. */
 export async function runToEnd(main: () => Promise<void>, cleanup: Cleanup): Promise<never> {
   process.on('exit', () => {
     for (const undo of [...cleanup].reverse()) undo()

@@ -23,7 +23,7 @@ async function main(): Promise<void> {
   report(lines, options)
 }
 
-/** Runs one trial. What it throws is a finding too. */
+/** Runs one trial. An error that it throws is a finding too. */
 async function run(trial: Trial, options: Options, root: string): Promise<Line[]> {
   const world = openWorld(trial.name, options, { root, cleanup })
   try {

@@ -10,7 +10,7 @@ Breaks the machine under the server, attacks it, and says what was lost. Without
 
 ${trials.map(({ name, title }) => `  ${name.padEnd(8)} ${title}`).join('\n')}
 
-  --quick             small sizes: a few minutes in all; still every loss is one
+  --quick             small sizes: a few minutes in all; every loss still counts
   --seed NUMBER       repeats the choices of a run (default: a new one, printed)
   --kills NUMBER      how often crash kills (default: 100; quick: 6)
   --cuts NUMBER       how many power cuts are tried (default: 600; quick: 30)
@@ -26,7 +26,7 @@ export interface Options extends WorldOptions {
   keep: boolean
 }
 
-/** Parses the command line; undefined where it asks for help. Throws UsageError if it makes no sense. */
+/** Parses the command line; undefined if it asks for help. Throws UsageError if it makes no sense. */
 export function parseOptions(args: string[]): Options | undefined {
   const { values, positionals } = parse(args)
   if (values.help) return undefined

@@ -2,14 +2,14 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createRandom } from './random.ts'
 
-/** One line of the table at the end. `unsaid`: this machine cannot tell. */
+/** One line of the table at the end. `undecided`: this machine cannot judge it. */
 export interface Finding {
   done: string
   found: string
-  verdict: 'held' | 'BROKEN' | 'skipped' | 'unsaid'
+  verdict: 'held' | 'BROKEN' | 'skipped' | 'undecided'
 }
 
-/** One subject of which the server is tried. */
+/** One trial of the server. */
 export interface Trial {
   name: string
   title: string
@@ -29,16 +29,16 @@ export interface Sizes {
   requests: number
 }
 
-/** How all trials of a run are made. */
+/** The options of all trials of a run. */
 export interface WorldOptions {
   quick: boolean
   seed: number
   sizes: Sizes
-  /** An installed checkout of this repository: the server that is tried. */
+  /** An installed checkout of this repository: the server under trial. */
   program: string
 }
 
-/** What a trial works with. */
+/** What a trial needs. */
 export type World = ReturnType<typeof openWorld>
 
 /** Opens the world of one trial: a folder, random choices of its own, and a place for what it finds. */
@@ -68,10 +68,10 @@ export function openWorld(name: string, options: WorldOptions, { root, cleanup }
     random: createRandom(`${options.seed} ${name}`),
     /** A number, or a small one in a quick run. */
     size: (full: number, small: number) => (options.quick ? small : full),
-    /** Says what was done and found, and whether that is as it must be. */
+    /** Records what was done and found, and whether that is as it must be. */
     expect: (isMet: boolean, done: string, found: string) => note(isMet ? 'held' : 'BROKEN', done, found),
     skip: (done: string, why: string) => note('skipped', done, why),
-    /** Says what was found where only a better machine could decide. */
-    report: (done: string, found: string) => note('unsaid', done, found),
+    /** Records a finding that only a better machine could judge. */
+    report: (done: string, found: string) => note('undecided', done, found),
   }
 }

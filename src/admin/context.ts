@@ -11,14 +11,14 @@ export interface AdminContext {
   store: Store
   now: Clock
   observe: Observer
-  /** The administration for an author, who is recorded with each change. */
+  /** Returns the administration on behalf of an author, who is recorded with each change. */
   administration: (author: Author) => Administration
   signIn: SignIn
   statistics: StatisticsSource
   about: About
   /** The URL at which operators reach the listener through a proxy, without a trailing slash. */
   adminUrl: string | undefined
-  /** The host that it listens on. Undefined: a Unix socket, or all addresses. */
+  /** The host that the listener is bound to. Undefined: a Unix socket, or all addresses. */
   boundHost: string | undefined
   /** Addresses and CIDR ranges of the proxies whose X-Forwarded-For is trusted; false for none. */
   trustProxy: false | string[]

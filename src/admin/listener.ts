@@ -21,13 +21,13 @@ export async function listenForAdmin(
   // Fastify's own listen() opens a second server for `localhost` (IPv4 and IPv6), without the app's event listeners.
   const { server } = app
   if ('socket' in place) {
-    await withoutStaleSocket(place.socket, () => listening(server, () => listenOnSocket(server, place.socket)))
+    await withoutStaleSocket(place.socket, () => startListening(server, () => listenOnSocket(server, place.socket)))
     return `unix:${place.socket}`
   }
   const { host, port } = place
   try {
     const { address } = await lookup(host, { order: 'ipv4first' })
-    await listening(server, () => server.listen(port, address))
+    await startListening(server, () => server.listen(port, address))
   } catch (cause) {
     const { message } = cause as Error
     throw new OperatorError(`Cannot listen on ADMIN_ADDRESS, ${hostInUrl(host)}:${port}: ${message}.`, { cause })
@@ -46,8 +46,8 @@ function listenOnSocket(server: Server, path: string): void {
   }
 }
 
-/** Rejects if it cannot listen. Later errors are of connections that cannot be accepted, and are ignored. */
-async function listening(server: Server, listen: () => void): Promise<void> {
+/** Starts listening. Rejects if that fails. Later errors, of connections that cannot be accepted, are ignored. */
+async function startListening(server: Server, listen: () => void): Promise<void> {
   const started = once(server, 'listening')
   server.on('error', () => {})
   listen()
@@ -98,8 +98,8 @@ async function accepts(path: string): Promise<boolean> {
 }
 
 /**
- * Removes the file if it is still this one: another starting server may have replaced it. Returns whether it was removed.
- * The file is renamed first, because only one of several servers can succeed in that.
+ * Removes the stale socket, unless another starting server has replaced it. Returns whether it was removed. The file is
+ * renamed first, because only one of several servers can rename it.
  */
 function remove(path: string, { ino, mtimeMs }: Stats): boolean {
   const aside = `${path}.${process.pid}`

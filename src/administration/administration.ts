@@ -15,7 +15,7 @@ export interface AdministrationOptions {
   store: Store
   now: Clock
   observe: Observer
-  /** Of all changes. */
+  /** The author of all changes. */
   author: Author
 }
 

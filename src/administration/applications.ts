@@ -33,7 +33,7 @@ export type Registration = z.infer<typeof registrationSchema>
 /** A registered application. */
 export interface RegisteredApplication extends ApplicationValues {
   clientId: string
-  /** A generated secret, shown only this once; undefined: it was imported. */
+  /** The generated secret, shown only this once. Undefined: the secret was imported. */
   clientSecret: string | undefined
 }
 
@@ -46,7 +46,7 @@ export interface ShownApplication extends Application {
 export function createApplications(context: Context) {
   const { store, now, report } = context
 
-  /** Resolves with the suites that it is approved for now. */
+  /** Resolves to the application, with the suites that it is approved for now. */
   async function register(
     registration: Registration,
     repeatable: Repeatable = {},
@@ -77,17 +77,17 @@ export function createApplications(context: Context) {
   return { register, ...createSearch(context), show, ...createApplicationChanges(context) }
 }
 
-/** The store is asked even if nothing seems to differ: the change of another process may not be durable yet. */
+/** Changes go to the store even if nothing seems to differ: the same change by another process may not be durable yet. */
 function createApplicationChanges(context: Context) {
   const { now, change } = context
 
   /** Changes the given fields. Resolves to whether any differed. Throws OperatorError with all that is wrong. */
   async function update(clientId: string, changes: ApplicationChanges): Promise<boolean> {
     const values = valid(updateSchema, changes)
-    return changeKnown({ type: 'application updated', clientId, values })
+    return changeExisting({ type: 'application updated', clientId, values })
   }
 
-  /** Imports a secret beside the others. Throws OperatorError if an active one is the same. */
+  /** Imports a secret in addition to the others. Throws OperatorError if it equals an active one, or if there are too many. */
   async function addSecret(clientId: string, clientSecret: string): Promise<void> {
     valid(importedSecretSchema, { clientSecret })
     const { secrets } = await find(context, clientId)
@@ -103,7 +103,7 @@ function createApplicationChanges(context: Context) {
     await change({ type: 'secret added', owner: clientId, secret })
   }
 
-  /** Effective from the next check on. Resolves to the suites that changed. */
+  /** Approves or withdraws, effective from the next check on. Resolves to the suites whose approval changed. */
   async function changeApprovals(
     type: 'application approved' | 'approval withdrawn',
     clientId: string,
@@ -119,7 +119,7 @@ function createApplicationChanges(context: Context) {
   }
 
   /** Resolves to whether anything changed. Throws OperatorError if the application does not exist. */
-  async function changeKnown(one: Change & { clientId: string }): Promise<boolean> {
+  async function changeExisting(one: Change & { clientId: string }): Promise<boolean> {
     await find(context, one.clientId)
     return (await change(one)).changed
   }
@@ -128,12 +128,12 @@ function createApplicationChanges(context: Context) {
     update,
     addSecret,
     /** From the next request on it gets no tokens, and its tokens are inactive. */
-    suspend: (clientId: string) => changeKnown({ type: 'application suspended', clientId }),
-    resume: (clientId: string) => changeKnown({ type: 'application resumed', clientId }),
-    remove: (clientId: string) => changeKnown({ type: 'application removed', clientId }),
+    suspend: (clientId: string) => changeExisting({ type: 'application suspended', clientId }),
+    resume: (clientId: string) => changeExisting({ type: 'application resumed', clientId }),
+    remove: (clientId: string) => changeExisting({ type: 'application removed', clientId }),
     approve: (clientId: string, ...suiteIds: string[]) => changeApprovals('application approved', clientId, suiteIds),
     withdraw: (clientId: string, ...suiteIds: string[]) => changeApprovals('approval withdrawn', clientId, suiteIds),
-    revokeAllTokens: (clientId: string) => changeKnown({ type: 'all tokens revoked', clientId }),
+    revokeAllTokens: (clientId: string) => changeExisting({ type: 'all tokens revoked', clientId }),
   }
 }
 
@@ -148,7 +148,7 @@ async function assertSuites({ store }: Context, suiteIds: Iterable<string>, unkn
   for (const suiteId of suiteIds) if (!(await store.findSuite(suiteId))) throw unknown(suiteId)
 }
 
-/** Validates a registration and generates what it omits. `registered`: for the operator. Throws OperatorError. */
+/** Validates a registration and generates what it omits. `registered`: what the operator gets to see. Throws OperatorError. */
 export async function prepareApplication(registration: Registration, now: Clock, { skipNamesake = false } = {}) {
   const { clientId = generateClientId(), clientSecret, suites, ...values } = valid(registrationSchema, registration)
   const generated = generateSecret()
@@ -174,7 +174,7 @@ export function applicationRegistered({ clientId, name, suites }: NewApplication
   return { type: 'application registered', clientId, name, suites }
 }
 
-/** The secret among these that was presented. */
+/** The one of these secrets that equals the presented one, if any. */
 async function findSame(secrets: readonly Secret[], presented: string): Promise<Secret | undefined> {
   for (const secret of secrets) {
     if (isImported(secret) && (await matchesImported(secret, presented))) return secret

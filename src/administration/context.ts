@@ -3,14 +3,14 @@ import type { Change, ChangeEvent, ChangeResult } from '../domain/change.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 
-/** What the parts of administration work with. */
+/** What all parts of the administration need. */
 export interface Context {
   store: Store
   now: Clock
   /** The author and time of a change, for the store's audit trail. */
   audit: () => Audit
-  /** Reports a change when it is durable. */
+  /** Reports a change, which must be durable already. */
   report: (change: ChangeEvent) => void
-  /** Makes a change, and reports it if anything is different then. */
+  /** Makes a change, and reports it if it changed anything. */
   change: (change: Change, audit?: Audit) => Promise<ChangeResult>
 }

@@ -77,7 +77,7 @@ function diagnoseRequests(findings: ApplicationFindings): Diagnosis {
   return { health: 'well', lines: [nothingHappens(findings)], elsewhere: ELSEWHERE }
 }
 
-/** The diagnosis where no secret is valid. */
+/** The diagnosis if no secret is valid. Undefined if one is. */
 function withoutSecret({ clientId, secrets, now, instructions }: Findings): string | undefined {
   if (secrets.some(({ state }) => state === 'active')) return undefined
   const rotate = `${instructions.rotate(clientId)} makes a new one: hand it over.`
@@ -119,7 +119,7 @@ export function diagnoseUnknown(findings: UnknownFindings): Diagnosis {
 
 function whatHappens(group: RefusalGroup, { application, now }: ApplicationFindings): string {
   if (isBeforeToken(group, application)) return `Before its last token: ${group.reason}, ${howOften(group, now)}.`
-  // Developers know these reasons by their status.
+  // Developers know these refusals by their status.
   return refusalText(group, now, factsOf(group.reason)?.status === 429 ? ' with 429' : '')
 }
 

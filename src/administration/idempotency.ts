@@ -5,7 +5,7 @@ import { OperatorError } from '../domain/operator-error.ts'
 import { digestGenerated } from '../domain/secret.ts'
 import type { Context } from './context.ts'
 
-/** A call that can be retried, because its answer has a secret and can get lost. */
+/** A call that can be retried: its answer contains a secret, and may get lost. */
 export interface RepeatableCall {
   /** Chosen by the caller: the same for a retry, a new one for every other call. */
   key: string

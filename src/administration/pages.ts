@@ -54,7 +54,7 @@ function textOf(cursor: string): string {
   return Buffer.from(cursor, 'base64url').toString()
 }
 
-/** The names read and compared per step: 0.1 ms of work. */
+/** How many names are read and compared per step: 0.1 ms of work. */
 export const NAMES_AT_A_TIME = 100
 
 /** Pause between steps, so that a search takes at most a tenth of the CPU: the same process may be issuing tokens. */

@@ -1,4 +1,4 @@
-import { isOfTokens, type Reason } from '../domain/reasons.ts'
+import { isTokenReason, type Reason } from '../domain/reasons.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
 import { timestamp } from '../domain/time.ts'
 import { HOUR, hourOf } from '../domain/usage.ts'
@@ -7,15 +7,15 @@ import type { ShownApplication } from './applications.ts'
 import type { ListedSecret } from './secrets.ts'
 
 export interface ApplicationInTrouble extends ShownApplication {
-  /** Issued in the current clock hour. */
+  /** Tokens issued in the current clock hour. */
   tokensThisHour: number
-  /** Refused by its quota in the current clock hour. */
+  /** Tokens that its quota refused in the current clock hour. */
   refusedThisHour: number
 }
 
-/** What is known of an application or a suite. */
+/** What is known about an application or a suite. */
 export interface Findings {
-  /** Of a suite, its id. */
+  /** The client id of the application, or the id of the suite. */
   clientId: string
   secrets: readonly ListedSecret[]
   /** Newest first. */
@@ -77,7 +77,7 @@ export interface RefusalGroup {
   last: RefusalCount
 }
 
-/** Groups refusals (newest first) by reason: the newest group first, but consequences of another reason last. */
+/** Groups refusals (newest first) by reason: the newest group first, but `too many failures`, a consequence, last. */
 export function groupsOf(refusals: readonly RefusalCount[]): RefusalGroup[] {
   const rank = ({ reason }: RefusalGroup) => Number(reason === 'too many failures')
   return [...Map.groupBy(refusals, ({ reason }) => reason)]
@@ -96,7 +96,7 @@ export function groupsOf(refusals: readonly RefusalCount[]): RefusalGroup[] {
     .sort((one, other) => rank(one) - rank(other) || other.lastAt - one.lastAt)
 }
 
-/** Refusals this recent may go on despite a success since: another instance may cause them. */
+/** Refusals this recent may continue despite a later success, because another instance may cause them. */
 export const RECENT_MS = 10 * 60_000
 
 /** Whether the cause seems to be gone: it cannot occur any more, or the application got a token since. */
@@ -105,12 +105,12 @@ export function isOver(group: RefusalGroup, { application, now }: ApplicationFin
   if (reason === 'suspended application') return application.status === 'active'
   if (reason === 'application not approved') return [...suites].every((suite) => application.suites.includes(suite))
   if (!hasTokenSince(group, application)) return false
-  return isOfTokens(reason) || lastAt < now - RECENT_MS
+  return isTokenReason(reason) || lastAt < now - RECENT_MS
 }
 
-/** Whether it got a token after these requests: only another instance can still be wrong. */
+/** Whether the application got a token after these refusals: then only another instance of it can still be misconfigured. */
 export function isBeforeToken(group: RefusalGroup, application: ApplicationInTrouble): boolean {
-  return !isOfTokens(group.reason) && hasTokenSince(group, application)
+  return !isTokenReason(group.reason) && hasTokenSince(group, application)
 }
 
 export function hasTokenSince({ lastAt }: RefusalGroup, { lastTokenAt }: ApplicationInTrouble): boolean {
@@ -119,7 +119,7 @@ export function hasTokenSince({ lastAt }: RefusalGroup, { lastTokenAt }: Applica
 
 /** `One of its requests was refused 3 min ago, from 192.0.2.1`, or `Its tokens are refused, 17 times, …`. */
 export function refusalText(group: RefusalGroup, now: number, how = ''): string {
-  const what = isOfTokens(group.reason) ? 'tokens' : 'requests'
+  const what = isTokenReason(group.reason) ? 'tokens' : 'requests'
   if (group.count > 1) return `Its ${what} are refused${how}, ${howOften(group, now)}.`
   return `One of its ${what} was refused${how} ${ago(group.lastAt, now)}, ${fromWhere(group)}.`
 }
@@ -135,7 +135,7 @@ function fromWhere({ addresses }: RefusalGroup): string {
   return addresses.size === 1 ? `from ${[...addresses][0]}` : `from ${addresses.size} addresses`
 }
 
-const LATE = 'uses of secrets show up within a minute'
+const DELAY_NOTE = 'uses of secrets show up within a minute'
 
 type Remedy<Known extends Findings> = (findings: Known, group: RefusalGroup) => string
 
@@ -145,7 +145,7 @@ export function remedyOf(group: RefusalGroup, findings: ApplicationFindings): st
   return remedy ? remedy(findings, group) : remedyOfSuite(group, findings)
 }
 
-/** The same for a suite: only reasons that any authenticated request can have. */
+/** The same for a suite, which is refused only for reasons that any authenticated request can have. */
 export function remedyOfSuite(group: RefusalGroup, findings: Findings): string {
   return (SECRET_REMEDIES[group.reason as Reason] ?? malformed)(findings, group)
 }
@@ -185,10 +185,10 @@ function wrongSecret({ clientId, secrets, now, instructions }: Findings, { lastA
   const lastUsedAt = lastUse(secrets)
   const known =
     lastUsedAt === 0
-      ? `The secret that it sends is wrong, and the right one was not used yet (${LATE}).`
+      ? `The secret that it sends is wrong, and the right one was not used yet (${DELAY_NOTE}).`
       : `The secret that it sends is wrong; the right one was last used ${ago(lastUsedAt, now)}.`
   const often = 'Often a secret is cut off, quoted, or not percent-encoded in the form.'
-  // An active secret was used since, so it is not lost.
+  // An active secret was used after the refusal, so it is not lost.
   if (lastUse(secrets.filter(({ state }) => state === 'active')) > lastAt) return `${known} ${often}`
   return `${known} ${often} If the secret is lost, use ${instructions.rotate(clientId)} and hand over the new one.`
 }
@@ -203,12 +203,12 @@ function endedSecret({ clientId, secrets, now, instructions }: Findings, state: 
   const [used] = secrets
     .filter((secret) => secret.state === state)
     .sort((one, other) => lastUse([other]) - lastUse([one]) || Number(other.endsAt) - Number(one.endsAt))
-  // A diagnosis without an active secret ends before its remedies.
+  // There is one: without an active secret, the diagnosis says so, and has no remedies.
   const newest = secrets.findLast((secret) => secret.state === 'active') as ListedSecret
   const ended = used ? endOf(used) : 'The secret that it uses is not valid'
   const rotate = `if it is lost, ${instructions.rotate(clientId)} makes another one.`
   return newest.lastUsedAt === undefined
-    ? `${ended}: it has a newer one (${newest.id}), which was not used yet (${LATE}). ` +
+    ? `${ended}: it has a newer one (${newest.id}), which was not used yet (${DELAY_NOTE}). ` +
         `If the partner does not use that by now, hand it over; ${rotate}`
     : `${ended}: the newer one (${newest.id}) was last used ${ago(newest.lastUsedAt, now)}, so one of its instances still has the old one.`
 }

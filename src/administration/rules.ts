@@ -8,7 +8,7 @@ import { camelCased, textInput } from '../domain/schema.ts'
 const HASH =
   /^(\$(2[abxy]?|argon2(id|i|d)|scrypt|7|s0|pbkdf2(-\w+)?|1|5|6|y|sha256)\$|\{(SSHA|SHA|CRYPT|PBKDF2)\w*(-\w+)?\}|pbkdf2[_:]sha|scrypt:|argon2\$|bcrypt(_sha256)?\$)/i
 
-const NO_SEGMENT = 'must not be . or .., which no URL can have as a part of its path'
+const NO_SEGMENT = 'must not be . or .., which cannot be a segment of a URL path'
 
 /** `.` and `..` are removed from the path of a URL (RFC 3986 §5.2.4). */
 const canBeInPath = (id: string) => id !== '.' && id !== '..'
@@ -18,7 +18,7 @@ export const suiteId = textInput('The suite id').regex(
   'The suite id must be 1 to 100 characters of A-Z a-z 0-9 - . _ ~',
 )
 
-/** The rules of the texts of an application. */
+/** The rules for the texts of an application. */
 export const fields = camelCased<Record<ApplicationField, ZodString>>(APPLICATION_TEXTS)
 
 /** client_id and client_secret: RFC 6749 appendix A. */
@@ -31,7 +31,7 @@ export const registrationSchema = z.object({
     )
     .refine(canBeInPath, `The client id ${NO_SEGMENT}`)
     .describe(
-      'A client id that it already has: 1 to 200 printable ASCII characters without spaces. By default it gets a new one',
+      'A client id that it has already: 1 to 200 printable ASCII characters without spaces. If omitted, it gets a new one',
     )
     .optional(),
   clientSecret: textInput('The client secret')

@@ -13,14 +13,14 @@ export interface SearchFilter {
 
 /** An application in a list, with its recent use. Counts lag by up to a minute. */
 export interface ListedApplication extends Application {
-  /** Issued in the current clock hour. */
+  /** Tokens issued in the current clock hour. */
   tokensThisHour: number
   tokensLastHour: number
   /** When it last got a token, in milliseconds since the epoch; undefined: never. */
   lastTokenAt: number | undefined
 }
 
-/** Applications read per step, with their suites and secrets: 0.1 to 0.2 ms of work. */
+/** How many applications are read per step, with their suites and secrets: 0.1 to 0.2 ms of work. */
 const LOADED_AT_A_TIME = 10
 
 /** Searches applications in small steps, so that other requests are not blocked however many there are. */

@@ -39,16 +39,16 @@ export interface SeedPlan {
   /** Entries whose application has another name or developer. */
   differing: Mismatch[]
   renamed: RenamedSuite[]
-  /** Missing entries, each with an application of its name and another developer that is not in the file. */
+  /** Missing entries, each with an application that has its name but another developer, and is not in the file. */
   namesakes: Mismatch[]
   /** Whether applications are missing, and there is no suite to approve them for. */
   isWithoutSuites: boolean
 }
 
-/** Entries looked up together. */
+/** How many entries are looked up at once. */
 const LOOK_UPS = 500
 
-/** Finds out what is missing of a file. Changes nothing. Throws OperatorError with every problem and its place. */
+/** Finds the entries of a file that are not registered yet. Changes nothing. Throws OperatorError with every problem and its place. */
 export async function planSeed(store: Store, file: string, seeds: Seeds): Promise<SeedPlan> {
   const plan: SeedPlan = {
     missing: { suites: [], applications: [] },
@@ -87,7 +87,7 @@ async function planApplications(
 ): Promise<string[]> {
   const problems: string[] = []
   const { find, findNamesake } = await lookUpNames(store, entries)
-  /** Name and developer of the entries to be registered: a later one without a client id may be one of them. */
+  /** Name and developer of the entries to be registered: a later entry without a client id may repeat one of them. */
   const planned = new Set<string>()
   let at = 0
   for (const chunk of chunksOf(entries, LOOK_UPS)) {
@@ -115,20 +115,20 @@ async function planApplications(
   return problems
 }
 
-/** Reads the applications that have the name of an entry without a client id. */
+/** Looks up the applications that have the same name as an entry without a client id. */
 async function lookUpNames(store: Store, entries: readonly Registration[]) {
   const clientIds = new Set(entries.map(({ clientId }) => clientId))
   const identities = new Set(entries.map(nameAndDeveloper))
   const byIdentity = new Map<string, Application>()
-  const strangers = new Map<string, Application>()
+  const notInFile = new Map<string, Application>()
   const names = new Set(entries.filter(({ clientId }) => clientId === undefined).map(({ name }) => name))
   for (const chunk of chunksOf([...names], LOOK_UPS)) {
-    // The newest first, so that the oldest stays.
+    // Newest first, so that the oldest one stays in the maps.
     for (const application of (await store.findNamesakes(chunk)).reverse()) {
       const identity = nameAndDeveloper(application)
       byIdentity.set(identity, application)
       const isInFile = clientIds.has(application.clientId) || identities.has(identity)
-      if (!isInFile) strangers.set(application.name, application)
+      if (!isInFile) notInFile.set(application.name, application)
     }
   }
   return {
@@ -139,7 +139,7 @@ async function lookUpNames(store: Store, entries: readonly Registration[]) {
       return { entry, existing }
     },
     /** The oldest application of the same name that is not in the file. */
-    findNamesake: ({ clientId, name }: Registration) => (clientId === undefined ? strangers.get(name) : undefined),
+    findNamesake: ({ clientId, name }: Registration) => (clientId === undefined ? notInFile.get(name) : undefined),
   }
 }
 

@@ -10,7 +10,7 @@ import type { Context } from './context.ts'
 import { planSeed, type SeedPlan, type Seeds } from './seed-plan.ts'
 import { prepareSuite, type RegisteredSuite } from './suites.ts'
 
-/** Suites and applications with their future credentials. Nothing of them is in the store yet. */
+/** Suites and applications with their new credentials, none of which is in the store yet. */
 export interface SeedStep {
   suites: RegisteredSuite[]
   applications: RegisteredApplication[]
@@ -27,13 +27,13 @@ const STEP = 500
 /** The weight of an imported secret, which takes a tenth of a second to hash. */
 const IMPORTED_WEIGHT = 32
 
-/** Registers what is missing of a file: any number of applications, while a server runs on the same store. */
+/** Registers the missing entries of a file: any number of applications, while a server runs on the same store. */
 export function createSeed(context: Context) {
   return {
-    /** Finds out what is missing of a file. Changes nothing. Throws OperatorError with every problem and its place. */
+    /** Finds the entries of a file that are not registered yet. Changes nothing. Throws OperatorError with every problem and its place. */
     plan: (file: string, seeds: Seeds): Promise<SeedPlan> => planSeed(context.store, file, seeds),
 
-    /** What is missing, step by step. A step is prepared when it is asked for. */
+    /** Yields the missing entries in steps. A step is prepared when it is requested. */
     async *steps({ missing, renewed }: SeedPlan): AsyncGenerator<SeedStep, void> {
       for (const suites of chunksOf(renewed.suites, STEP)) yield renewStep(context, { suites, applications: [] })
       for (const suites of chunksOf(missing.suites, STEP)) yield registerStep(context, { suites, applications: [] })
@@ -51,7 +51,7 @@ function weigh({ clientSecret }: Registration): number {
   return clientSecret === undefined ? 1 : IMPORTED_WEIGHT
 }
 
-/** Gives each a new secret. */
+/** Gives each of them a new secret. */
 function renewStep({ now, change }: Context, renewed: SeedPlan['renewed']): SeedStep {
   const suites = renewed.suites.map((suite) => ({ ...suite, clientSecret: generateSecret() }))
   const applications = renewed.applications.map((one) => ({ ...one, clientSecret: generateSecret() }))
@@ -71,7 +71,7 @@ function renewStep({ now, change }: Context, renewed: SeedPlan['renewed']): Seed
 
 async function registerStep({ store, now, audit, report }: Context, missing: Seeds): Promise<SeedStep> {
   const preparedSuites = missing.suites.map((entry) => prepareSuite(entry, now))
-  // All at once: hashes are made on several cores.
+  // All at once, because hashes are computed on several cores.
   const preparedApplications = await Promise.all(
     missing.applications.map((entry) => prepareApplication(entry, now, { skipNamesake: entry.clientId === undefined })),
   )

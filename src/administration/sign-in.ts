@@ -102,7 +102,7 @@ function createLogins({ store, now, observe }: SignInOptions) {
     return { reference, ...begun }
   }
 
-  /** Undefined: unknown or over. `touch`: whether this extends the session. Rejects with StoreUnavailable. */
+  /** Finds a session. Undefined: unknown or over. `touch`: whether this extends the session. Rejects with StoreUnavailable. */
   async function findSession(
     reference: string,
     { touch = true } = {},

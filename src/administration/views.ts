@@ -20,7 +20,7 @@ export { suiteFields as suiteView }
 const lastTokenAt = time('When it last got a token, up to a minute late; null: never').nullable()
 const tokensThisHour = whole('How many tokens it got since the full hour')
 
-const SECRETS = list('The oldest first', SECRET)
+const SECRETS = list('Oldest first', SECRET)
 
 export const LISTED_APPLICATION = object('ListedApplication', 'An application in a list', {
   ...APPLICATION.shape,
@@ -75,7 +75,7 @@ export const EXPLANATION = object('Explanation', 'Why a client is refused, as fa
     title: 'SuiteInTrouble',
     description: 'The suite with its secrets; null: no suite has this id',
   }),
-  refusals: list('The newest first', REFUSALS),
+  refusals: list('Newest first', REFUSALS),
   similar_refusals: list('Refusals of unknown client ids that look like this one', REFUSALS),
   similar_applications: list('If the client id is unknown, applications with a similar one', SIMILAR_APPLICATION),
 })
@@ -97,7 +97,7 @@ export const AUDIT_EVENT = object('AuditEvent', 'A change, and who made it', {
 })
 
 export function listedApplicationView({ tokensValidFrom, ...application }: ListedApplication) {
-  // In the order of the command line. The API has the order of the schema.
+  // In the field order of the command line. The API uses the order of the schema.
   const { last_token_at, ...shown } = view(LISTED_APPLICATION, {
     tokensValidFrom: tokensValidFrom || null,
     ...application,
@@ -145,7 +145,7 @@ export function operatorView(operator: ListedOperator) {
 export const adminKeyView = (key: ListedAdminKey) => view(ADMIN_KEY, key)
 
 export function sessionView(session: Session) {
-  // In the order of the command line.
+  // In the field order of the command line.
   const { last_seen_at, ends_at, ...shown } = view(SESSION, session)
   return { ...shown, last_seen_at, ends_at }
 }

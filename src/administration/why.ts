@@ -21,9 +21,9 @@ export interface Explanation extends Diagnosis {
   refusals: RefusalCount[]
   /** Of unregistered client ids that look like this one, newest first. */
   similarRefusals: RefusalCount[]
-  /** If the client id is not registered: applications with nearly the same. */
+  /** If the client id is not registered: applications with a similar one. */
   similarApplications: ApplicationNames[]
-  /** Servers may not have stored later ones yet. Milliseconds since the epoch; `tokens`: and uses of secrets. */
+  /** Later ones may not be stored yet. `tokens` also counts for uses of secrets. Milliseconds since the epoch. */
   knownUntil: { refusals: number; tokens: number }
 }
 
@@ -88,10 +88,10 @@ export class NothingKnown extends OperatorError {
   }
 }
 
-/** Characters that may be wrong, missing, added or swapped. */
-const MAX_SLIPS = 2
+/** How many characters may be wrong, missing, added or swapped. */
+const MAX_TYPOS = 2
 
-/** Characters that a text may be longer or shorter: two quotes and a line break, for example. */
+/** By how many characters a text may be longer or shorter: two quotes and a line break, for example. */
 const MAX_EXTRA = 4
 
 /** Shorter client ids all resemble each other. */
@@ -120,7 +120,7 @@ export function nearTo(asked: string): (clientId: string) => boolean {
   return (clientId) => {
     const a = plain(clientId)
     if (a === b || (b.length >= SHORTEST_BEGINNING && a.startsWith(b))) return true
-    return Math.min(a.length, b.length) >= SHORTEST && differsBy(MAX_SLIPS, a, b)
+    return Math.min(a.length, b.length) >= SHORTEST && differsBy(MAX_TYPOS, a, b)
   }
 }
 

@@ -54,7 +54,7 @@ export function addApplications(program: Command, terminal: Terminal): void {
   }
 }
 
-/** An option for each field that operators give, made from its rule: `--developer-email <email>`. */
+/** An option for each field that operators set, made from its rule: `--developer-email <email>`. */
 function fieldOptions(): Option[] {
   return (Object.keys(updateSchema.shape) as ApplicationField[]).map((field) => {
     const flag = field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
@@ -200,7 +200,7 @@ function suitesText(suites: string[]): string {
   return `${suites.length === 1 ? 'suite' : 'suites'} ${suites.join(', ')}`
 }
 
-/** The values of an option that may be repeated. */
+/** Collects the values of an option that may be repeated. */
 function collect(value: string, values: string[] = []): string[] {
   return [...values, value]
 }

@@ -31,7 +31,7 @@ function toRow(event: AuditEvent): string[] {
   return [at, actor, `${origin}, ${remote_address}`, action, subject.id, whatChanged(event)]
 }
 
-/** `name: A → B`. In lists, `+` marks added entries, `-` removed ones, and changed ones have no mark. */
+/** For example `name: A → B`. In lists, `+` marks an added entry and `-` a removed one; a changed one has no mark. */
 function whatChanged({ before, after }: AuditEvent): string {
   if (!before) return summary(after as PublicFields)
   if (!after) return summary(before)
@@ -45,7 +45,7 @@ function whatChanged({ before, after }: AuditEvent): string {
     .join('; ')
 }
 
-/** The name of an added or removed subject; of an operator the role, because the subject is the name. */
+/** The name of an added or removed subject; for an operator the role, because the name is in its own column. */
 function summary({ name, role }: PublicFields): string {
   return role === undefined ? `name: ${name}` : `role: ${role}`
 }

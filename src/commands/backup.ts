@@ -29,7 +29,7 @@ function targetOf(terminal: Terminal, file: string): BackupTarget {
     throw new OperatorError('Standard output is a terminal: redirect it to a file or a program.')
   return (chunk) =>
     write(terminal, chunk).catch(({ message, cause }: OutputFailed) => {
-      // Not an OutputFailed, which may end the command silently: half a backup is useless.
+      // Not an OutputFailed, which may end the command silently: the operator must know that half a backup is useless.
       throw new OperatorError(message, { cause })
     })
 }
@@ -87,6 +87,6 @@ function restoredText(database: string, file: string, restored: Restored, revoke
       : '- Tokens revoked since then are valid again until they expire. (--revoke-all-tokens revokes them all.)',
     'To see what to repeat, look in the log for the events since the backup that have an actor.',
   )
-  if (restored.replaced) lines.push('"audit list" on the previous database shows them, too.')
+  if (restored.replaced) lines.push('So does "audit list" on the previous database.')
   return lines.join('\n')
 }

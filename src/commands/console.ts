@@ -7,7 +7,7 @@ import { OperatorError } from '../domain/operator-error.ts'
 import { administer, readCommandConfig } from './shared/administer.ts'
 import { addCommand, type JsonOption, print, type Terminal } from './shared/terminal.ts'
 
-/** Local port of the SSH tunnel to a Unix socket. */
+/** The port on the browser's machine from which SSH forwards to a Unix socket. */
 const FORWARDED_PORT = 8081
 
 /** Hosts that a browser on this machine reaches without forwarding. */
@@ -54,8 +54,8 @@ interface ConsoleAccess {
 }
 
 /**
- * Without a proxy the link has an address rather than `localhost` (RFC 8252 §8.3): that name resolves to two, and another user of
- * the machine could listen on the second.
+ * How to reach the console. Without a proxy the link has an IP address, not `localhost` (RFC 8252 §8.3): that name has two
+ * addresses, and another user of the machine could listen on the second.
  */
 function accessOf({ ADMIN_ADDRESS: place, ADMIN_URL }: Pick<Config, 'ADMIN_ADDRESS' | 'ADMIN_URL'>): ConsoleAccess {
   if (!place) {

@@ -9,7 +9,7 @@ const HOST = '127.0.0.1'
 const FIRST_PORT = 8080
 const FIRST_ADMIN_PORT = 8081
 
-/** Short, so that new tokens show up in the console at once. Cheap with a store in memory. */
+/** Short, so that new tokens show up in the console at once. This is cheap with a store in memory. */
 const USAGE_INTERVAL_MS = 1000
 
 /** `token-server console` cannot reach a store in memory. */
@@ -28,8 +28,6 @@ async function demo(terminal: Terminal): Promise<void> {
   const { openStore } = await import('../store/open.ts')
   const { createDemoWorld, explain, makeLink, makeTraffic, printLinkOnEnter } = await import('./demo/world.ts')
 
-  // Log lines would push the login link off the screen; the console shows what happens.
-  const telemetry = await createTelemetry('error', { isTTY: terminal.stdout.isTTY === true, counts: true })
   const port = await firstFree(FIRST_PORT)
   const adminPort = await firstFree(Math.max(FIRST_ADMIN_PORT, port + 1))
   const address = `http://${HOST}:${port}`
@@ -39,7 +37,10 @@ async function demo(terminal: Terminal): Promise<void> {
     ADMIN_ADDRESS: `${HOST}:${adminPort}`,
     DATABASE_URL: 'sqlite::memory:',
     CONNECTION_LIMIT: 'off',
+    // Log lines would push the login link off the screen; the console shows what happens.
+    LOG_LEVEL: 'error',
   })
+  const telemetry = await createTelemetry(config.LOG_LEVEL, { isTTY: terminal.stdout.isTTY === true, counts: true })
   const store = await openStore(config.DATABASE_URL, { lockTimeout: 0 })
   const { observe } = telemetry
   const administration = createAdministration({ store, now: Date.now, observe, author: commandAuthor() })

@@ -57,7 +57,7 @@ function addKeys(operators: Command, terminal: Terminal): void {
       const lines = labelled({ operator: name, key: String(key.id), admin_key: key.adminKey, ends_at: end })
       const lost = `The new key of ${name} is lost: "operators revoke-key ${name} ${key.id}" ends it.`
       const result = { operator: name, id: key.id, admin_key: key.adminKey, ends_at: end }
-      await print(terminal, options, result, `${lines}\nSave the key now: it cannot be shown again.`, lost)
+      await print(terminal, options, result, `${lines}\nThe key is shown only now and cannot be shown again.`, lost)
     })
 
   addCommand(operators, 'revoke-key', 'end one admin key now')

@@ -16,7 +16,7 @@ import { addStore } from './store.ts'
 import { addSuites } from './suites.ts'
 import { addWhy } from './why.ts'
 
-/** In the order of the help. */
+/** The commands in the order of the help. */
 const COMMANDS = [
   addServe,
   addMigrate,
@@ -38,7 +38,7 @@ const COMMANDS = [
   addVersion,
 ]
 
-/** Runs a command line. Resolves to the exit status; `serve` and `demo` go on after that. */
+/** Runs a command line. Resolves to the exit status; `serve` and `demo` keep running after that. */
 export async function main(args: string[], terminal: Terminal): Promise<number> {
   const program = new Command('token-server')
     .description('An OAuth 2.0 token server for machine-to-machine clients.')

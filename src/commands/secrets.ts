@@ -22,7 +22,7 @@ export function addSecrets(program: Command, terminal: Terminal): void {
       const rotated = await administer(terminal, ({ secrets }) => secrets.rotate(owner, options.overlap))
       const credentials = { client_id: owner, client_secret: rotated.clientSecret }
       const end = timestamp(rotated.othersEndAt)
-      const words = `${labelled(credentials)}\nSave the secret now: it cannot be shown again. The others end at ${end} at the latest.`
+      const words = `${labelled(credentials)}\nThe secret is shown only now and cannot be shown again. The others end at ${end} at the latest.`
       await printSecret(owner, terminal, options, { ...credentials, others_end_at: end }, words)
     })
 
@@ -52,5 +52,5 @@ export function addSecrets(program: Command, terminal: Terminal): void {
 /** Adds to a conflict error that --force overrides it. */
 function withForce(error: unknown): never {
   if (!(error instanceof OperatorError) || error.kind !== 'conflict') throw error
-  throw new OperatorError(`${error.message} To revoke it anyway, use --force.`, { cause: error })
+  throw new OperatorError(`${error.message} To force it, use --force.`, { cause: error })
 }

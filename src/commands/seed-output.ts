@@ -9,8 +9,8 @@ import { createProgress, type JsonOption, say, show, type Terminal, write } from
 import { registeredApplicationText, registeredSuiteText, SHOWN_ONCE } from './shared/text.ts'
 
 /**
- * Prints what a seed registers step by step: as text, or as one JSON document with a line for each suite and application, which
- * can be used even if the run is killed. `show` and `end` resolve when the text is written, or reject with OutputFailed.
+ * Prints what a seed registers, step by step: as text, or as one JSON document with a line for each suite and application. The
+ * lines can be used even if the run is killed. `show` and `end` resolve when the text is written, or reject with OutputFailed.
  */
 export function createSeedOutput(terminal: Terminal, { json }: JsonOption, plan: SeedPlan) {
   const document = createDocument()
@@ -136,7 +136,7 @@ function namesakeText({ entry: { name, developerEmail }, application }: Mismatch
   )
 }
 
-/** Quotes a text as one word of a shell. */
+/** Quotes a text as one word for the shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

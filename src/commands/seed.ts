@@ -8,7 +8,7 @@ import { createSeedOutput, createSeedProgress, printPlan, warnOfPlan } from './s
 import { administer } from './shared/administer.ts'
 import { addCommand, type JsonOption, OutputFailed, readInput, say, type Terminal } from './shared/terminal.ts'
 
-/** Between two steps, so that a running server can write. */
+/** The pause between two steps, in which a running server can write. */
 const PAUSE_MS = 5
 
 const AGAIN = 'Run seed again to register the rest.'
@@ -22,7 +22,7 @@ export function addSeed(program: Command, terminal: Terminal): void {
     .argument('<file>', 'the JSON file, or - for standard input')
     .option('--dry-run', 'print what would be done, and change nothing')
     .action(async (file: string, options: JsonOption & { dryRun?: boolean }) => {
-      // The pool hashes imported secrets. Its size can be set only before its first use; the default is 4.
+      // Node.js's thread pool hashes imported secrets. Its size can be set only before its first use; the default is 4.
       process.env.UV_THREADPOOL_SIZE ??= String(Math.max(4, availableParallelism()))
       const seeds = parseSeedFile(file, await readInput(terminal, file))
       const action = async ({ seed }: Administration) => {
@@ -36,8 +36,8 @@ export function addSeed(program: Command, terminal: Terminal): void {
 }
 
 /**
- * Prints the credentials of each step before it registers them: however a run ends, all credentials of what is registered were
- * shown. A signal ends it after a step. A warning or error names credentials that were shown but may not be registered.
+ * Prints the credentials of each step before it registers them: however a run ends, the credentials of every registered entry
+ * were shown. A signal ends it after a step. A warning or error names credentials that were shown but may not be registered.
  */
 async function carryOut(terminal: Terminal, options: JsonOption, seed: Administration['seed'], plan: SeedPlan) {
   const stopped = new AbortController()
@@ -45,7 +45,7 @@ async function carryOut(terminal: Terminal, options: JsonOption, seed: Administr
   for (const signal of SIGNALS) process.once(signal, stop)
   const output = createSeedOutput(terminal, options, plan)
   const reportProgress = createSeedProgress(terminal, options, plan)
-  /** The number of entries that were shown and may not be registered. */
+  /** The number of entries that were shown but may not be registered. */
   let unregistered = 0
   try {
     for await (const step of seed.steps(plan)) {

@@ -4,7 +4,7 @@ import { administer, type CreateOption, createOption } from './shared/administer
 import { addCommand, type JsonOption, print, printSecret, show, type Terminal } from './shared/terminal.ts'
 import { labelled, registeredSuiteText, SHOWN_ONCE, secretsTable, table } from './shared/text.ts'
 
-/** How many of the approved applications are named without --all. */
+/** How many approved applications are named without --all. */
 const MAX_NAMED = 10
 
 /** `suites …` */

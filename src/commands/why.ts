@@ -21,7 +21,7 @@ export function addWhy(program: Command, terminal: Terminal): void {
         checkServer(config) as Promise<[Finding]>,
       ])
       const { level, text } = server
-      // A note: the address of the server is not known.
+      // The level is a note if the address of the server is not known.
       const is_ready = level === 'note' ? null : level === 'ok'
       const result = { ...explanationView(explanation), server: { is_ready, text } }
       const parts = [explanationText(explanation, Date.now())]

@@ -8,7 +8,7 @@ const OTHERS_WRITE = 0o022
 /** In a sticky folder, only the owner of a file can remove it. */
 const STICKY = 0o1000
 
-/** Checks the folder of the admin socket: users who can write to it can replace the socket by their own. */
+/** Checks the folder of the admin socket: users who can write to it can replace the socket with their own. */
 export async function checkSocketFolder(socket: string): Promise<Finding[]> {
   const folder = dirname(socket)
   const found = await stat(folder).catch((cause: NodeJS.ErrnoException) => {
@@ -60,8 +60,8 @@ export async function checkPassword({ passwordFile, password }: PostgresLocation
 function modeFinding(path: string, mode: number): Finding {
   const file = `DATABASE_PASSWORD_FILE, ${path} (mode ${mode.toString(8)}),`
   if (mode & OTHERS_WRITE) return warning(`${file} can be changed by other users.`, `chmod go-w ${path}`)
-  // A note only: the secrets of a container are readable like this, but the container has no other users.
+  // Only a note: in a container, secrets have this mode, but there are no other users.
   if (mode & 0o044)
-    return note(`${file} can be read by other users of this machine.`, `If it has any: chmod go= ${path}`)
+    return note(`${file} can be read by other users of this machine.`, `If it has other users: chmod go= ${path}`)
   return ok(`${file} is private.`)
 }

@@ -9,7 +9,7 @@ import { checkClock, checkDisk, checkLimits, checkProgram } from './machine.ts'
 import { checkCombinations, checkSettings, isWrong, type SettingsSource } from './settings.ts'
 import { checkPrevious, checkStore } from './store.ts'
 
-/** Checks everything that can be seen from outside, and changes nothing. */
+/** Checks everything that can be seen from outside the server, and changes nothing. */
 export async function diagnose(source: SettingsSource, now: Clock): Promise<Diagnosis[]> {
   const parsed = parseSettings({ ...source.file, ...source.env })
   const { config, problems } = parsed
@@ -42,6 +42,6 @@ export async function diagnose(source: SettingsSource, now: Clock): Promise<Diag
     isStoreKnown ? checkStore(location, now, config) : [],
     runAll(after),
   ])
-  // A cause that several checks report is shown once.
-  return found.flat().filter(({ text }, at, all) => all.findIndex((one) => one.text === text) === at)
+  // A finding that several checks report is shown once.
+  return found.flat().filter(({ text }, index, all) => all.findIndex((one) => one.text === text) === index)
 }

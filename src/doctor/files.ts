@@ -14,7 +14,7 @@ const NOT_THE_OWNER = 0o077
 const OTHERS_WRITE = 0o022
 const GROUP_WRITES = 0o020
 
-/** Checks the files of a database: whether they exist, are intact, and belong to the server alone. */
+/** Checks the files of a database: whether they exist, and only the server may use them; and the state of the log. */
 export async function checkFiles(location: SqliteLocation): Promise<Finding[]> {
   const files = await describeStoreFiles(location)
   const all = [files.folder, files.database, files.log, files.index].filter((file) => file !== undefined)
@@ -29,7 +29,7 @@ export async function checkFiles(location: SqliteLocation): Promise<Finding[]> {
 
 function presence({ folder, database, log }: StoreFiles): Finding[] {
   if (database) return [ok(`The database is ${database.path}, ${sizeText(database.size)}.`)]
-  // The checks of the store report a missing database.
+  // `checkStore` reports a missing database.
   return log || folder ? [] : [note('The folder of the database does not exist yet.', 'The server creates it.')]
 }
 
@@ -47,7 +47,7 @@ function isOfOwnGroup({ mode, gid, isFolder }: FileInfo): boolean {
   return isFolder && (mode & OTHERS_WRITE) === GROUP_WRITES && process.getgroups?.().includes(gid) === true
 }
 
-/** SQLite needs access to all files, so they should have one owner. */
+/** Checks that all files have one owner, because SQLite needs access to all of them. */
 function owners(files: FileInfo[]): Finding[] {
   const [first, ...others] = files
   return others
@@ -58,7 +58,7 @@ function owners(files: FileInfo[]): Finding[] {
     })
 }
 
-/** Checks whether this process, if it has the server's user, may use a file or a folder. */
+/** Checks whether this process may use a file or a folder. It should run as the server's user. */
 export async function checkAccess(file: FileInfo): Promise<Finding[]> {
   const wanted = R_OK | W_OK | (file.isFolder ? X_OK : 0)
   return access(file.path, wanted).then(
@@ -90,7 +90,7 @@ function logFindings({ log, index, isUnsound }: StoreFiles): Finding[] {
   if (size >= FULL_LOG)
     return [error(`${text}: changes are refused.`, 'End the process with an open transaction, for example a backup.')]
   if (size >= LARGE_LOG) {
-    return [warning(`${text}.`, 'End the process that keeps it from being copied, or repair the disk.')]
+    return [warning(`${text}.`, 'A process or the disk prevents its checkpoint: end that process, or repair the disk.')]
   }
   if (size > 0 && !index) {
     return [note(`${text}. The other findings do not include it until the next start copies it.`)]

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../domain/operator-error.ts'
 import { StoreUnavailable } from '../domain/store.ts'
 
-/** Error: something does not work, or is about to be lost. Warning: it soon may. Note: worth knowing. */
+/** Error: something does not work or is about to be lost. Warning: that may happen soon. Note: good to know. */
 export type Level = 'ok' | 'note' | 'warning' | 'error'
 
-/** The result of a check, and what to do about it: each a sentence. */
+/** The result of a check, and what to do about it, in sentences. */
 export interface Finding {
   level: Level
   text: string
@@ -26,15 +26,15 @@ export const note = findingOf('note')
 export const warning = findingOf('warning')
 export const error = findingOf('error')
 
-/** Doctor warns of keys and secrets that expire within this time. Milliseconds. */
+/** Doctor warns of keys and secrets that expire within this time. */
 export const SOON_MS = 7 * 24 * 60 * 60_000
 
-/** Bytes as text for people. */
+/** A number of bytes as text for people. */
 export function sizeText(bytes: number): string {
   const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
-  const at = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), units.length - 1)
-  const value = bytes / 1024 ** at
-  return `${at === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${units[at]}`
+  const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), units.length - 1)
+  const value = bytes / 1024 ** power
+  return `${power === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${units[power]}`
 }
 
 export function timeText(time: number): string {
@@ -51,7 +51,7 @@ export interface Diagnosis extends Finding {
 
 const LEVELS: Level[] = ['ok', 'note', 'warning', 'error']
 
-/** Runs all checks at once. Resolves to their findings in order. A check that fails or takes too long is an error finding. */
+/** Runs all checks at once. Resolves to their findings in order: an error for a check that fails or takes too long. */
 export async function runAll(checks: Check[], { deadline = DEADLINE_MS } = {}): Promise<Diagnosis[]> {
   const findings = await Promise.all(checks.map((check) => runCheck(check, deadline)))
   return findings.flat()
@@ -70,7 +70,7 @@ async function runCheck([subject, check]: Check, deadline: number): Promise<Diag
   const ended = new AbortController()
   const tooLate = error(`The check did not end within ${deadline / 1000} s.`, 'A disk or a network does not answer.')
   const late = sleep(deadline, [tooLate], { signal: ended.signal })
-  // Promise.try, because a check may throw at once.
+  // Promise.try also catches what a check throws synchronously.
   const findings = await Promise.race([Promise.try(check).catch((cause) => [failed(cause)]), late])
   ended.abort()
   late.catch(() => {})

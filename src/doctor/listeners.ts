@@ -15,8 +15,8 @@ export function addressOf(host: string, port: number): string {
 }
 
 /**
- * Sends a GET request, over TCP or the Unix socket at `socketPath`. Not with `fetch`, which refuses some ports. Without an answer
- * `status` is undefined, and `code` that of the error; it is undefined if the connection was accepted, but the time was up.
+ * Sends a GET request, over TCP or the Unix socket at `socketPath`. Not with `fetch`, which refuses some ports. Without an
+ * answer `status` is undefined, and `code` is the code of the error; after a time-out `code` is undefined, too.
  */
 export async function ask(url: string, socketPath?: string) {
   const signal = AbortSignal.timeout(TIMEOUT_MS)
@@ -33,9 +33,9 @@ export async function ask(url: string, socketPath?: string) {
   }
 }
 
-/** The finding for an address without an answer: `gone` and `advice` if nothing accepts connections there. */
-function silent(address: string, code: string | undefined, gone: string, advice: string): Finding[] {
-  if (code !== undefined) return [error(`${gone} ${address} (${code}).`, advice)]
+/** The finding for an address without an answer. `refused` and `advice`: its texts if connections fail there. */
+function noAnswer(address: string, code: string | undefined, refused: string, advice: string): Finding[] {
+  if (code !== undefined) return [error(`${refused} ${address} (${code}).`, advice)]
   const text = `The program that listens at ${address} did not answer within ${TIMEOUT_MS / 1000} s.`
   return [error(text, 'It is overloaded or hangs: its log may say why. If it does not, restart the program.')]
 }
@@ -47,7 +47,7 @@ export async function checkServer({ HOST, PORT }: Pick<Config, 'HOST' | 'PORT'>)
   const answer = await ask(`${address}${READY_PATH}`)
   const { status } = answer
   if (status === undefined) {
-    return silent(address, answer.code, 'No server answers at', 'Start it. Its log says why it ended.')
+    return noAnswer(address, answer.code, 'No server answers at', 'Start it. Its log says why it ended.')
   }
   if (status === 200) return [ok(`The server at ${address} is ready.`)]
   if (status === 503)
@@ -59,12 +59,12 @@ export async function checkServer({ HOST, PORT }: Pick<Config, 'HOST' | 'PORT'>)
 
 const RUNNING_VERSION = /^token_server_build_info\{[^}]*\bversion="([^"]*)"/m
 
-/** Checks whether the ops listener answers, and which version the running server has. */
+/** Checks whether the ops listener answers, and whether the running server has the version of this program. */
 export async function checkOpsListener({ host, port }: NonNullable<Config['OPS_ADDRESS']>): Promise<Finding[]> {
   if (port === 0) return [note('OPS_ADDRESS has port 0, so its port is not known.')]
   const address = `${addressOf(host, port)}/metrics`
   const answer = await ask(address)
-  if (answer.status === undefined) return silent(address, answer.code, 'Nothing answers at', 'Check OPS_ADDRESS.')
+  if (answer.status === undefined) return noAnswer(address, answer.code, 'Nothing answers at', 'Check OPS_ADDRESS.')
   const running = RUNNING_VERSION.exec(answer.body)?.[1]
   if (running === undefined)
     return [error(`The program that answers at ${address} is not this server.`, 'Check OPS_ADDRESS.')]
@@ -72,7 +72,7 @@ export async function checkOpsListener({ host, port }: NonNullable<Config['OPS_A
   return [warning(`The running server is ${running}, and this program ${VERSION}.`, 'Restart it after an upgrade.')]
 }
 
-/** An attribute found only on the console's login page. */
+/** An attribute that only the console's login page has. */
 const LOGIN_FORM = 'data-login'
 
 /** Checks whether the console answers at ADMIN_ADDRESS. */
@@ -83,7 +83,7 @@ export async function checkAdminListener(place: AdminPlace): Promise<Finding[]> 
   const answer = await (isSocket ? ask('http://localhost/login', address) : ask(`${address}/login`))
   if (answer.status === undefined) {
     const advice = 'If ADMIN_ADDRESS was set after the server had started, restart the server.'
-    return silent(address, answer.code, 'The admin listener does not answer at', advice)
+    return noAnswer(address, answer.code, 'The admin listener does not answer at', advice)
   }
   if (answer.body.includes(LOGIN_FORM)) return [ok(`The admin listener answers at ${address}.`)]
   return [error(`The program that answers at ${address} is not this server's admin listener.`, 'Check ADMIN_ADDRESS.')]

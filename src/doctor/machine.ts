@@ -9,7 +9,7 @@ import { describeStoreFiles, sqliteVersion } from '../store/open.ts'
 import { NODE_VERSION, OLDEST_NODE, VERSION } from '../version.ts'
 import { error, type Finding, ok, sizeText, warning } from './finding.ts'
 
-// No correct clock is before this program was written, or long after.
+// A correct clock is neither before the year in which this program was written nor long after it.
 const EARLIEST = Date.UTC(2026, 0)
 const LATEST = Date.UTC(2100, 0)
 
@@ -34,10 +34,10 @@ export async function checkStoreClock(inspector: Inspector, now: () => number): 
   return [error(text, 'Set it with NTP.')]
 }
 
-/** Bytes: with less the next checkpoint may fail. */
-const VERY_LITTLE = 100 * 1024 ** 2
-/** Bytes: the write-ahead log may grow to this size before changes are refused. */
-const LITTLE = 1024 ** 3
+/** Free bytes. With less, the next checkpoint may fail. */
+const VERY_LITTLE_FREE = 100 * 1024 ** 2
+/** Free bytes. The write-ahead log may grow to this size before changes are refused. */
+const LITTLE_FREE = 1024 ** 3
 const FEW_INODES = 1000
 
 /** Checks the free space on the disk of a database. */
@@ -45,13 +45,13 @@ export async function checkDisk(location: SqliteLocation): Promise<Finding[]> {
   const { database, log } = await describeStoreFiles(location)
   const used = (database?.size ?? 0) + (log?.size ?? 0)
   const folder = dirname(resolve(location.file))
-  const { bavail, bsize, files, ffree } = await statfs(nearest(folder))
+  const { bavail, bsize, files, ffree } = await statfs(nearestExisting(folder))
   return diskFindings(folder, { used, free: bavail * bsize, inodes: files, freeInodes: ffree })
 }
 
-/** The folder, or if it does not exist its nearest parent that does. */
-function nearest(folder: string): string {
-  return existsSync(folder) ? folder : nearest(dirname(folder))
+/** The folder itself, or its nearest parent that exists. */
+function nearestExisting(folder: string): string {
+  return existsSync(folder) ? folder : nearestExisting(dirname(folder))
 }
 
 /** `used`: the size of the database. Sizes are in bytes. `inodes` is 0 if the file system has no limit. */
@@ -64,13 +64,13 @@ export function diskFindings(
   if (inodes > 0 && freeInodes < FEW_INODES) {
     return [error(`The file system of ${folder} has ${freeInodes} inodes left.`, 'Delete some files there.')]
   }
-  if (free < VERY_LITTLE) return [error(text, advice)]
-  if (free < LITTLE) return [warning(text, advice)]
+  if (free < VERY_LITTLE_FREE) return [error(text, advice)]
+  if (free < LITTLE_FREE) return [warning(text, advice)]
   if (free < used) return [warning(text, 'There is no space for a backup or a restore beside the database.')]
   return [ok(text)]
 }
 
-/** Each connection takes one, and each process some more. */
+/** Open files: each connection takes one, and each process some more. */
 const FEW_FILES = 4096
 
 /** Checks the versions of the program, Node.js and SQLite. */

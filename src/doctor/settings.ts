@@ -10,9 +10,9 @@ export interface SettingsSource {
   /** The entries of `.env`, which apply if the environment has none. */
   file: NodeJS.Dict<string>
   fileName: string
-  /** Sentences about probable mistakes in the names and in the file. */
+  /** Sentences about probable mistakes: misspelt names, and entries of the file. */
   warnings: string[]
-  /** Sentences about what cannot be read of the file. */
+  /** Sentences about the lines of the file that cannot be read. */
   errors: string[]
 }
 
@@ -53,12 +53,12 @@ function withoutPassword(value: string): string {
 
 function unknownEntries({ file, fileName, warnings }: SettingsSource): Finding[] {
   const unknown = Object.keys(file).filter((name) => !Object.hasOwn(settings, name))
-  // Names that look like a setting have a warning of their own.
+  // Names that look like a misspelt setting have a warning of their own.
   const others = unknown.filter((name) => !warnings.some((text) => text.includes(` ${name} `)))
   return others.length === 0 ? [] : [note(`${fileName} has names that are not settings: ${others.join(', ')}.`)]
 }
 
-/** Reports valid settings that are probably not meant together. */
+/** Reports combinations of valid settings that are probably a mistake. */
 export function checkCombinations({ env, file }: SettingsSource, { config, problems }: ParsedSettings): Finding[] {
   if (problems.length > 0) return []
   const { LOG_LEVEL, WORKERS, DATABASE_URL, FAILURE_LIMIT, OPS_ADDRESS } = config
@@ -107,7 +107,7 @@ function checkAdministration({ ADMIN_ADDRESS: place, ADMIN_URL }: Config): Findi
   )
 }
 
-/** Warns if what clients send to this URL leaves the machine without TLS. */
+/** Warns if requests to this URL cross the network without TLS. `content`: what they contain. */
 function plainTextWarning(name: string, url: string, content: string): Finding | undefined {
   const { protocol, hostname } = new URL(url)
   if (protocol !== 'http:' || isLocalHost(hostname.replace(/^\[|\]$/g, ''))) return undefined

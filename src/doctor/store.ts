@@ -14,12 +14,12 @@ import { checkStoreClock } from './machine.ts'
 /** The oldest tested version. */
 const OLDEST_POSTGRES = '15'
 
-/** Longer than the hour for which the purge pauses after a jump of the clock. */
+/** Longer than the hour for which the purge pauses after the clock has jumped. */
 const PURGE_BEHIND_MS = 2 * 60 * 60_000
 
-const BACKUP_OLD_MS = 48 * 60 * 60_000
+const OLD_BACKUP_MS = 48 * 60 * 60_000
 
-/** Checks what is in the store. Only its software and schema if it cannot be opened or is not usable. */
+/** Checks the store: its software and schema and, if this program can use it, its contents. */
 export async function checkStore(
   location: DatabaseLocation,
   now: Clock,
@@ -31,7 +31,7 @@ export async function checkStore(
     [
       'store',
       async () => {
-        // The driver blocks, so a disk that hangs would stop this process. This call does not block.
+        // On a hanging disk the driver would block this process. This call does not: the check then ends at its deadline.
         if (location.kind === 'sqlite') await describeStoreFiles(location)
         inspector = await inspectStore(location)
         schema = await inspector.schema()
@@ -69,9 +69,9 @@ export function softwareFinding(software: string, kind: DatabaseLocation['kind']
   return warning(text, `Versions before ${OLDEST_POSTGRES} have not been tested.`)
 }
 
-function schemaFinding({ version, latest, refusal }: Schema, place: string): Finding {
+function schemaFinding({ version, latest, refusal }: Schema, location: string): Finding {
   if (refusal !== undefined) return error(refusal, 'Check DATABASE_URL and the version of this program.')
-  if (version === 0) return error(new StoreMissing(`The database ${place} is empty`).message)
+  if (version === 0) return error(new StoreMissing(`The database ${location} is empty`).message)
   if (version === latest) return ok(`The schema has the version of this program, ${version}.`)
   if (version < latest) {
     return note(`The schema has version ${version}, but this program uses ${latest}.`, 'The next start migrates it.')
@@ -104,13 +104,13 @@ async function checkBackup(inspector: Inspector, now: number): Promise<Finding[]
   const advice = 'Make one each day: docs/operations/backup-and-upgrade.md, "Backup".'
   if (madeAt === undefined) return [warning('`token-server backup` has made no backup yet.', advice)]
   const text = `The last backup was made at ${timeText(madeAt)}.`
-  return [now - madeAt > BACKUP_OLD_MS ? warning(text, advice) : ok(text)]
+  return [now - madeAt > OLD_BACKUP_MS ? warning(text, advice) : ok(text)]
 }
 
 /** Checks whether PREVIOUS_DATABASE_URL names a copied store, and whether it is still needed. */
 export async function checkPrevious(location: SqliteLocation, now: Clock): Promise<Finding[]> {
   const inspector = await inspectStore(location).catch((cause) => {
-    // The message of StoreMissing advises how to make one.
+    // StoreMissing advises the operator to create a store, which is wrong here.
     if (!(cause instanceof StoreMissing)) throw cause
     throw new OperatorError(`PREVIOUS_DATABASE_URL: there is no database at ${location.file}: correct the setting.`)
   })
@@ -137,7 +137,7 @@ const MAX_NAMED = 10
 async function checkSecrets(inspector: Inspector, now: number): Promise<Finding[]> {
   const owners = await inspector.ownersWithoutSecret(now + SOON_MS)
   if (owners.length === 0) return [ok('Every application and suite has a secret that is valid for at least a week.')]
-  // First those that can still be helped in time.
+  // Those whose secret has not expired yet come first.
   const [active = [], ended = []] = [true, false].map((wanted) => owners.filter((one) => isActive(one, now) === wanted))
   const more = owners.length - MAX_NAMED
   return [

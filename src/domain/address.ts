@@ -1,9 +1,9 @@
-import { BlockList, isIP, isIPv6 } from 'node:net'
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 
-/** The beginning of an IPv4-mapped IPv6 address, RFC 4291 §2.5.5.2. */
+/** The first six groups of an IPv4-mapped IPv6 address, RFC 4291 §2.5.5.2. */
 const MAPPED = [0, 0, 0, 0, 0, 0xffff].join()
 
-/** RFC 1918, RFC 6598, RFC 3927, RFC 4193, RFC 4291 and loopback. */
+/** Loopback, private and link-local addresses: RFC 1918, RFC 6598, RFC 3927, RFC 4193, RFC 4291. */
 const PRIVATE = new BlockList()
 PRIVATE.addSubnet('127.0.0.0', 8)
 PRIVATE.addSubnet('10.0.0.0', 8)
@@ -16,8 +16,8 @@ PRIVATE.addSubnet('fc00::', 7, 'ipv6')
 PRIVATE.addSubnet('fe80::', 10, 'ipv6')
 
 /**
- * The unit that limits count by: an IPv4 address (also from `::ffff:192.0.2.1`), or the /64 of an IPv6 address, because a client
- * can choose the rest. `unknown` (RFC 7239 §6.2) if the text is not an address.
+ * The prefix that limits apply to: an IPv4 address (also from `::ffff:192.0.2.1`), or the /64 of an IPv6 address, because a
+ * client can choose the rest. `unknown` (RFC 7239 §6.2) if the text is not an address.
  */
 export function prefixOf(address: string): string {
   const family = isIP(address)
@@ -43,7 +43,7 @@ function groupsOf(address: string): number[] {
   return [...left, ...zeros, ...(right ?? [])].map((group) => Number.parseInt(group, 16))
 }
 
-/** `c000` and `201` for `192.0.2.1`. */
+/** An IPv4 address as two groups of IPv6: `c000` and `201` for `192.0.2.1`. */
 function hexGroups(ipv4: string): string[] {
   const [a, b, c, d] = ipv4.split('.').map(Number) as [number, number, number, number]
   return [(a << 8) | b, (c << 8) | d].map((group) => group.toString(16))
@@ -53,22 +53,22 @@ function dotted(groups: number[]): string {
   return groups.flatMap((group) => [group >> 8, group & 255]).join('.')
 }
 
-/** `fe80::1` for `fe80::1%eth0`, RFC 4007 §11. */
+/** Drops the zone, RFC 4007 §11: `fe80::1` for `fe80::1%eth0`. */
 export function withoutZone(address: string): string {
   const end = address.indexOf('%')
   return end === -1 ? address : address.slice(0, end)
 }
 
 export function isLocalHost(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.')
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
 }
 
-/** Whether a host is 0.0.0.0 or ::, in any spelling: every address of the machine. */
+/** Whether a host is 0.0.0.0 or :: (in any spelling), which mean every address of the machine. */
 export function isWildcard(host: string): boolean {
   return host === '0.0.0.0' || (isIPv6(host) && /^[0:]+$/.test(host))
 }
 
-/** An IPv6 address in a URL is in brackets (RFC 3986 §3.2.2). */
+/** A host as it is written in a URL: an IPv6 address is in brackets (RFC 3986 §3.2.2). */
 export function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }

@@ -3,10 +3,10 @@ import { choice, list, object, type SourceOf, text, textInput, time, view } from
 import type { NewSecret, Secret } from './secret.ts'
 import { randomString } from './text.ts'
 
-/** Characters. The ids of suites are shorter. */
+/** In characters. The ids of suites are shorter. */
 export const MAX_CLIENT_ID_LENGTH = 200
 
-/** The texts that operators give an application and may change: the name in JSON, which is also the column, and the rule. */
+/** The texts of an application that operators can set, by their names in JSON (also their columns), with their rules. */
 export const APPLICATION_TEXTS = {
   name: textInput('The name')
     .regex(/\S/, 'The name must not be empty')
@@ -41,13 +41,13 @@ export function columnsOf(application: ApplicationChanges): Partial<Record<Colum
 
 /** A registered client (RFC 6749 §2): a partner's application, allowed to ask for access tokens. */
 export interface Application extends ApplicationValues {
-  /** Never used twice, so a removed application's tokens stay invalid if its client id is registered again. */
+  /** Never reused, so a removed application's tokens stay invalid if its client id is registered again. */
   readonly key: ApplicationKey
   readonly clientId: string
   readonly status: 'active' | 'suspended'
-  /** Tokens of an earlier generation are revoked: revoke-all counts it up, so it does not depend on clocks. */
+  /** Tokens of an earlier generation are revoked: revoke-all increments it, so it does not depend on clocks. */
   readonly tokenGeneration: number
-  /** The last revoke-all, for people. Milliseconds since the epoch; 0: never. */
+  /** When revoke-all was last used, only to be shown. Milliseconds since the epoch; 0: never. */
   readonly tokensValidFrom: number
   /** Milliseconds since the epoch. */
   readonly createdAt: number
@@ -68,7 +68,7 @@ export const APPLICATION = object('ApprovedApplication', 'An application that is
   tokens_valid_from: time('When all its tokens were last revoked; null: never').nullable(),
 })
 
-/** A view has no rules: its descriptions are those of the rules. */
+/** The same texts for a view: without the rules, but with their descriptions. */
 function shownTexts() {
   const shown = Object.entries(APPLICATION_TEXTS).map(([name, { description = '' }]) => [name, text(description)])
   return Object.fromEntries(shown) as Record<Column, z.ZodString>
@@ -87,11 +87,11 @@ export interface NewApplication extends ApplicationValues {
   readonly secret: NewSecret
   /** The suites to approve it for. */
   readonly suites: readonly string[] | 'all'
-  /** Not added if its developer already has an application of this name. */
+  /** Whether it is skipped if its developer already has an application of this name. */
   readonly skipNamesake: boolean
 }
 
-/** Identifies an entry of a seed file that has no client id, and the application that it became. */
+/** Identifies an entry of a seed file without a client id, and the application that was registered for it. */
 export function nameAndDeveloper({ name, developerEmail }: ApplicationValues): string {
   return JSON.stringify([name, developerEmail])
 }
@@ -106,10 +106,10 @@ export function abbreviated(clientId: string): string {
   return `${clientId.slice(0, 4)}... (${clientId.length} characters)`
 }
 
-/** Matches the result of `abbreviated`: its beginning and its length. */
+/** Matches the result of `abbreviated`; captures the beginning and the length. */
 export const ABBREVIATED = /^(.{0,4})\.\.\. \((\d+) characters\)$/s
 
 declare const owner: unique symbol
 
-/** The key of a row. Only the store that it came from knows what is in it. */
+/** The key of a row, which is opaque outside of its store. */
 export type Key<Row extends string> = { readonly [owner]: Row }

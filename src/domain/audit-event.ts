@@ -11,7 +11,7 @@ export interface Author {
   readonly requestId?: string | undefined
 }
 
-/** Passed to the store with every change, and stored in its transaction. */
+/** Passed to the store with every change, and stored in the same transaction. */
 export interface Audit {
   readonly author: Author
   /** Milliseconds since the epoch. */
@@ -44,10 +44,10 @@ export type PublicFields = Readonly<Record<string, unknown>>
 export interface AuditFilter {
   /** Milliseconds since the epoch. */
   readonly since?: number | undefined
-  /** Older than this event: the last one of the previous page. */
+  /** Only events older than this one, the last of the previous page. */
   readonly before?: AuditEvent['id'] | undefined
   readonly actor?: string | undefined
-  /** Its id. */
+  /** The id of the subject. */
   readonly subject?: string | undefined
   /** Only with `subject`: its kind, because ids of two kinds may be equal. */
   readonly kind?: SubjectKind | undefined

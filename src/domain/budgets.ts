@@ -1,13 +1,13 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Clock } from './time.ts'
 
-/** 16 bytes each, 1 MiB in total. */
+/** How many budgets are remembered: 16 bytes each, 1 MiB in total. */
 const SLOTS = 65_536
 
-/** The number of slots where the budget of a name can be. */
+/** In how many slots the budget of a name can be. */
 const WAYS = 8
 
-/** `interval`: milliseconds until one more can be spent. */
+/** `atOnce`: how much can be spent at once. `interval`: milliseconds until one more can be spent. */
 export interface Budget {
   readonly atOnce: number
   readonly interval: number
@@ -16,46 +16,46 @@ export interface Budget {
 export type Budgets = ReturnType<typeof createBudgets>
 
 /**
- * Budgets by name (token buckets), in memory that never grows: without a free slot, a name replaces the budget that is full
- * again soonest. So many names only reset budgets, and never spend another's. The clock must be monotonic.
+ * Creates budgets by name (token buckets) in constant memory: if no slot is free, a name replaces the budget that will be full
+ * soonest. So a flood of names can only reset budgets, never spend those of others. The clock must be monotonic.
  */
 export function createBudgets(monotonic: Clock, { slots = SLOTS } = {}) {
   // Random, so that no caller can choose names that share slots.
   const key = randomBytes(16).toString('hex')
-  const marks = new Float64Array(slots)
-  // When the budget is full again: this number tells how much is spent (GCRA), and 0 is a full one.
+  const fingerprints = new Float64Array(slots)
+  // When each budget will be full again, which implies how much of it is spent (GCRA). 0: it is full.
   const fullAt = new Float64Array(slots)
 
-  /** Spends one. Returns 0, or the milliseconds until there is one to spend. */
+  /** Spends one and returns 0; if the budget is used up, returns the milliseconds until one can be spent. */
   function spend(name: string, { atOnce, interval }: Budget): number {
     const now = Math.floor(monotonic())
-    const { mark, first } = place(name)
-    const slot = find(mark, first) ?? soonestFull(first)
-    const isOurs = marks[slot] === mark
+    const { fingerprint, first } = place(name)
+    const slot = find(fingerprint, first) ?? soonestFull(first)
+    const isOurs = fingerprints[slot] === fingerprint
     const full = Math.max(isOurs ? (fullAt[slot] as number) : 0, now)
     const wait = full + interval - (now + atOnce * interval)
     if (wait > 0) return wait
-    marks[slot] = mark
+    fingerprints[slot] = fingerprint
     fullAt[slot] = full + interval
     return 0
   }
 
   /** Undoes one spending, if the slot was not replaced. */
   function giveBack(name: string, { interval }: Budget): void {
-    const { mark, first } = place(name)
-    const slot = find(mark, first)
+    const { fingerprint, first } = place(name)
+    const slot = find(fingerprint, first)
     if (slot !== undefined) fullAt[slot] = (fullAt[slot] as number) - interval
   }
 
-  /** A hash of the name, 52 bits that a number holds exactly, and its first slot. */
-  function place(name: string): { mark: number; first: number } {
+  /** A hash of the name (52 bits, which a number holds exactly), and the first slot where its budget can be. */
+  function place(name: string): { fingerprint: number; first: number } {
     const digest = hash('sha256', key + name)
-    const mark = Number.parseInt(digest.slice(0, 13), 16)
-    return { mark, first: (Number.parseInt(digest.slice(13, 21), 16) % (slots / WAYS)) * WAYS }
+    const fingerprint = Number.parseInt(digest.slice(0, 13), 16)
+    return { fingerprint, first: (Number.parseInt(digest.slice(13, 21), 16) % (slots / WAYS)) * WAYS }
   }
 
-  function find(mark: number, first: number): number | undefined {
-    for (let slot = first; slot < first + WAYS; slot++) if (marks[slot] === mark) return slot
+  function find(fingerprint: number, first: number): number | undefined {
+    for (let slot = first; slot < first + WAYS; slot++) if (fingerprints[slot] === fingerprint) return slot
     return undefined
   }
 

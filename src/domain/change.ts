@@ -4,27 +4,30 @@ import type { NewSecret } from './secret.ts'
 import { timestamp } from './time.ts'
 
 /**
- * A change by an operator. Its type is also the action of the audit event and the message in the log. Its time is in the
- * audit. `owner`: a client id or a suite id.
+ * A change by an operator. Its type is also the action of the audit event and the message in the log. Its time is in
+ * `Audit`. `owner`: a client id or a suite id.
  */
 export type Change =
   | { type: 'application updated'; clientId: string; values: ApplicationChanges }
   | { type: 'application suspended' | 'application resumed'; clientId: string }
-  /** Its secrets, too. Its tokens stay until the purge. */
+  /** Removes its secrets, too. Its tokens stay stored until the purge. */
   | { type: 'application removed'; clientId: string }
   | { type: 'application approved' | 'approval withdrawn'; clientId: string; suite: string }
-  /** Counts up the generation of the application. */
+  /** Increments the application's token generation. */
   | { type: 'all tokens revoked'; clientId: string }
   | { type: 'suite updated'; suite: string; name: string }
-  /** Its secrets and approvals, too. */
+  /** Removes its secrets and approvals, too. */
   | { type: 'suite removed'; suite: string }
   | { type: 'secret added'; owner: string; secret: NewSecret }
-  /** The other secrets end at `othersEndAt` or earlier; those that ended before `deleteEndedBefore` are deleted. */
+  /**
+   * The other secrets end at `othersEndAt` or earlier, and are revoked if that is no later than the change. Those that ended
+   * before `deleteEndedBefore` are deleted.
+   */
   | { type: 'secret rotated'; owner: string; secret: NewSecret; othersEndAt: number; deleteEndedBefore: number }
-  /** Without `force` only if the owner has another active secret, or this one is not active. */
+  /** Without `force`, only allowed if the owner has another active secret, or this one is not active. */
   | { type: 'secret revoked'; owner: string; secretId: number; force: boolean }
   | { type: 'operator added'; operator: string; role: Role }
-  /** Keys, sessions and login codes, too. */
+  /** Removes the operator's keys, sessions and login codes, too. */
   | { type: 'operator removed'; operator: string }
   /** `digest`: see `digestGenerated`. */
   | { type: 'operator key added'; operator: string; digest: string; endsAt: number }
@@ -43,9 +46,9 @@ export type ChangeOf<Type extends Change['type']> = Change extends infer One
   : never
 
 export interface ChangeResult {
-  /** False: there is no such subject, or nothing differs. */
+  /** False: there is no such subject, or it already was as requested. */
   readonly changed: boolean
-  /** The public fields that differ now, by their JSON names. */
+  /** The JSON names of the public fields that changed. */
   readonly fields: readonly string[]
   /** The id of the admin key or the session that was added. */
   readonly id: number | undefined
@@ -57,7 +60,7 @@ export type ChangeEvent =
   | { type: 'application registered'; clientId: string; name: string; suites: readonly string[] | 'all' }
   | { type: 'application updated'; clientId: string; changed: readonly string[] }
   | { type: 'suite registered'; suite: string; name: string }
-  /** `clientId`: also the id of a suite. */
+  /** `clientId`: a client id or a suite id. */
   | { type: 'secret added'; clientId: string }
   | { type: 'secret rotated'; clientId: string; othersEndAt: string }
   | { type: 'secret revoked'; clientId: string; secretId: number }

@@ -14,14 +14,14 @@ export interface PostgresLocation {
   readonly hosts: readonly PostgresHost[]
   readonly database: string
   readonly user: string
-  /** A file that has the password; it takes precedence over `password`. */
+  /** A file that contains the password; it takes precedence over `password`. */
   readonly passwordFile?: string | undefined
   readonly password: string | undefined
   /** Undefined: TLS is not used. */
   readonly tls: Tls | undefined
 }
 
-/** The certificate authority of the server; undefined: those that Node.js trusts. */
+/** `rootCertificateFile`: the certificate authority of the server; undefined: the ones that Node.js trusts. */
 export interface Tls {
   readonly rootCertificateFile: string | undefined
 }
@@ -37,8 +37,8 @@ const HOST = /^(?:\[([\da-f:.]+)\]|([^\s:[\]]+))(?::(\d{1,5}))?$/i
 const DEFAULT_PORT = 5432
 
 /**
- * Parses `sqlite:FILE` or `postgres://USER[:PASSWORD]@HOST[:PORT][,HOST…]/DATABASE`. Throws a SyntaxError without any value,
- * because the URL may have a password.
+ * Parses `sqlite:FILE` or `postgres://USER[:PASSWORD]@HOST[:PORT][,HOST…]/DATABASE`. Throws a SyntaxError that
+ * does not repeat the URL, because it may contain a password.
  */
 export function parseDatabaseUrl(url: string): DatabaseLocation {
   if (SQLITE.test(url)) return { kind: 'sqlite', file: url.slice('sqlite:'.length) }
@@ -67,7 +67,7 @@ function parseHost(text: string): PostgresHost {
   return { host, port: Number(port) }
 }
 
-/** By default TLS is used except to this machine: a password must not cross a network in clear by mistake. */
+/** TLS is the default, except to this machine: a password must not cross a network unencrypted by mistake. */
 function parseTls(query: string, hosts: readonly PostgresHost[]): PostgresLocation['tls'] {
   const parameters = new URLSearchParams(query)
   for (const name of parameters.keys()) {
@@ -93,7 +93,7 @@ export function isInMemory(location: DatabaseLocation): boolean {
   return location.kind === 'sqlite' && location.file === ':memory:'
 }
 
-/** Without user and password. */
+/** The location for people, without user and password. */
 export function locationText(location: DatabaseLocation): string {
   if (location.kind === 'sqlite') return location.file
   const hosts = location.hosts.map(({ host, port }) => `${hostInUrl(host)}:${port}`)

@@ -5,15 +5,15 @@ import type { AuthenticationReason, CheckReason, RequestReason } from './reasons
 
 /**
  * What operators may want to know of. Each event is reported once, where it happens, and observed by the log and the metrics.
- * It has no secret, no token, and no text of a request but what its fields name.
+ * It contains no secret and no token, and of the text of a request only what its fields are for.
  */
 export type Event = TokenEvent | RequestEvent | AdministrationEvent | ServerEvent | Measurement
 
 /** Receives each event as it happens. Must not throw, and must not wait. */
 export type Observer = (event: Event) => void
 
-/** The source of a request. */
-interface Requested {
+/** The ids of a request, and where it came from. */
+interface RequestSource {
   /** The id that the caller gave, or that this server generated: the X-Request-Id of the answer. */
   requestId: string
   /** 32 hex characters (W3C Trace Context §3.2.2.3). */
@@ -22,7 +22,7 @@ interface Requested {
 }
 
 /** A failed gateway check or introspection. */
-interface TokenRefused extends Requested {
+interface TokenRefused extends RequestSource {
   type: 'token refused'
   reason: CheckReason
   /** Undefined: the gateway named none, or one that does not exist. */
@@ -32,29 +32,29 @@ interface TokenRefused extends Requested {
   method?: string | undefined
   /** The route's pattern. */
   endpoint?: string | undefined
-  /** If the suite does not exist: the words of the path. */
+  /** If the suite does not exist: the path, with `*` for what may be a secret. */
   path?: string | undefined
 }
 
 type TokenEvent =
   /** `tokenId`: the public id, a UUID. `secretId`: as in `secrets list`. */
-  | (Requested & { type: 'token issued'; clientId: string; tokenId: string; secretId: number })
+  | (RequestSource & { type: 'token issued'; clientId: string; tokenId: string; secretId: number })
   /** A successful check; only at the level debug. */
-  | (Requested & { type: 'token accepted'; suite: string | undefined; clientId: string; tokenId: string })
+  | (RequestSource & { type: 'token accepted'; suite: string | undefined; clientId: string; tokenId: string })
   | TokenRefused
-  | (Requested & { type: 'token revoked'; clientId: string; tokenId: string })
-  /** More than a client that reuses tokens needs, or than its quota (see `quota refusal`). `hour`: its start, RFC 3339. */
+  | (RequestSource & { type: 'token revoked'; clientId: string; tokenId: string })
+  /** More than a client that reuses tokens needs, or more than its quota. `hour`: when the hour began, in RFC 3339. */
   | { type: 'many tokens issued' | 'token quota exceeded'; clientId: string; hour: string }
-  /** The token to revoke is unknown, another client's or already revoked; RFC 7009 §2.2 answers 200 all the same. */
-  | (Requested & { type: 'nothing to revoke'; clientId: string })
+  /** The token to revoke is unknown, another client's, or already revoked. The answer is still 200 (RFC 7009 §2.2). */
+  | (RequestSource & { type: 'nothing to revoke'; clientId: string })
 
-interface RefusedRequest extends Requested {
+interface RefusedRequest extends RequestSource {
   status: number
   /** The route's pattern, never the path of the request; undefined: there is no route. */
   endpoint: string | undefined
   /** Undefined: it could not be read. */
   method?: string | undefined
-  /** If there is no route: the words of the path. */
+  /** If there is no route: the path, with `*` for what may be a secret. */
   path?: string | undefined
 }
 
@@ -62,7 +62,7 @@ type RequestEvent =
   | (RefusedRequest & {
       type: 'authentication refused'
       reason: AuthenticationReason | 'no credentials'
-      /** Undefined: there was none. Of an unknown one, its beginning and length. */
+      /** Undefined: none was sent. An unknown one is abbreviated. */
       clientId: string | undefined
     })
   | (RefusedRequest & {
@@ -84,10 +84,10 @@ export type Measurement =
   | { type: 'request answered'; endpoint: string; status: number; seconds: number | undefined }
   /** The client closed the connection before the answer was sent. */
   | { type: 'request abandoned'; endpoint: string; seconds: number }
-  /** One connection, because of a limit. */
+  /** A connection was closed because of a limit. */
   | { type: 'connection closed'; reason: ClosingReason }
   | { type: 'check passed' }
-  /** An authenticated application has no tokens left in this hour. The log has `token quota exceeded`, once. */
+  /** An authenticated application has used up its quota for this hour. Logged only once, as `token quota exceeded`. */
   | (RefusedRequest & { type: 'quota refusal'; clientId: string })
   /** One transaction of the store. `size`: its writes of tokens. */
   | { type: 'batch written'; size: number; seconds: number }
@@ -107,7 +107,7 @@ export const REPLACEMENT_REASONS = ['exited', 'silent', 'rolling restart'] as co
 
 /** A change by an operator, or a request that the admin listener did not authenticate or authorize. */
 type AdministrationEvent =
-  | ((ChangeEvent | Copying) & Author)
+  | ((ChangeEvent | DatabaseEvent) & Author)
   | {
       type: 'operator refused'
       reason: OperatorReason
@@ -119,8 +119,8 @@ type AdministrationEvent =
       remoteAddress: string
     }
 
-/** `file`: as the operator named it; -: standard output or input. */
-type Copying =
+/** `file`: as the operator wrote it; `-`: standard output or input. */
+type DatabaseEvent =
   | { type: 'backup made'; file: string; withoutTokens: boolean }
   /** `replaced`: the file that keeps the replaced database. */
   | { type: 'database restored'; file: string; replaced: string | undefined; revokeAllTokens: boolean }
@@ -163,7 +163,7 @@ type ServerEvent =
    * answered with 429. `others`: further prefixes.
    */
   | { type: 'refusals not logged'; prefix: string; count: number; throttled: number; seconds: number }
-  /** Because of a limit. `listener`: undefined for the public one. `remoteAddress`: of the last connection. */
+  /** Closed because of a limit. `listener`: undefined for the public one. `remoteAddress`: of the last connection. */
   | {
       type: 'connections closed'
       reason: ClosingReason
@@ -177,7 +177,7 @@ type ServerEvent =
   | { type: 'settings not applied'; settings: readonly string[] }
   /** A sentence for each mistake that the next start would report. */
   | { type: 'settings wrong'; problems: readonly string[] }
-  /** Another one is started. `err`: its last output, or why another one did not start. */
+  /** A successor is started. `err`: the worker's last output, or why a successor did not start. */
   | {
       type: 'worker exited unexpectedly'
       worker?: number | undefined
@@ -185,7 +185,7 @@ type ServerEvent =
       signal?: string | null
       err?: unknown
     }
-  /** It does not answer its leader, and is killed. */
+  /** It does not answer its leader, so it is killed. */
   | { type: 'worker silent'; worker: number | undefined }
   /** Text on its standard error, such as a warning of Node.js. */
   | { type: 'worker printed'; worker: number | undefined; text: string }
@@ -196,12 +196,12 @@ type ServerEvent =
   /** Once a minute while it lasts: bytes that the store could not reclaim, and why. */
   | { type: 'store backlog'; bytes: number; cause: string }
   | { type: 'store backlog cleared' | 'clock agrees' }
-  /** Forwards, or backwards if `seconds` is negative. The purge pauses. */
+  /** The clock jumped forwards, or backwards if `seconds` is negative. The purge pauses. */
   | { type: 'clock jumped'; seconds: number }
-  /** The database cannot be used, until it is found again; `host`: the present primary. */
+  /** The database cannot be used until it is found again. `host`: the current primary. */
   | { type: 'database lost'; err: unknown }
   | { type: 'database found'; host: string }
-  /** Once a minute while it lasts: the database's clock is ahead by so many seconds, or behind if negative. */
+  /** Once a minute while it lasts: how many seconds the database's clock is ahead, or behind if negative. */
   | { type: 'clock differs'; seconds: number }
   /** Repetitions of a logged failure. `message`: the error's. */
   | { type: 'request failures repeated'; reason: RequestReason; message: string; count: number }

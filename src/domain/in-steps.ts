@@ -1,7 +1,7 @@
 /** Rows written at a time: about a millisecond of work. */
 const STEP = 500
 
-/** Splits rows into pieces of at most this size. */
+/** Splits rows into chunks whose total weight is at most this size; a heavier row is a chunk of its own. */
 export function* chunksOf<Row>(rows: Iterable<Row>, size: number, weigh: (row: Row) => number = () => 1) {
   let chunk: Row[] = []
   let weight = 0

@@ -1,4 +1,4 @@
-/** `invalid`: a field breaks a rule; `conflict`: contradicts the current state; `refused`: everything else. */
+/** `invalid`: a field breaks a rule; `conflict`: the call contradicts the current state; `refused`: everything else. */
 export type OperatorErrorKind = 'invalid' | 'not found' | 'conflict' | 'idempotency key reused' | 'refused'
 
 /** An invalid field by its JSON name, and the reason, without a final period. */
@@ -13,7 +13,7 @@ interface Options extends ErrorOptions {
 }
 
 /**
- * An error that an operator can fix: a wrong setting, an unknown id, an unreadable file. The message has whole sentences.
+ * An error that an operator can fix: a wrong setting, an unknown id, an unreadable file. The message consists of whole sentences.
  * Nothing was changed. Every other error that ends a command is a bug.
  */
 export class OperatorError extends Error {

@@ -47,11 +47,11 @@ export const OPERATOR = object('Operator', 'A person or a program that uses this
   name: text('The name in the log and in audit events'),
   role: choice(ROLES, 'A viewer can look, but not change anything'),
   created_at: time('When the operator was added'),
-  keys: list('The oldest first, including ended ones', ADMIN_KEY),
+  keys: list('Oldest first, ended ones too', ADMIN_KEY),
   sessions: list('The sessions that have not ended', SESSION),
 })
 
-/** An operator in audit events: a use is not a change. */
+/** An operator in audit events, without times of use: a use is not a change. */
 const AUDITED = OPERATOR.extend({
   keys: ADMIN_KEY.omit({ state: true, last_used_at: true }).array(),
   sessions: SESSION.omit({ last_seen_at: true, ends_at: true }).array(),
@@ -73,7 +73,7 @@ export interface AdminKey {
   readonly lastUsedAt: number | null
 }
 
-/** An operator's login in one browser. The store has only the digest of its reference. Times are milliseconds since the epoch. */
+/** An operator's login in one browser. The store has only the digest of its cookie. Times are milliseconds since the epoch. */
 export type Session = SourceOf<typeof SESSION>
 
 export type NewSession = Omit<Session, 'id' | 'lastSeenAt'> & { readonly digest: string }
@@ -82,11 +82,18 @@ export type NewSession = Omit<Session, 'id' | 'lastSeenAt'> & { readonly digest:
  * Why the admin listener refuses a request. `viewer`: a viewer tried to make a change. `another host`: the Host header does
  * not name the listener. `another site`: a page of another site tried to make a change.
  */
-export type OperatorReason = KeyReason | LoginReason | 'no credentials' | 'viewer' | 'another host' | 'another site'
+export type OperatorReason =
+  | KeyReason
+  | LoginReason
+  | 'no credentials'
+  | 'viewer'
+  | 'another host'
+  | 'another site'
+  | 'too many requests'
 
 export type KeyReason = 'malformed key' | 'unknown key' | 'expired key' | 'revoked key'
 
-/** `used`: also one whose operator was removed; `unknown`: malformed. */
+/** `unknown`: malformed; `used`: any other code that is not stored, such as one whose operator was removed. */
 export type LoginReason = 'unknown login link' | 'used login link' | 'expired login link'
 
 const MINUTE = 60_000
@@ -97,10 +104,10 @@ export const LOGIN_CODE_LIFETIME = 10 * MINUTE
 const SESSION_LIFETIME = 8 * 60 * MINUTE
 const SESSION_IDLE = 15 * MINUTE
 
-/** A use is stored only if the last stored one is at least this old, in milliseconds. */
+/** A use is stored only if the previously stored one is at least this old, in milliseconds. */
 export const USE_INTERVAL = MINUTE
 
-/** Tolerated difference between the clocks of machines that share a store, in milliseconds. */
+/** How far in the future a session or login code of another machine may seem to be before it counts as over. Milliseconds. */
 export const CLOCKS_APART = MINUTE
 
 export function adminKeyState({ endsAt, revokedAt }: AdminKey, now: number): 'active' | 'expired' | 'revoked' {
@@ -124,7 +131,7 @@ export function unknownOperator(name: string): OperatorError {
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Enough for 32 bits, and for Unix seconds until the year 3769. */
+/** Digits in base 62: enough for 32 bits, and for Unix seconds until the year 3769. */
 const CHECKSUM_LENGTH = 6
 
 /** Lets secret scanners recognize admin keys. */

@@ -8,7 +8,7 @@ type ErrorCode =
   | 'temporarily_unavailable'
   | 'server_error'
 
-/** An error answer. In the description, {field} stands for a field or a method that depends on the request. */
+/** An error answer. In the description, {field} stands for the wrong field or the allowed methods. */
 export interface ErrorAnswer {
   status: number
   code: ErrorCode
@@ -21,7 +21,7 @@ interface ReasonFacts extends ErrorAnswer {
   words?: string | undefined
 }
 
-/** Why a client is not authenticated. Only the log tells these apart. */
+/** Why a client is not authenticated. Its answer is the same for all of these: only operators see the reason. */
 export const AUTHENTICATION_REASONS = {
   'not a suite': notAuthenticated('Only suites may use introspection'),
   'unknown client': notAuthenticated('No application or suite has this client id'),
@@ -33,7 +33,7 @@ export const AUTHENTICATION_REASONS = {
 
 export type AuthenticationReason = keyof typeof AUTHENTICATION_REASONS
 
-/** Why a token is not active (RFC 7662 §2.2). Only the log tells these apart. */
+/** Why a token is not active (RFC 7662 §2.2). The answer is the same for all of these: only operators see the reason. */
 const INACTIVE_REASONS = {
   'no token': invalidToken(),
   'malformed token': invalidToken(),
@@ -122,13 +122,13 @@ export type Reason = CheckReason | AuthenticationReason | RequestReason
 
 const REASONS: Record<string, ReasonFacts> = { ...CHECK_REASONS, ...AUTHENTICATION_REASONS, ...REQUEST_REASONS }
 
-/** Undefined: a reason of another version. */
+/** Undefined: only another version of this program has this reason. */
 export function factsOf(reason: string): ReasonFacts | undefined {
   return REASONS[reason]
 }
 
-/** Whether it is a reason to refuse a token, not a request for one. */
-export function isOfTokens(reason: string): boolean {
+/** Whether a token was refused for this reason, not a request or its credentials. */
+export function isTokenReason(reason: string): boolean {
   return reason in CHECK_REASONS && !(reason in AUTHENTICATION_REASONS)
 }
 

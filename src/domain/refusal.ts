@@ -1,6 +1,6 @@
 import type { AuthenticationReason, RequestReason } from './reasons.ts'
 
-/** A refused request. Without a stack, which is expensive to collect (docs/performance): it is the caller's fault. */
+/** A refused request. Its stack is not collected: that is expensive (docs/performance), and the fault is the caller's. */
 export class Refusal<Reason extends string = string> extends Error {
   /** For the log. */
   readonly reason: Reason
@@ -16,7 +16,7 @@ export class Refusal<Reason extends string = string> extends Error {
 
 /** A client that is not authenticated, RFC 6749 §5.2 `invalid_client`. */
 export class AuthenticationRefused extends Refusal<AuthenticationReason> {
-  /** If it is not registered, abbreviated. */
+  /** Abbreviated if it is not registered. */
   readonly clientId: string
 
   constructor(reason: AuthenticationReason, clientId: string) {
@@ -37,20 +37,20 @@ export class RequestRefused extends Refusal<RequestReason> {
 export interface RefusalDetails {
   /** The wrong form field, or the allowed methods: for the description in the answer. */
   field?: string
-  /** Whether this server knows the field. The name of another one is not logged: it may be a secret. */
+  /** Whether this server knows the field. The name of an unknown field is not logged: it may be a secret. */
   isKnownField?: boolean
   /** Only if it is registered. */
   clientId?: string | undefined
   /** Only if it is registered. */
   suite?: string | undefined
   headers?: Record<string, string>
-  /** Seconds. */
+  /** The Retry-After header, in seconds. */
   retryAfter?: number
 }
 
 /** Refusals of one client for one reason, at one endpoint, about one suite, from one address. */
 export interface RefusalCount {
-  /** If it is not registered, abbreviated. */
+  /** Abbreviated if it is not registered. */
   readonly clientId: string
   /** Whether it is registered. */
   readonly isKnown: boolean
@@ -83,5 +83,5 @@ export interface RefusedClient {
 /** Refusal counts kept per application or suite, and for all unregistered client ids together. */
 export const MAX_REFUSALS = { known: 20, unknown: 100 }
 
-/** How often a server stores them, in milliseconds: short, to keep `why` current. */
+/** How often a server stores its refusal counts, in milliseconds: often, to keep the command `why` up to date. */
 export const REFUSALS_INTERVAL_MS = 5000

@@ -4,7 +4,7 @@ import { parseToken } from './token.ts'
 
 const FORM = /^[\w.:#+/=-]{1,64}$/
 
-/** 18 random hex characters, and two that count up. */
+/** A request id is 18 random hex characters, shared by 256 ids, and two that count up. */
 const BEGINNING_BYTES = 9
 const ENDINGS = Array.from({ length: 256 }, (_, number) => number.toString(16).padStart(2, '0'))
 
@@ -25,7 +25,7 @@ export function requestIdOf(headers: NodeJS.Dict<string | string[]>): string {
   return sentId(headers, 'x-request-id') ?? sentId(headers, 'x-correlation-id') ?? newRequestId()
 }
 
-/** Undefined: missing, malformed, or it may be a token or a secret, which must not be logged. */
+/** Undefined if the id is missing, malformed, or may be a token or a secret, which must not be logged. */
 export function sentId(
   headers: NodeJS.Dict<string | string[]>,
   name: 'x-request-id' | 'x-correlation-id',

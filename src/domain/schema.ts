@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { timestamp } from './time.ts'
 
-// The schema of a view, with JSON names and descriptions, makes its JSON (`view`), Fastify's serializer, and its part of the
-// OpenAPI document (`jsonSchema`).
+// A view is an object as callers see it. Its schema, with JSON names and descriptions, determines its JSON (`view`), Fastify's
+// serializer, and its part of the OpenAPI document (`jsonSchema`).
 
 export const text = (description: string) => z.string().describe(description)
 
-/** Text that an operator gives. `subject` begins the messages about it. */
+/** Text that an operator enters. `subject`: the beginning of error messages about it. */
 export const textInput = (subject: string) =>
   z.string({ error: ({ input }) => `${subject} ${input === undefined ? 'is missing' : 'must be text'}` })
 
@@ -41,7 +41,7 @@ type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name
 
-/** Names in camel case, times in milliseconds since the epoch, null or undefined for null in the view. */
+/** What a view is made from: names in camel case, times in milliseconds since the epoch, null or undefined for null. */
 type Source<View> =
   View extends z.infer<ReturnType<typeof time>>
     ? number
@@ -56,38 +56,38 @@ type Source<View> =
 /** The value from which `view` makes a view. */
 export type SourceOf<Schema extends z.ZodType> = Source<z.infer<Schema>>
 
-/** The fields of the schema in its order, and no others. */
+/** Makes a view: the fields of the schema in its order, and no others. */
 export function view<Schema extends z.ZodType>(schema: Schema, value: SourceOf<Schema>): z.infer<Schema> {
-  return viewerOf(schema)(value) as z.infer<Schema>
+  return converterOf(schema)(value) as z.infer<Schema>
 }
 
-type Viewer = (value: unknown) => unknown
+type Converter = (value: unknown) => unknown
 
 /** One per schema, because reading a zod schema for each value is slow. */
-const VIEWERS = new WeakMap<object, Viewer>()
+const CONVERTERS = new WeakMap<object, Converter>()
 
-function viewerOf(schema: object): Viewer {
-  const viewer = VIEWERS.get(schema) ?? makeViewer(schema)
-  VIEWERS.set(schema, viewer)
-  return viewer
+function converterOf(schema: object): Converter {
+  const convert = CONVERTERS.get(schema) ?? createConverter(schema)
+  CONVERTERS.set(schema, convert)
+  return convert
 }
 
-function makeViewer(schema: object): Viewer {
+function createConverter(schema: object): Converter {
   if (schema instanceof z.ZodNullable) {
-    const inner = viewerOf(schema.unwrap())
+    const inner = converterOf(schema.unwrap())
     return (value) => (value === undefined || value === null ? null : inner(value))
   }
   if (schema instanceof z.ZodArray) {
-    const item = viewerOf(schema.element)
+    const item = converterOf(schema.element)
     return (values) => (values as unknown[]).map((value) => item(value))
   }
   if (schema instanceof z.ZodObject) {
     const fields = Object.entries<object>(schema.shape).map(
-      ([name, field]) => [name, camelCase(name), viewerOf(field)] as const,
+      ([name, field]) => [name, camelCase(name), converterOf(field)] as const,
     )
     return (value) => {
       const shown: Record<string, unknown> = {}
-      for (const [name, source, viewer] of fields) shown[name] = viewer((value as Record<string, unknown>)[source])
+      for (const [name, source, convert] of fields) shown[name] = convert((value as Record<string, unknown>)[source])
       return shown
     }
   }
@@ -95,7 +95,7 @@ function makeViewer(schema: object): Viewer {
   return isTime ? (value) => timestamp(Number(value)) : (value) => value
 }
 
-/** An object with its names in camel case: `developerEmail` for `developer_email`. */
+/** The object with its field names in camel case: `developerEmail` for `developer_email`. */
 export function camelCased<Fields extends object>(json: object): Fields {
   return Object.fromEntries(Object.entries(json).map(([name, value]) => [camelCase(name), value])) as Fields
 }
@@ -112,7 +112,7 @@ export function jsonSchema(schema: z.ZodType): JsonSchema {
   return json
 }
 
-/** Merges `anyOf` a schema and null. The merged schema keeps the title only if it does not have its own description. */
+/** Replaces `anyOf` a schema and null by one schema. If the outer one has a description but no title, no title is kept. */
 function joinNull({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   const { anyOf: [value, none] = [], ...own } = jsonSchema
   if (none?.type !== 'null') return

@@ -23,12 +23,12 @@ export const SECRET = object('Secret', 'A secret, without its value', {
   created_at: time('When it was added'),
   ends_at: time('When it ends or ended; null: never').nullable(),
   revoked_at: time('When it was revoked; null: it was not').nullable(),
-  last_used_at: time('When it was last used, up to a minute late; null: never').nullable(),
+  last_used_at: time('When it was last used, at most a minute out of date; null: never').nullable(),
 })
 
 const AUDITED = SECRET.omit({ state: true, last_used_at: true })
 
-/** A secret in audit events: a use is not a change. */
+/** A secret in audit events, without its last use: a use is not a change. */
 export function secretFields(secret: Secret) {
   return view(AUDITED, { ...secret, origin: originOf(secret) })
 }
@@ -38,7 +38,7 @@ export type SecretState = 'active' | 'expired' | 'revoked'
 
 export type NewSecret = Pick<Secret, 'digest' | 'createdAt'> & Partial<Pick<Secret, 'endsAt'>>
 
-/** The cost of scrypt; `ln`: log2 of N. 16 MiB and some 0.1 s: one of the OWASP Password Storage settings. */
+/** The cost of scrypt; `ln`: log2 of N. 16 MiB and about 0.1 s: one of the OWASP Password Storage settings. */
 const COST = { ln: 14, r: 8, p: 5 }
 const MAX_MEMORY = 64 * 1024 * 1024
 const SALT_BYTES = 16
@@ -70,7 +70,7 @@ export async function digestImported(secret: string): Promise<string> {
   return importedForm(salt, await derive(secret, salt, HASH_BYTES, COST))
 }
 
-/** An imported secret that matches nothing: to refuse an unknown client must cost as much as to refuse a known one. */
+/** An imported secret that matches nothing: refusing an unknown client must cost as much as refusing a known one. */
 export const DECOY = { digest: importedForm(Buffer.alloc(SALT_BYTES), Buffer.alloc(HASH_BYTES)) }
 
 /** `now`: milliseconds since the epoch. */
@@ -87,17 +87,17 @@ export function originOf(secret: Pick<Secret, 'digest'>): 'generated' | 'importe
   return isImported(secret) ? 'imported' : 'generated'
 }
 
-/** The most unrevoked imported secrets of an application: every refusal costs a check of each. */
+/** How many unrevoked imported secrets an application may have: every refusal costs a check of each. */
 export const MAX_IMPORTED = 2
 
-/** The imported secrets to compare with a presented one; if all are revoked, the last one, for the log. */
+/** The imported secrets to compare with a presented one; if all are revoked, the last one, so that the log has the reason. */
 export function importedCandidates(secrets: readonly Secret[]): readonly Secret[] {
   const imported = secrets.filter(isImported)
   const unrevoked = imported.filter(({ revokedAt }) => revokedAt === null)
   return unrevoked.length > 0 ? unrevoked : imported.slice(-1)
 }
 
-/** The generated secret that was presented. Each comparison takes constant time. */
+/** Finds the generated secret that was presented. Each comparison takes constant time. */
 export function findGenerated(secrets: readonly Secret[], presented: string): Secret | undefined {
   const digest = Buffer.from(digestGenerated(presented))
   return secrets.find((secret) => {

@@ -16,7 +16,7 @@ const TRAFFIC = object('Traffic', 'What the server did in a period', {
 
 const MINUTE = object('Minute', 'One minute', {
   ended_at: time('When it ended'),
-  traffic: TRAFFIC.nullable().describe('What the server did in it; null: it was not running'),
+  traffic: TRAFFIC.nullable().describe('What the server did in it; null: it was not running, or was blocked'),
 })
 
 const REFUSED_FOR = object('RefusedFor', 'A reason for refusals', {
@@ -53,7 +53,7 @@ const WORKER = object('Worker', 'A process, in the last second', {
 const WORKERS = object('Workers', 'The processes that answer requests', {
   expected: whole('How many there should be'),
   serving: whole('How many answer requests'),
-  each: list('The processes that have reported', WORKER),
+  each: list('Those that have reported', WORKER),
 })
 
 const NODE = object('Node', 'A server, as it was when it last reported; it reports every ten seconds', {
@@ -89,7 +89,7 @@ export const STATISTICS = object('Statistics', 'The figures of the server. null 
   last_minute: TRAFFIC,
   last_hour: TRAFFIC,
   minutes: list('The minutes of the last hour, oldest first; the last entry is the 60 seconds up to now', MINUTE),
-  refusals: list('The reasons of refusals in the last hour, most frequent first', REFUSED_FOR),
+  refusals: list('The reasons for refusals in the last hour, most frequent first', REFUSED_FOR),
   live_tokens: LIVE_TOKENS.nullable(),
   ending_secrets: ENDING_SECRETS.nullable(),
   workers: WORKERS,
@@ -107,13 +107,13 @@ type WithoutNull<Value> = { readonly [Name in keyof Value]: Exclude<Value[Name],
 export interface Statistics
   extends WithoutNull<Omit<Figures, 'lastMinute' | 'lastHour' | 'minutes' | 'nodes' | 'store'>> {
   readonly store: WithoutNull<Figures['store']>
-  /** Up to now; shorter if the server started later. */
+  /** Up to now; shorter if the server has not run that long. */
   readonly lastMinute: Traffic
   readonly lastHour: Traffic
   /** The full minutes of the last hour, oldest first, then the 60 seconds up to now. */
   readonly minutes: readonly Minute[]
   /** The last ten minutes, as a sliding 60-second window that moves by ten seconds. */
-  readonly lately: readonly Minute[]
+  readonly lastTenMinutes: readonly Minute[]
   readonly nodes: readonly NodeStatistics[]
 }
 
@@ -144,7 +144,7 @@ export type WorkerStatistics = SourceOf<typeof WORKER>
 export type NodeStatistics = ServerNode & Pick<SourceOf<typeof NODE>, 'isThis' | 'isGone'>
 
 export interface StatisticsSource {
-  /** Resolves soon even if the store or a worker hangs: missing values are then those of the last call, or undefined. */
+  /** Resolves soon even if the store or a worker hangs: missing values are those of the last call, or undefined. */
   read(): Promise<Statistics>
 }
 

@@ -14,7 +14,7 @@ import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from './
  * - A change survives a power cut once its method resolves, except for purges, usage and refusals.
  * - A request that begins after a change was answered sees that change, whichever process made it.
  * - A method rejects with StoreUnavailable if the store cannot be read or written. A change is made whole or not at all.
- * - A change waits for some seconds at most. It is rejected at once while the store is known not to answer, or if too many
+ * - A change waits for a few seconds at most. It is rejected at once while the store is known not to answer, or if too many
  *   changes wait. A change that was rejected before its write began is never written.
  */
 export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens, Usage, Refusals, Figures {
@@ -24,7 +24,7 @@ export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens,
   ping(): Promise<void>
   /** Milliseconds by which the store's clock is ahead of this process's; undefined: not known yet. */
   clockOffset(): number | undefined
-  /** Runs due maintenance. Resolves to what remains, if that was not possible. */
+  /** Runs maintenance that is due. Resolves to what it could not reclaim; undefined if there is nothing left. */
   backlog(): Promise<Backlog | undefined>
   /**
    * Deletes at most `limit` rows older than this time, oldest first. Resolves to how many. `findToken` may still find a purged
@@ -44,25 +44,25 @@ export interface Backlog {
   readonly cause: string
 }
 
-/** Applications, suites, their secrets, and approvals. Lists are oldest first unless they say otherwise. */
+/** Applications, suites, their secrets, and approvals. Lists are oldest first unless stated otherwise. */
 export interface Registry {
   /** Compares byte by byte. Secrets include expired ones. */
   findApplication(clientId: string): Promise<Application | undefined>
   listApplications(page: Page<ApplicationKey>): Promise<Application[]>
   /** Skips unknown keys. */
   listApplicationsOf(keys: readonly ApplicationKey[]): Promise<Application[]>
-  /** Newest first. Much cheaper than whole applications. */
+  /** Newest first. Much cheaper than reading whole applications. */
   listNames(page: Page<ApplicationKey>): Promise<ApplicationNames[]>
   /** Every application with one of these names. */
   findNamesakes(names: readonly string[]): Promise<Application[]>
   countApplications(): Promise<number>
   listApprovedApplications(suiteId: string, page: Page<ApplicationKey>): Promise<Application[]>
-  /** For each suite in order; each count stops at `limit`. */
+  /** How many applications are approved for each suite, in this order; each count stops at `limit`. */
   countApproved(suiteIds: readonly string[], limit: number): Promise<number[]>
   /** Secrets include expired ones. */
   findSuite(suiteId: string): Promise<Suite | undefined>
   listSuites(page: Page<SuiteKey>): Promise<Suite[]>
-  /** The most unrevoked imported secrets of any application; at least 1 if there is any imported secret. */
+  /** How many unrevoked imported secrets an application has at most; at least 1 if there is any imported secret. */
   mostImportedSecrets(): Promise<number>
 }
 
@@ -83,16 +83,16 @@ export interface AuditTrail {
   findSealedAnswer(digest: string, madeAfter: number): Promise<string | undefined>
 }
 
-/** Operators and the digests of their credentials. Nothing is cached: a revocation counts from the next request on. */
+/** Operators and the digests of their credentials. Nothing is cached: a revocation takes effect with the next request. */
 export interface Operators {
   findOperator(name: string): Promise<Operator | undefined>
   /** Oldest first. */
   listOperators(): Promise<Operator[]>
-  /** Also if the key expired or was revoked. */
+  /** Finds expired and revoked keys, too. */
   findAdminKey(digest: string): Promise<PresentedCredential | undefined>
-  /** Also if the session is over. */
+  /** Finds sessions that are over, too. */
   findSession(digest: string): Promise<PresentedCredential | undefined>
-  /** An unused login code, also if it expired. */
+  /** Finds an unused login code, even if it has expired. */
   findLoginCode(digest: string): Promise<{ operator: string; createdAt: number; endsAt: number } | undefined>
   /** Updates when a key was last used, unless a later use is stored. */
   recordAdminKeyUse(id: number, at: number): Promise<void>
@@ -100,7 +100,7 @@ export interface Operators {
   recordSessionUse(use: Pick<Session, 'id' | 'lastSeenAt' | 'endsAt'>): Promise<void>
 }
 
-/** The owner of a key or session, and its id. */
+/** The operator who owns a key or session, and the id of that key or session. */
 export interface PresentedCredential {
   readonly operator: Operator
   readonly id: number
@@ -111,11 +111,11 @@ export interface Tokens {
   addToken(token: StoredToken): Promise<void>
   /** All that a check needs in one call, which may be a round trip over the network. */
   findToken(id: Buffer): Promise<FoundToken | undefined>
-  /** Does not change the time of an earlier revocation; durable in either case. */
+  /** Keeps the time of an earlier revocation. Either way, the revocation is durable when this resolves. */
   revokeToken(id: Buffer, at: number): Promise<void>
 }
 
-/** Use as reported by all processes: for people, and for quotas. */
+/** Token counts and last uses, as reported by all processes: for operators to see, and for quotas. */
 export interface Usage {
   /** Adds all or none. Resolves to the sums, in the order of the changes. */
   addTokenCounts(changes: readonly TokenCountChange[]): Promise<TokenCount[]>
@@ -129,17 +129,17 @@ export interface Usage {
   listSecretUses(secretIds: readonly number[]): Promise<SecretUse[]>
 }
 
-/** The last refusals, as reported by all processes: for people. */
+/** The last refusals, as reported by all processes: for operators to see. */
 export interface Refusals {
-  /** One row counts those of one client, reason, endpoint, suite and address. Keeps MAX_REFUSALS; skips removed clients. */
+  /** A row counts refusals with equal client, reason, endpoint, suite and address. Keeps MAX_REFUSALS; skips removed clients. */
   recordRefusals(refusals: readonly RefusalCount[]): Promise<void>
-  /** Newest first. `clientId`: registered, or else abbreviated. Undefined: those of all unregistered client ids. */
+  /** Newest first. `clientId`: abbreviated if it is not registered; undefined: all that are not registered. */
   listRefusals(clientId: string | undefined): Promise<RefusalCount[]>
   /** The applications and suites that were refused most recently, newest first. */
   listLastRefused(limit: number): Promise<RefusedClient[]>
 }
 
-/** Measured from time to time. */
+/** Figures of the store for metrics and statistics. */
 export interface Figures {
   /** Bytes on disk. `log`: the write-ahead log; undefined: it is on another server. */
   size(): Promise<{ database: number; log: number | undefined }>
@@ -151,12 +151,12 @@ export interface Figures {
   listEndingSecrets(now: number, before: number, limit: number): Promise<EndingSecret[]>
   /**
    * Counts the tokens from this id on that are neither revoked nor of a suspended application, without blocking requests.
-   * Undefined if that means to read more than `limit` tokens.
+   * Undefined if that requires reading more than `limit` tokens.
    */
   countLiveTokens(fromId: Buffer, limit: number): Promise<number | undefined>
   /** The tokens that were issued in an hour, as reported by all processes. */
   countIssued(hour: number): Promise<number>
-  /** The last `token-server backup`; undefined: never, and always on PostgreSQL. */
+  /** When `token-server backup` last made a backup; undefined: never, or the store is PostgreSQL. */
   lastBackupAt(): Promise<number | undefined>
 }
 
@@ -166,7 +166,7 @@ export interface Nodes {
   record(node: ServerNode): Promise<void>
   /** The most recently seen first. */
   list(limit: number): Promise<ServerNode[]>
-  /** Called when a node shuts down. */
+  /** Removes a node that is shutting down. */
   remove(id: string): Promise<void>
 }
 
@@ -187,7 +187,7 @@ export interface NewClients {
   readonly applications: readonly NewApplication[]
 }
 
-/** The store is full, locked or gone. The cause has the detail. */
+/** The store is full, locked or gone. The `cause` has the details. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
 }

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
-/** Unguessable text of `[A-Za-z0-9]`, the same bytes with and without form encoding; 5.95 bits per character. */
+/** Unguessable text of `[A-Za-z0-9]`, the same with and without form encoding; 5.95 bits of entropy per character. */
 export function randomString(length: number): string {
   return Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
 }
@@ -12,10 +12,10 @@ export function detachText(text: string): string {
   return ` ${text}`.slice(1)
 }
 
-/** Control characters except line breaks and tabs, bidirectional controls, and other line breaks. */
+/** Control characters except LF and tabs, bidirectional controls, and the line separators of Unicode. */
 const INVISIBLE = /(?![\n\t])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
 
-/** Escapes, as in JSON, what would control a terminal or deceive its reader. */
+/** Escapes, as in JSON, characters that could control a terminal or deceive its reader. */
 export function visible(text: string): string {
   return text.replace(INVISIBLE, escaped)
 }
@@ -33,7 +33,7 @@ export function withPeriod(text: string): string {
   return text.replace(/\.?$/, '.')
 }
 
-/** Whether adding, removing, replacing or swapping (with the next) at most `limit` characters makes one text the other. */
+/** Whether at most `limit` edits turn one text into the other: adding, removing, replacing, or swapping two neighbours. */
 export function differsBy(limit: number, a: string, b: string): boolean {
   if (a === b) return true
   if (Math.abs(a.length - b.length) > limit) return false

@@ -1,7 +1,7 @@
-/** Returns milliseconds since the epoch. Always an argument, so that tests can set it. */
+/** Returns milliseconds, since the epoch unless it is monotonic. Always passed as an argument, so that tests can set it. */
 export type Clock = () => number
 
-/** How far apart the clocks of nodes and their database may be, in milliseconds. */
+/** How far the clocks of a node and its database may differ, in milliseconds. */
 export const CLOCK_TOLERANCE = 1000
 
 /** Whether a text is an existing date such as `2026-01-31`. Date.parse alone turns February 30 into March 2. */

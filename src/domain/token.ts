@@ -7,19 +7,19 @@ export const TOKEN_LIFETIME = 60 * 60 * 1000
 const ID_BYTES = 16
 const SECRET_BYTES = 32
 
-/** Tokens per call of the random generator, which is expensive (docs/performance). */
-const DRAWS = 64
+/** For how many tokens the random generator is called once: a call is expensive (docs/performance). */
+const TOKENS_PER_DRAW = 64
 let pool = Buffer.alloc(0)
 let used = 0
 
 /** An access token as it is stored: enough to recognise it, not enough to forge it. */
 export interface StoredToken {
-  /** A UUIDv7 (RFC 9562 §5.7) of `issuedAt`, 16 bytes. Public: it is the `jti`, and the log has it. */
+  /** A UUIDv7 (RFC 9562 §5.7) of `issuedAt`, 16 bytes. Public: it is the `jti`, and it is logged. */
   readonly id: Buffer
-  /** SHA-256 of the 32 random bytes, 32 bytes. */
+  /** SHA-256 of the token's secret, 32 bytes. */
   readonly secretHash: Buffer
   readonly applicationKey: ApplicationKey
-  /** The application's `tokenGeneration` when it was issued: in any other one it is revoked. */
+  /** The application's `tokenGeneration` when it was issued. If that has changed since, the token is revoked. */
   readonly generation: number
   /** Milliseconds since the epoch. */
   readonly issuedAt: number
@@ -50,19 +50,19 @@ export function mintToken(
   }
 }
 
-/** Undefined for text that this issuer cannot have issued. */
+/** Splits a token into id and secret. Undefined for text that this issuer cannot have issued. */
 export function parseToken(accessToken: string): { id: Buffer; secret: Buffer } | undefined {
   if (!/^[A-Za-z0-9_-]{64}$/.test(accessToken)) return undefined
   const bytes = Buffer.from(accessToken, 'base64url')
   return { id: bytes.subarray(0, ID_BYTES), secret: bytes.subarray(ID_BYTES) }
 }
 
-/** In constant time. */
+/** Whether a secret is the one of a stored token. Compares in constant time. */
 export function isTokenSecret(secret: Buffer, stored: StoredToken): boolean {
   return timingSafeEqual(hashTokenSecret(secret), stored.secretHash)
 }
 
-/** Milliseconds since the epoch. */
+/** When a token expires, in milliseconds since the epoch. */
 export function expiresAt({ issuedAt }: StoredToken): number {
   return issuedAt + TOKEN_LIFETIME
 }
@@ -80,7 +80,7 @@ export function firstTokenIdAt(time: number): Buffer {
   return id
 }
 
-/** Converts from text: a digest as a Buffer is slower in Node.js (docs/performance). */
+/** Gets the digest as text, because getting it as a Buffer is slower in Node.js (docs/performance). */
 function hashTokenSecret(secret: Buffer): Buffer {
   return Buffer.from(hash('sha256', secret, 'binary'), 'binary')
 }
@@ -89,7 +89,7 @@ function hashTokenSecret(secret: Buffer): Buffer {
 function drawRandom(): Buffer {
   const size = ID_BYTES + SECRET_BYTES
   if (used === pool.length) {
-    pool = randomBytes(size * DRAWS)
+    pool = randomBytes(size * TOKENS_PER_DRAW)
     used = 0
   }
   used += size

@@ -5,7 +5,7 @@ export interface TokenCount {
   /** Hours since the epoch. */
   readonly hour: number
   readonly issued: number
-  /** By its quota. */
+  /** Requests that were refused because of the quota. */
   readonly refused: number
 }
 
@@ -27,10 +27,10 @@ export interface SecretUse {
   readonly lastUsedAt: number
 }
 
-/** How often a server stores its counts, in milliseconds: what is known of tokens and uses of secrets can be this old. */
+/** How often a server stores token counts and uses of secrets, in milliseconds: stored figures can be this much out of date. */
 export const USAGE_INTERVAL_MS = 60_000
 
-/** Milliseconds. */
+/** In milliseconds. */
 export const HOUR = 60 * 60 * 1000
 
 /** From milliseconds to hours since the epoch. */

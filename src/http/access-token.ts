@@ -14,7 +14,7 @@ interface TokenRequest {
 
 export const tokenRequest = formSchema(['grant_type', 'client_id', 'client_secret'])
 
-/** The eight fields of the contract, in its order. Fastify makes the serializer from this schema. */
+/** The eight fields of the contract, in its order. Fastify generates the serializer from this schema. */
 export const tokenResponse = jsonSchema(
   object('TokenResponse', 'Exactly these eight fields, in this order', {
     access_token: text('The token, opaque to the client').min(1),

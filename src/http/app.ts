@@ -24,7 +24,7 @@ export interface AppOptions extends CheckOptions {
   proxies: Proxies
   /** The proxies whose X-Forwarded-For is trusted: addresses and CIDR ranges. False: none. */
   trustProxy: false | string[]
-  /** Connections of one address prefix; Infinity: no limits on connections. */
+  /** How many connections one address prefix may have; Infinity: connections are not limited. */
   connectionLimit: number
   /** The documentation for developers: the service_documentation of RFC 8414. */
   docsUrl?: string | undefined

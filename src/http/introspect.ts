@@ -19,9 +19,9 @@ export const ACTIVE_TOKEN = object(
   'ActiveToken',
   'A token that is valid, of an application that is approved for the asking suite',
   {
-    active: constant(true, 'The token is valid, and its application approved for the asking suite'),
+    active: constant(true, 'The token is valid, and its application is approved for the asking suite'),
     client_id: text('The identifier of the application'),
-    sub: text('The same'),
+    sub: text('The same identifier'),
     aud: text('The asking suite'),
     iss: text('Where clients find this server, `PUBLIC_URL`').meta({ format: 'uri' }),
     jti: text("The token's public id, which the server's log has too").meta({ format: 'uuid' }),
@@ -38,7 +38,7 @@ export const INACTIVE_TOKEN = object('InactiveToken', 'Any other token', {
   active: constant(false, 'There is no such token for the asking suite'),
 })
 
-/** The schema of both, for the serializer. */
+/** One schema for both answers, for the serializer. */
 export const introspectionResponse = jsonSchema(ACTIVE_TOKEN.partial().extend({ active: flag('Whether it is valid') }))
 
 /** The WWW-Authenticate header of its 401s, RFC 9110 §11.6.1. */

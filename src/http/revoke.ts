@@ -12,7 +12,7 @@ interface RevocationRequest {
 
 export const revocationRequest = formSchema(['client_id', 'client_secret', 'token'])
 
-/** Revocation, RFC 7009: an application revokes one of its tokens. Any other token stays valid, and the answer is 200 too. */
+/** Revocation, RFC 7009: an application revokes one of its tokens. Any other token stays as it is, and the answer is 200, too. */
 export function revoke(app: FastifyInstance, { issuer, observe }: { issuer: Issuer; observe: Observer }): void {
   app.post<RevocationRequest>(
     REVOKE_PATH,

@@ -30,7 +30,7 @@ interface VerifyRequest {
 export function verify(app: FastifyInstance, options: CheckOptions): void {
   const { issuer, publicUrl } = options
   const challenge = `Bearer realm="${publicUrl}"`
-  /** The store caches applications, and their headers are made once (docs/performance). */
+  /** The headers of an application, made once, because the store caches the application. */
   const clientHeaders = new WeakMap<Application, Record<string, string>>()
 
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
@@ -48,7 +48,7 @@ export function verify(app: FastifyInstance, options: CheckOptions): void {
     checked.then((verdict) => answer(verdict, request, reply)).catch((error) => void reply.send(error))
   }
 
-  /** A malformed Authorization header. An unknown suite takes precedence, as over everything that is wrong with a token. */
+  /** Handles a malformed Authorization header. An unknown suite takes precedence, as over every problem of a token. */
   async function refuseHeader({ reason }: RequestRefused, suite: string | undefined): Promise<Verdict> {
     if (suite === undefined || (await issuer.hasSuite(suite))) throw new RequestRefused(reason, { suite })
     return { kind: 'no such suite', reason: 'no such suite' }
@@ -88,8 +88,8 @@ export function verify(app: FastifyInstance, options: CheckOptions): void {
 }
 
 /**
- * Any text as a valid header value: everything but printable ASCII, spaces and percent signs too, is percent-encoded UTF-8
- * (RFC 3986 §2.1). `decodeURIComponent` decodes it.
+ * Any text as a valid header value: percent-encoded UTF-8 (RFC 3986 §2.1), except for printable ASCII other than spaces and
+ * percent signs. `decodeURIComponent` decodes it.
  */
 export function headerValue(text: string): string {
   return text.replace(/[^\x21-\x24\x26-\x7e]+/g, encodeURIComponent)

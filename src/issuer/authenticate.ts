@@ -30,7 +30,7 @@ interface AuthenticationOptions {
 
 /**
  * Client authentication, RFC 6749 §2.3.1. A correct secret that is generated or cached always passes. Everything else is limited,
- * and costs the same work: as many scrypt checks as any application has imported secrets. Throws AuthenticationRefused, and
+ * and costs the same work: the scrypt checks of the application with the most imported secrets. Throws AuthenticationRefused, or
  * RequestRefused after too many failures or while too many checks wait.
  */
 export async function authenticate(
@@ -56,7 +56,7 @@ export async function authenticate(
     const own = importedCandidates(first.client?.secrets ?? [])
     const decoys = Array(Math.max(0, checks - own.length)).fill(DECOY)
     await imported.verify([...own, ...decoys], clientSecret, failures.partyOf(caller))
-    // Anew, because that may have taken seconds, in which the application may have changed.
+    // Again, because the checks may have taken seconds, and the application may have changed since.
     return authenticated(await tryKnownSecrets(), clientId)
   })
 }
@@ -78,7 +78,7 @@ export async function authenticateSuite(
   return authenticated(outcome, clientId)
 }
 
-/** No application has a longer client id, and no cache should keep one. */
+/** Does not look up a client id that is too long: no application has it, and no cache should keep it. */
 export function findApplication(store: Store, clientId: string): Promise<Application | undefined> {
   return clientId.length > MAX_CLIENT_ID_LENGTH ? Promise.resolve(undefined) : store.findApplication(clientId)
 }
@@ -87,7 +87,7 @@ type Outcome<Client extends Application | Suite> =
   | ({ kind: 'authenticated' } & Authenticated<Client>)
   | { kind: 'refused'; client: Client | undefined; reason: AuthenticationReason }
 
-/** Decides about a client, if there is one, and the secret of it that was presented, if any. Notes the use of that secret. */
+/** Decides whether a client is authenticated by its secret that was presented, if both exist. If so, notes its use. */
 function judge<Client extends Application | Suite>(
   client: Client | undefined,
   secret: Secret | undefined,

@@ -6,7 +6,7 @@ import { expiresAt, isTokenSecret, parseToken, tokenIdText } from '../domain/tok
 
 export type Verdict = ActiveToken | RefusedToken
 
-/** An active token; if a suite was named, one that is valid there. */
+/** An active token; if a suite is named, its application is approved for that suite. */
 export interface ActiveToken {
   kind: 'active'
   application: Application
@@ -81,7 +81,7 @@ export async function revoke(
 
   const { stored } = found
   if (stored.applicationKey !== application.key) return undefined
-  // Also if it is revoked already: another request may have revoked it a moment ago, and it may not be on disk yet.
+  // Even if it is already revoked: another request may have revoked it a moment ago, and it may not be on disk yet.
   await store.revokeToken(stored.id, now())
   return stored.revokedAt === null ? tokenIdText(stored.id) : undefined
 }

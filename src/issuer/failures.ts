@@ -9,7 +9,7 @@ const PER_CLIENT: Budget = { atOnce: 10, interval: 6000 }
 /** Failures from one address prefix with any client ids. */
 const PER_PREFIX: Budget = { atOnce: 100, interval: 1000 }
 
-/** Longer client ids cannot be registered, so only their beginning counts. Characters. */
+/** How many characters of a client id are compared: one more than a registered one can have. */
 const CLIENT_ID_LENGTH = 201
 
 interface Caller {
@@ -30,7 +30,7 @@ export type Failures = ReturnType<typeof createFailures>
 
 /**
  * Limits failed authentications, RFC 6749 §2.3.1. They are counted by the client id that was sent, registered or not, and
- * successes cost nothing: so nobody can lock a client out, or learn from a refusal whether it exists (docs/adr/0014).
+ * successes are not counted: so nobody can lock a client out, or learn from a refusal whether it exists (docs/adr/0014).
  */
 export function createFailures({ isLimited, isShared, monotonic }: FailureOptions) {
   const budgets = createBudgets(monotonic)
@@ -71,7 +71,7 @@ export function createFailures({ isLimited, isShared, monotonic }: FailureOption
     budgets.giveBack(client, PER_CLIENT)
   }
 
-  /** The party of a caller in the queue for expensive work: its prefix, or behind a shared address its client id. */
+  /** The party of a caller in the queue for expensive work: its prefix; behind a shared address, also its client id. */
   function partyOf(caller: Caller): string {
     const { prefix, client, spendsPrefix } = namesOf(caller)
     return spendsPrefix ? prefix : client

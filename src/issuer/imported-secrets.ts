@@ -1,8 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createFairQueue } from '../domain/fair-queue.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import { matchesImported, type Secret } from '../domain/secret.ts'
 
-/** How many checks run, and how many wait: of one party, and in all. Four of one party take some 0.2 s. */
+/** How many checks run at a time, and how many may wait: for each party, and in total. Four take about 0.2 s. */
 const QUEUE = { concurrency: 2, perParty: 4, total: 64 }
 const CACHE_CAPACITY = 10_000
 
@@ -11,7 +12,7 @@ export type ImportedSecrets = ReturnType<typeof createImportedSecrets>
 
 /**
  * Checks imported secrets. Scrypt is slow on purpose, so it runs off the event loop in a fair queue. Verified secrets are cached
- * in memory, as hashes with a key that only this process has.
+ * in memory, as keyed hashes; only this process has the key.
  */
 export function createImportedSecrets({ queue = QUEUE, cacheCapacity = CACHE_CAPACITY } = {}) {
   const key = randomBytes(32)
@@ -20,7 +21,7 @@ export function createImportedSecrets({ queue = QUEUE, cacheCapacity = CACHE_CAP
 
   const fingerprint = (presented: string) => createHmac('sha256', key).update(presented).digest()
 
-  /** Finds the secret that was presented if it was verified before. Takes as long for a client without secrets. */
+  /** Finds the secret that was presented if it was verified before. Takes the same time for a client without secrets. */
   function findVerified<S extends Imported>(secrets: readonly S[], presented: string): S | undefined {
     if (verified.size === 0) return undefined
     const expected = fingerprint(presented)
@@ -30,7 +31,7 @@ export function createImportedSecrets({ queue = QUEUE, cacheCapacity = CACHE_CAP
     })
   }
 
-  /** Compares with all these secrets when it is this party's turn. Throws RequestRefused if too many checks are waiting. */
+  /** Compares a presented secret with these when it is its party's turn. Throws RequestRefused if too many checks are waiting. */
   async function verify(secrets: readonly Imported[], presented: string, party: string): Promise<boolean> {
     const check = checks.run(party, () => findMatch(secrets, presented))
     if (!check) throw new RequestRefused('too many imported secrets to check')
@@ -49,45 +50,4 @@ async function findMatch(secrets: readonly Imported[], presented: string): Promi
   let match: Imported | undefined
   for (const secret of secrets) if (await matchesImported(secret, presented)) match ??= secret
   return match
-}
-
-/**
- * A queue in which parties take turns, so that one that adds much delays only itself. `concurrency`: how many tasks run at the
- * same time. `perParty`, `total`: how many may wait.
- */
-export function createFairQueue({ concurrency, perParty, total }: typeof QUEUE) {
-  /** The tasks that wait. The party whose turn is next comes first. */
-  const waiting = new Map<string, (() => void)[]>()
-  let size = 0
-  let running = 0
-
-  /** Runs a task when it is its party's turn. Returns undefined if too many wait. */
-  function run<Result>(party: string, task: () => Promise<Result>): Promise<Result> | undefined {
-    if (running < concurrency) {
-      running++
-      return task().finally(next)
-    }
-    const own = waiting.get(party) ?? []
-    if (own.length >= perParty || size >= total) return undefined
-    const turn = new Promise<void>((resolve) => own.push(resolve))
-    waiting.set(party, own)
-    size++
-    return turn.then(() => task().finally(next))
-  }
-
-  /** Begins a task of the next party, and puts the party behind all others. */
-  function next(): void {
-    const [first] = waiting
-    if (!first) {
-      running--
-      return
-    }
-    const [party, [begin, ...rest]] = first
-    waiting.delete(party)
-    if (rest.length > 0) waiting.set(party, rest)
-    size--
-    begin?.()
-  }
-
-  return { run, load: () => ({ running, waiting: size }) }
 }

@@ -19,7 +19,7 @@ interface IssuerOptions {
   tokenQuota?: number
 }
 
-/** What clients can request of the issuer. */
+/** Creates the issuer: everything that the endpoints do, independent of HTTP. */
 export function createIssuer({ store, now, failures, tokenQuota = Infinity }: IssuerOptions) {
   const secretUses = createSecretUses({ store })
   const tokenCounts = createTokenCounts({ store, tokenQuota })
@@ -36,7 +36,7 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity }: Is
     check: (accessToken: string | undefined, audience: { suite?: string | undefined }) =>
       check(issuer, accessToken, audience),
     revoke: (application: Application, accessToken: string) => revoke(issuer, application, accessToken),
-    /** Hands all counts to the store. Throws StoreUnavailable; nothing is lost then. */
+    /** Hands all counts to the store. Throws StoreUnavailable; the next call tries again. */
     async flushUsage(observe: Observer): Promise<void> {
       await secretUses.flush()
       await tokenCounts.flush(now(), observe)
@@ -55,7 +55,7 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity }: Is
     const issuedAt = now()
     const counter = tokenCounts.find(application.key, issuedAt) ?? (await tokenCounts.open(application, issuedAt))
     tokenCounts.count(counter, issuedAt)
-    // Of the generation in which it was authenticated: revoking all tokens meanwhile revokes this one too.
+    // With the generation that was read at authentication: if all tokens were revoked since then, this one is, too.
     const { accessToken, stored } = mintToken(application.key, issuedAt, application.tokenGeneration)
     try {
       await store.addToken(stored)

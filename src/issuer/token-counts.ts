@@ -6,13 +6,13 @@ import type { Store } from '../domain/store.ts'
 import { timestamp } from '../domain/time.ts'
 import { HOUR, hourOf, type TokenCount, type TokenCountChange } from '../domain/usage.ts'
 
-/** A token lives for an hour: an application that gets more in that time probably requests one for each call. */
+/** Tokens in an hour, the lifetime of a token: an application that gets more probably requests one for each call. */
 const MANY_TOKENS = 360
 
 /** The tokens of one application in one hour, as this process has counted them since the store was last read. */
 type TokenCounter = { -readonly [Field in keyof TokenCountChange]: TokenCountChange[Field] } & {
   clientId: string
-  /** How many all processes had issued when the store was last read. */
+  /** How many tokens all processes had issued when the store was last read. */
   stored: number
 }
 
@@ -40,7 +40,11 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
     if (known) return known
     const before = counters.get(key)
     if (before && isUnstored(before)) past.push(before)
-    const counter = { applicationKey: key, clientId, hour, stored, issued: 0, refused: 0, lastTokenAt: null }
+    // The clock was set back: the store must not get two counts of the same hour at once, and the quota is that of the hour.
+    const left =
+      before && before.hour > hour ? past.find((one) => one.applicationKey === key && one.hour === hour) : undefined
+    past = left ? past.filter((one) => one !== left) : past
+    const counter = left ?? { applicationKey: key, clientId, hour, stored, issued: 0, refused: 0, lastTokenAt: null }
     counters.set(key, counter)
     return counter
   }
@@ -79,7 +83,7 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
     }
   }
 
-  /** Counts that could not be stored are kept for one more hour. */
+  /** Forgets counters that are stored, and of `past` also those from before the previous hour. */
   function forget(hour: number): void {
     past = past.filter((counter) => isUnstored(counter) && counter.hour >= hour - 1)
     for (const [key, counter] of counters) {
@@ -94,7 +98,7 @@ function isUnstored({ issued, refused, lastTokenAt }: TokenCounter): boolean {
   return issued !== 0 || refused !== 0 || lastTokenAt !== null
 }
 
-/** Only the process whose change took a sum beyond a limit reports it. */
+/** Only the process whose change raised a sum above a limit reports it. */
 function reportExcess(change: TokenCounter, sum: TokenCount, observe: Observer): void {
   const about = { clientId: change.clientId, hour: timestamp(change.hour * HOUR) }
   const hasPassed = (limit: number, of: 'issued' | 'refused') => sum[of] > limit && sum[of] - change[of] <= limit
@@ -104,7 +108,7 @@ function reportExcess(change: TokenCounter, sum: TokenCount, observe: Observer):
 
 export type SecretUses = ReturnType<typeof createSecretUses>
 
-/** Records when each secret was last used, until `flush` hands that to the store. */
+/** Keeps the time of the last use of each secret until `flush` hands it to the store. */
 export function createSecretUses({ store }: { store: Store }) {
   let uses = new Map<number, number>()
 

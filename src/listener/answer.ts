@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { endConnection } from './malformed.ts'
 import { BoundedRequest, pipelineOf } from './pipeline.ts'
 
-/** A longer body is not read after the response: the connection is closed. Bytes. */
+/** The rest of a longer body is not read after the response: the connection is closed. In bytes. */
 const MAX_UNREAD_BYTES = 8 * 1024
 
 /** A response that is counted on its connection. A listener for each would be expensive (docs/performance). */
@@ -54,7 +54,7 @@ export function serverOptions(timeout: number) {
   }
 }
 
-/** Whether the body may be longer than is worth reading. */
+/** Whether the body may be too long to read and discard. */
 function isLong({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > MAX_UNREAD_BYTES
 }

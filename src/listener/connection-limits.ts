@@ -4,24 +4,24 @@ import { prefixOf } from '../domain/address.ts'
 import type { ClosingReason, ListenerName, Observer } from '../domain/events.ts'
 import { isIdle, pipelineOf } from './pipeline.ts'
 
-/** Connections of one process. */
+/** The most connections of one process. */
 const PER_PROCESS = 8192
 
-/** File descriptors for everything but connections. */
+/** How many file descriptors are left for everything but connections. */
 const OTHER_DESCRIPTORS = 128
 
 interface ConnectionLimits {
   /** Connections of one address prefix; any number by default. */
   perPrefix?: number
-  /** Connections of all clients together; by default as many as the process may have open files. */
+  /** Connections of all clients together; by default what `maxConnections` returns. */
   total?: number
   /** Whether many clients share an address, such as a proxy's: its connections have no limit of their own. */
   isShared?: (address: string) => boolean
 }
 
 /**
- * Limits the connections of an address prefix, and of all. At a limit, a new connection replaces the oldest idle one: of its
- * prefix, or of the prefix with the most. If there is none, the new one is closed. `count` is called for each one closed.
+ * Limits the connections of each address prefix, and in total. At a limit, a new connection replaces the oldest idle one of its
+ * prefix, or else of the prefix with the most. If none is idle, the new one is closed. `count` is called for each closed one.
  */
 export function limitConnections(
   server: Server,
@@ -80,7 +80,7 @@ function openFiles(): number | string {
   return userLimits.open_files.soft
 }
 
-/** Fewer than file descriptors: when they run out, the kernel closes connections unnoticed. */
+/** Allows fewer connections than file descriptors: when those run out, the kernel closes connections unnoticed. */
 export function maxConnections(descriptors: number | string): number {
   if (typeof descriptors === 'string') return PER_PROCESS
   return Math.min(PER_PROCESS, Math.max(descriptors - OTHER_DESCRIPTORS, OTHER_DESCRIPTORS))
@@ -98,11 +98,11 @@ export interface ClosingOptions {
 }
 
 /**
- * Counts the connections that are closed because of a limit. There can be thousands in a second, so the first one of a reason
- * is reported at once, and then the number of each minute.
+ * Counts the connections that are closed because of a limit. There can be thousands in a second, so for each reason
+ * the first one is reported at once, and then their number once a minute.
  */
 export function countClosedConnections({ observe, measure, listener, quiet = QUIET_MS }: ClosingOptions) {
-  /** What happened since the last report of each reason. */
+  /** By reason: what happened since its last report. */
   const pending = new Map<ClosingReason, Closed & { timer: NodeJS.Timeout }>()
 
   function count(reason: ClosingReason, remoteAddress: string | undefined): void {

@@ -33,7 +33,7 @@ export function unreadRequest(socket: Socket): IncomingMessage | undefined {
   return last?.req.complete === false ? last.req : undefined
 }
 
-/** How much is still read from a connection that ends: if unread bytes were left, the client could lose the response. */
+/** How many bytes are still read from a connection that ends: if any were left unread, the client could lose the response. */
 const DISCARDED_BYTES = 1024 * 1024
 
 /**
@@ -68,7 +68,7 @@ export function endConnection(
   return !isFinal
 }
 
-/** Whether the last response will not be sent, because its request cannot be read, and whether nothing may follow it. */
+/** `isMissing`: the last response will not be sent, because its request cannot be read. `isFinal`: nothing may follow it. */
 function lastOf({ last }: Pipeline): { isMissing: boolean; isFinal: boolean } {
   if (!last) return { isMissing: false, isFinal: false }
   if (last.req.complete) return { isMissing: false, isFinal: !last.shouldKeepAlive }

@@ -1,7 +1,7 @@
 import { IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Unanswered requests on one connection; one more ends it. */
+/** How many unanswered requests a connection may have; one more ends it. */
 const MAX_UNANSWERED = 32
 
 const PIPELINE = Symbol('pipeline')
@@ -94,8 +94,8 @@ export function originForm(target: string): string {
 }
 
 /**
- * How often a request has a header, by its name in lower case. `rawHeaders` alternates names and values. Node.js uses the
- * first of several, a proxy may use the last.
+ * How many times a request has a header. `name`: in lower case. `rawHeaders`: names and values, alternating. If there are
+ * several, Node.js uses the first, but a proxy may use the last.
  */
 export function timesGiven(name: string, rawHeaders: string[]): number {
   let times = 0

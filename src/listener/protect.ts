@@ -11,10 +11,10 @@ const DRAIN_TIMEOUT_MS = 8000
 /** How long a client may leave responses unread. */
 const STALL_TIMEOUT_MS = 10_000
 
-/** How often connections are checked in that time. */
+/** How many times connections are checked in that time. */
 const CHECKS_PER_TIMEOUT = 10
 
-/** How much is still read after the last request that is answered. A client that sends more waits until the end. */
+/** How many bytes are still read after the last request that is answered; then nothing is read until the connection ends. */
 const EXCESS_BYTES = 64 * 1024
 
 export interface ProtectOptions extends ClosingOptions {
@@ -37,8 +37,8 @@ export interface ProtectOptions extends ClosingOptions {
  * - A client that has too many unanswered requests, or leaves responses unread, loses its connection.
  * - Requests with invalid framing, and CONNECT, are answered, and their connection is closed.
  *
- * Returns `drain`, for a server that closes: it closes every connection without a pending response now or after its last
- * one, and the rest after the timeout.
+ * Returns `drain`, for a server that closes: it closes connections without a pending response at once, others after their last
+ * response, and those that remain after the timeout.
  */
 export function protect(server: Server, options: ProtectOptions): () => void {
   const { limits, answerMalformed, connections = new Set<Socket>() } = options
@@ -105,8 +105,8 @@ function isStalled(connection: Socket): boolean {
 
 /**
  * Ends a server without dropping a request: it accepts no new connection, and closes each open one after the next response
- * that no other request waits for. Idle connections end by the client or the keep-alive timeout: closing them earlier could
- * hit a request in transit. Resolves when the last connection is closed.
+ * that no other request waits for. Idle connections are left to the client or the keep-alive timeout: closing them earlier
+ * could hit a request in transit. Resolves when the last connection is closed.
  */
 export async function retire(server: Server): Promise<void> {
   server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'))

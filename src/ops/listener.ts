@@ -9,7 +9,7 @@ import { protect } from '../listener/protect.ts'
 
 export interface Page {
   status?: number
-  /** Of the body. */
+  /** The media type of the body. */
   type: string
   headers?: Record<string, string>
   body: string
@@ -23,7 +23,7 @@ export interface Listener {
   close(): Promise<void>
 }
 
-/** Each request is one connection, because few tools send requests, and seldom. */
+/** Limits of connections: low, because only a few tools send requests, each on a connection of its own, and rarely. */
 const LIMITS = { perPrefix: 32, total: 64 }
 
 /** How long a request may take to arrive, and its response to be sent. */
@@ -37,8 +37,8 @@ const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosnif
 const TEXT = 'text/plain; charset=utf-8'
 
 /**
- * Serves these pages to operators and their tools, on a port of its own. They are public and read-only. Resolves when it
- * listens; throws OperatorError if it cannot. Does not keep the process alive.
+ * Serves these pages to operators and their tools, on a separate port. They are public and read-only. Resolves when the
+ * port is open; throws OperatorError if it cannot. Does not keep the process alive.
  */
 export async function listenForOperators(
   { host, port }: { host: string; port: number },

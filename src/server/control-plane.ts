@@ -10,7 +10,7 @@ import type { Telemetry } from './telemetry.ts'
 
 export type ControlConfig = OpsConfig & AdminConfig
 
-/** The parts of a server that exist once: its own store handle, the listeners for operators, the purge. */
+/** What a server has once, however many workers it has: a store handle of its own, the listeners for operators, the purge. */
 export function createControlPlane(
   open: () => Promise<Opened>,
   { observe, counters, flush }: Telemetry,
@@ -23,7 +23,7 @@ export function createControlPlane(
   let admin: Listener | undefined
   let purgeLoop: ReturnType<typeof startPurgeLoop> | undefined
 
-  /** Closes everything, once `answering` has ended. */
+  /** Closes everything. The store stays open until `answering` has ended. */
   async function close(answering?: Promise<unknown>): Promise<void> {
     await Promise.all([admin?.close(), answering])
     await purgeLoop?.stop()
@@ -38,7 +38,7 @@ export function createControlPlane(
     async open(): Promise<Opened> {
       ops = await startOps(config, { figures, observe })
       store = await open()
-      figures?.ofStore.open(store)
+      figures?.storeFigures.open(store)
       admin = await startAdmin(config, { store, observe, figures })
       return store
     },

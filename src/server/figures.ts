@@ -4,7 +4,7 @@ import type { Clock } from '../domain/time.ts'
 import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
 import { HOUR, hourOf } from '../domain/usage.ts'
 import type { Counters } from '../telemetry/metrics/counters.ts'
-import type { Measured } from '../telemetry/metrics/exposition.ts'
+import type { MeasuredValues } from '../telemetry/metrics/exposition.ts'
 import { createFleet } from '../telemetry/metrics/fleet.ts'
 import { within } from './loops.ts'
 
@@ -23,7 +23,7 @@ export function createServerFigures(
   { now = Date.now, monotonic = () => performance.now() }: Partial<Clocks> = {},
 ) {
   const fleet = createFleet(counters, workers.expected)
-  return { counters, workers, fleet, ofStore: createStoreFigures({ now, monotonic }), now, monotonic }
+  return { counters, workers, fleet, storeFigures: createStoreFigures({ now, monotonic }), now, monotonic }
 }
 
 interface Clocks {
@@ -85,7 +85,7 @@ function createStoreFigures({ now, monotonic }: Clocks) {
       return { ...basic, liveTokens, nodes: known, endingSecrets: areKnown ? { inADay, inAWeek, next } : undefined }
     },
 
-    async measure(): Promise<Measured> {
+    async measure(): Promise<MeasuredValues> {
       const { isUp, size, oldestTokenAt, endingInADay, endingInAWeek, lastBackupAt } = await readBasic()
       const expiredFor = oldestTokenAt === undefined ? 0 : now() - oldestTokenAt - TOKEN_LIFETIME
       return {
@@ -136,7 +136,7 @@ export async function countLiveTokens(
 
 /**
  * Returns a function that resolves to a figure within `timeout` even if `read` hangs. All callers share one call of `read`, which
- * is repeated when its result is older than `maxAge`. `isFresh`: whether the last call succeeded, and in time. Milliseconds.
+ * is repeated when its result is older than `maxAge`. `isFresh`: whether the last call succeeded in time. Milliseconds.
  */
 export function shareFigure<Figure>(
   read: () => Promise<Figure>,

@@ -13,12 +13,12 @@ import type { Telemetry } from './telemetry.ts'
 /** Workers that do not close are killed this long before the leader's own time is up. Milliseconds. */
 const LEADER_ALONE_MS = 500
 
-/** Milliseconds. */
+/** In milliseconds, except for the number of pings. */
 const TIMEOUTS = {
   /** From the fork of a worker until it listens. */
   start: 30_000,
   pingInterval: 5000,
-  /** A worker is killed after so many pings without an answer. */
+  /** A worker is killed after this many pings without an answer. */
   unansweredPings: 6,
   /** From the unexpected exit of a worker to the start of its successor. */
   respawn: 1000,
@@ -36,9 +36,9 @@ export interface LeaderOptions {
 }
 
 /**
- * Runs WORKERS processes that share one port and one store, and does what a server does once: it migrates, purges and answers
- * operators. It replaces workers that exit unexpectedly or stop answering. On SIGHUP it replaces all workers, one after the
- * other, without dropping a request; if a new worker does not start, the old ones stay. Resolves when all workers listen;
+ * Runs WORKERS processes that share one port and one store, and does what only one process may do: it migrates, purges and
+ * answers operators. It replaces workers that exit unexpectedly or stop answering. On SIGHUP it replaces all workers, one after
+ * the other, without dropping a request; if a new worker does not start, the old ones stay. Resolves when all workers listen;
  * throws OperatorError if they do not.
  */
 export async function runLeader(
@@ -49,7 +49,7 @@ export async function runLeader(
   const { WORKERS: expected } = config
   const control = createControlPlane(open, telemetry, config, { expected, serving: () => pool.serving.size })
   const pool = createWorkerPool(telemetry, { timeouts, fleet: control.fleet })
-  // First of all: a signal during the start is handled after it, or ends it.
+  // Before anything else, so that a signal during the start is handled after it, or ends it.
   const { release } = closeOnSignal(telemetry, (signal) => control.stop(signal, pool.end), {
     signals: ['SIGINT', 'SIGTERM'],
     timeout: timeouts.close,
@@ -58,7 +58,7 @@ export async function runLeader(
   const started = begin()
   process.on('SIGHUP', oneAtATime(started, restart))
   return started.catch(async (error) => {
-    // An operator who stops a server that is starting needs no error about that.
+    // An operator who stops a server while it starts does not need an error about the start.
     if (pool.isEnding()) return new Promise<never>(() => {})
     release()
     pool.kill()
@@ -68,7 +68,7 @@ export async function runLeader(
 
   async function begin(): Promise<void> {
     await control.open()
-    // One first, so that an error that all would have is reported once.
+    // One worker first, so that an error that all of them would have is reported only once.
     const address = await pool.start()
     await Promise.all(Array.from({ length: expected - 1 }, () => pool.start()))
     control.begin(address, expected)
@@ -76,10 +76,10 @@ export async function runLeader(
 
   async function restart(): Promise<void> {
     pool.report({ type: 'restarting' })
-    const { changed, problems } = settingsNow()
-    if (changed.length > 0) pool.report({ type: 'settings not applied', settings: changed })
-    if (problems.length > 0) pool.report({ type: 'settings wrong', problems })
     try {
+      const { changed, problems } = settingsNow()
+      if (changed.length > 0) pool.report({ type: 'settings not applied', settings: changed })
+      if (problems.length > 0) pool.report({ type: 'settings wrong', problems })
       for (const worker of [...pool.serving]) {
         if (pool.serving.has(worker) && !pool.isEnding()) {
           await supersede(worker, pool)
@@ -112,7 +112,7 @@ function createWorkerPool(
   const ping = () => pingWorkers(states, timeouts.unansweredPings, observe)
   const pings = setInterval(ping, timeouts.pingInterval).unref()
 
-  /** Reports nothing while all workers are ended: their exits are expected then. */
+  /** Reports nothing while all workers are being ended: their exits are expected then. */
   const report: Observer = (event) => void (isEnding || observe(event))
 
   /** Starts a worker, which may replace another. Resolves to its address when it listens; throws OperatorError. */
@@ -140,7 +140,7 @@ function createWorkerPool(
     return address
   }
 
-  /** Starts another worker for one that exited, unless it gets a successor already. */
+  /** Starts another worker for one that exited, unless its successor in a rolling restart listens. */
   async function replace(
     reason: 'exited' | 'silent',
     exit: { worker?: number | undefined } & Partial<Exit>,
@@ -216,11 +216,11 @@ function liveWorkers(): Worker[] {
 
 /**
  * Returns a function that requests a job. Jobs run one at a time, when `ready` has resolved; all requests before or during a
- * job cause one more. If `ready` rejects, there are no jobs.
+ * job together cause one more. If `ready` rejects, there are no jobs.
  */
 export function oneAtATime(ready: Promise<unknown>, job: () => Promise<void>): () => void {
   let isRequested = false
-  let last = ready
+  let last: Promise<unknown> = ready.catch(() => new Promise(() => {}))
   return () => {
     if (isRequested) return
     isRequested = true
@@ -228,6 +228,5 @@ export function oneAtATime(ready: Promise<unknown>, job: () => Promise<void>): (
       isRequested = false
       return job()
     })
-    last.catch(() => {})
   }
 }

@@ -22,7 +22,7 @@ export type ListenConfig = Pick<
   Config,
   'HOST' | 'PORT' | 'TRUST_PROXY' | 'CONNECTION_LIMIT' | 'FAILURE_LIMIT' | 'TOKEN_QUOTA' | 'PUBLIC_URL' | 'DOCS_URL'
 > & {
-  /** How often tokens and uses of secrets are stored, in milliseconds. At most USAGE_INTERVAL_MS, the default. */
+  /** How often token counts and uses of secrets are stored, in milliseconds. At most USAGE_INTERVAL_MS, the default. */
   usageInterval?: number
 }
 

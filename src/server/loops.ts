@@ -31,7 +31,7 @@ export function startFlushLoop(flush: () => Promise<void>, interval: number, onE
   }
   const loop = startLoop(job, { delay: interval })
   return {
-    /** Resolves after a last flush: one that was under way may have missed something. */
+    /** Resolves after a last flush: one that was under way may have missed the latest data. */
     async stop(): Promise<void> {
       await loop.stop()
       await job()
@@ -39,9 +39,12 @@ export function startFlushLoop(flush: () => Promise<void>, interval: number, onE
   }
 }
 
-/** Waits for a promise, but no longer than so many milliseconds. */
+/** Waits for a promise, but no longer than `timeout` milliseconds. */
 export async function within(timeout: number, promise: Promise<unknown>): Promise<void> {
   const waiting = new AbortController()
-  await Promise.race([promise, sleep(timeout, undefined, { signal: waiting.signal })])
-  waiting.abort()
+  try {
+    await Promise.race([promise, sleep(timeout, undefined, { signal: waiting.signal })])
+  } finally {
+    waiting.abort()
+  }
 }

@@ -2,7 +2,7 @@ import type { Config } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
 import { type Listener, listenForOperators, type Page, type Pages } from '../ops/listener.ts'
 import { referencePages } from '../ops/reference.ts'
-import type { Measured } from '../telemetry/metrics/exposition.ts'
+import type { MeasuredValues } from '../telemetry/metrics/exposition.ts'
 import type { Fleet } from '../telemetry/metrics/fleet.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
 import type { ServerFigures } from './figures.ts'
@@ -20,13 +20,13 @@ export async function startOps(
   { figures, observe }: { figures: ServerFigures | undefined; observe: Observer },
 ): Promise<Listener | undefined> {
   if (!place || !figures) return undefined
-  const { counters, fleet, ofStore } = figures
+  const { counters, fleet, storeFigures } = figures
   const { expected, serving } = figures.workers
   // Loaded only if needed, because it takes a while.
   const { createExposition } = await import('../telemetry/metrics/exposition.ts')
   const exposition = createExposition(counters, async () => ({
-    ...(await ofStore.measure()),
-    ...ofFleet(fleet),
+    ...(await storeFigures.measure()),
+    ...fleetValues(fleet),
     workers: [[[], serving()]],
     workers_expected: [[[], expected]],
     build_info: [[[VERSION, NODE_VERSION, DATABASE_URL.kind], 1]],
@@ -34,13 +34,13 @@ export async function startOps(
   const pages: Pages = {
     '/metrics': async () => ({ type: exposition.type, body: await exposition.text() }),
     '/health/live': () => health(true),
-    '/health/ready': async () => health(serving() > 0 && (await ofStore.isUp())),
+    '/health/ready': async () => health(serving() > 0 && (await storeFigures.isUp())),
     ...referencePages(),
   }
   return listenForOperators(place, pages, observe)
 }
 
-function ofFleet(fleet: Fleet): Measured {
+function fleetValues(fleet: Fleet): MeasuredValues {
   const samples = fleet.samples()
   return {
     http_requests_in_flight: [[[], fleet.sum('requestsInFlight')]],

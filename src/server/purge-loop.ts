@@ -6,7 +6,7 @@ import { TOKEN_LIFETIME } from '../domain/token.ts'
 import { HOUR } from '../domain/usage.ts'
 import { startLoop } from './loops.ts'
 
-/** The delay after a step that was full, and after one that was not. Milliseconds; docs/performance has why. */
+/** Milliseconds between two steps: while there may be more to delete (30,000 rows a second: docs/performance), and otherwise. */
 const BUSY_DELAY_MS = 15
 const IDLE_DELAY_MS = 10_000
 
@@ -86,19 +86,19 @@ export async function purge({
   const counts = await store.purge('token counts', now() - KEEP_COUNTS_MS, STEP)
   const refusals = await store.purge('refusals', now() - KEEP_REFUSALS_MS, STEP)
   const auditEvents = await purgeAuditEvents(store, now())
-  const repeatable = await store.purge('idempotency records', now() - IDEMPOTENCY_LIFETIME, STEP)
+  const records = await store.purge('idempotency records', now() - IDEMPOTENCY_LIFETIME, STEP)
   await store.purge('sign-ins', now(), STEP)
-  return [counts, refusals, repeatable, auditEvents].includes(STEP)
+  return [counts, refusals, records, auditEvents].includes(STEP)
 }
 
-/** Counts the 400 days from the newest event at the latest: a clock that is years ahead must not empty the trail. */
+/** Keeps at least the 400 days before the newest event: a clock that is years ahead must not empty the trail. */
 async function purgeAuditEvents(store: Store, now: number): Promise<number> {
   const [newest] = await store.listAuditEvents({ limit: 1 })
   if (!newest) return 0
   return store.purge('audit events', Math.min(now, newest.at) - KEEP_AUDIT_EVENTS_MS, STEP)
 }
 
-/** Smaller differences are no jump: NTP slews, and a process may be stopped between two readings. */
+/** Smaller differences are not jumps: NTP slews the clock, and a process may be stopped between two readings. */
 const TOLERANCE_MS = 60_000
 
 /**
@@ -114,7 +114,7 @@ export function watchClock({ now, monotonic }: { now: Clock; monotonic: Clock })
   }
 }
 
-/** Between two reports of the same state. Milliseconds. */
+/** Milliseconds between two reports of the same state. */
 const REPEAT_MS = 60_000
 
 /** Returns a function that reports a state when it begins, once a minute while it lasts, and `ended` when it has ended. */
@@ -133,7 +133,7 @@ function createAlarm(ended: Event, { monotonic, observe }: Pick<PurgeOptions, 'm
 
 type WatchOptions<Call extends keyof Store> = Pick<PurgeOptions, 'monotonic' | 'observe'> & { store: Pick<Store, Call> }
 
-/** Between two calls of `store.backlog`. Milliseconds. */
+/** Milliseconds between two calls of `store.backlog`. */
 const BACKLOG_INTERVAL_MS = 10_000
 
 /** Returns a function, to be called often, that lets a store do maintenance, and reports when that is not possible. */

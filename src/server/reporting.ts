@@ -9,7 +9,7 @@ const INTERVAL_MS = 1000
 /** How often the delay of the event loop is measured. Milliseconds. */
 const LAG_INTERVAL_MS = 20
 
-/** Reports once a second what this process has counted, and its state, until it is stopped. `send` calls back when it is sent. */
+/** Reports once a second what this process has counted, and its state, until it is stopped. `send` calls `onSent` at the end. */
 export function startReporting(
   counters: Pick<Counters, 'take'>,
   load: () => Load,

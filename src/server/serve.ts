@@ -42,7 +42,7 @@ export async function run(
 ): Promise<{ address: string; admin: string | undefined }> {
   let isServing = false
   const control = createControlPlane(open, telemetry, config, { expected: 1, serving: () => (isServing ? 1 : 0) })
-  // First of all: a signal during the start is handled after it.
+  // Before anything else, so that a signal during the start is handled after it.
   const { release } = closeOnSignal(telemetry, (signal) => control.stop(signal, endAnswering, started))
   const started = start()
   const { addresses } = await started.catch(async (error) => {
@@ -69,7 +69,7 @@ export async function run(
   }
 }
 
-/** Opens the store, and the previous one if that is set. `observe` gets the events that one process reports for all. */
+/** Opens the store, and the previous one if that is set. `observe` gets the events that only one process reports. */
 export async function openStores(
   { DATABASE_URL, PREVIOUS_DATABASE_URL }: Pick<Config, 'DATABASE_URL' | 'PREVIOUS_DATABASE_URL'>,
   options: OpenOptions,

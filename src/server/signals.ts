@@ -23,9 +23,9 @@ interface Options {
 }
 
 /**
- * Ends the process after `close` on a signal or an unexpected error. Ends it immediately on a second one, unless it is the same
- * signal within a second, and if `close` takes too long. Returns `end`, which ends the process in the same way, and `release`,
- * which restores the default behaviour of signals.
+ * Ends the process after `close` on a signal or an unexpected error. Ends it immediately if `close` takes too long, or on a
+ * second signal or error, except for the same signal within a second. Returns `end`, which ends the process in the same way, and
+ * `release`, which restores the default behaviour of signals.
  */
 export function closeOnSignal(
   { observe, flush }: Telemetry,
@@ -44,7 +44,7 @@ export function closeOnSignal(
   async function end({ signal, err }: { signal?: OperatorSignal; err?: unknown }): Promise<void> {
     if (err !== undefined) observe({ type: 'unexpected error', err })
     try {
-      if (isEnding) throw new Error('The end was asked for a second time.')
+      if (isEnding) throw new Error('The shutdown was requested a second time.')
       isEnding = true
       await Promise.race([finish(signal), expire()])
       endProcess(err === undefined ? 0 : 1)

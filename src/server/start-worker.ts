@@ -20,13 +20,13 @@ interface StartOptions {
   /** Milliseconds until a worker that does not listen is killed. */
   timeout: number
   isAnotherListening: () => boolean
-  /** Called when it exits after it listened. */
+  /** Called when a worker that has listened exits. */
   onExit: (worker: Worker, exit: Exit) => void
 }
 
 /**
- * Starts a worker. Resolves when it listens; throws OperatorError with what it wrote to standard error if it does not. What it
- * writes later is logged in a line of its own, or with its exit.
+ * Starts a worker. Resolves when it listens; throws OperatorError with its standard error if it does not. What the
+ * worker writes later is logged in a line of its own, or with its exit.
  */
 export function startWorker(
   observe: Observer,

@@ -19,7 +19,7 @@ const { compare: byName } = new Intl.Collator('en', { numeric: true })
 
 /** Collects the statistics of the server until it is stopped. */
 export function startStatistics(
-  { counters, fleet, workers, ofStore, now, monotonic }: ServerFigures,
+  { counters, fleet, workers, storeFigures, now, monotonic }: ServerFigures,
   { storeKind, name }: { storeKind: Statistics['store']['kind']; name: string },
 ): StatisticsSource & { thisNode(): ServerNode; stop(): void } {
   const history = createHistory(counters, { now, monotonic })
@@ -44,7 +44,7 @@ export function startStatistics(
   return {
     thisNode,
     async read() {
-      const { isUp, size, lastBackupAt, liveTokens, endingSecrets, nodes = [] } = await ofStore.readAll()
+      const { isUp, size, lastBackupAt, liveTokens, endingSecrets, nodes = [] } = await storeFigures.readAll()
       const seen = history.read()
       return {
         at: now(),
@@ -53,7 +53,7 @@ export function startStatistics(
         ...seen,
         liveTokens,
         endingSecrets,
-        workers: { expected: workers.expected, serving: workers.serving(), each: fleet.samples().map(ofWorker) },
+        workers: { expected: workers.expected, serving: workers.serving(), each: fleet.samples().map(workerOf) },
         // While the store is unavailable, the state of other nodes is unknown.
         nodes: storeKind === 'postgres' ? allNodes(thisNode(seen), isUp ? nodes : []) : [],
         store: { kind: storeKind, isUp, databaseBytes: size?.database, logBytes: size?.log, lastBackupAt },
@@ -75,7 +75,7 @@ function allNodes(thisNode: ServerNode, known: readonly ServerNode[]): NodeStati
     .toSorted((one, other) => byName(one.name, other.name) || one.startedAt - other.startedAt)
 }
 
-function ofWorker([slot, { cpuSeconds, residentBytes, lagSeconds }]: [number, Sample]): WorkerStatistics {
+function workerOf([slot, { cpuSeconds, residentBytes, lagSeconds }]: [number, Sample]): WorkerStatistics {
   return { worker: slot + 1, cpuSeconds, residentBytes, lagSeconds }
 }
 
@@ -84,7 +84,7 @@ const STOP_TIMEOUT_MS = 1000
 
 /**
  * Records this node and its figures in the store at each interval, until it is stopped. Failures are ignored: the next record
- * makes up for them, and others report that the store is unavailable.
+ * makes up for them, and other events report that the store is unavailable.
  */
 export function startPresence(nodes: Nodes, thisNode: () => ServerNode, { interval = NODE_INTERVAL_MS } = {}) {
   const record = async () => {

@@ -42,7 +42,7 @@ export async function createTelemetry(
     },
   }
 
-  /** Does not use the log, which has no room for it. */
+  /** Formats the line without the log, which has no room for it. */
   function lineOnDropped(count: number): string {
     let text = ''
     createAuditLog(createLineLog(level, (line) => (text = line)))({ type: 'log lines dropped', count })

@@ -33,7 +33,7 @@ export async function runWorker(open: () => Promise<Store>, telemetry: Telemetry
   let isClosing = false
   onMessage<ToWorker>(process, {
     close() {
-      // The leader may repeat it: to a worker that has retired when the server ends. That must not cut the end short.
+      // A worker that has retired gets this message again when the server ends. That must not cut its shutdown short.
       if (!isClosing) end()
       isClosing = true
     },
@@ -47,7 +47,7 @@ export async function runWorker(open: () => Promise<Store>, telemetry: Telemetry
   sendToLeader({ type: 'listening', address })
 }
 
-/** Node.js would exit at once without a leader, and a disk that hangs would delay that for ever. */
+/** Ends this worker when its leader is gone. Node.js would just exit, which a disk that hangs would delay for ever. */
 async function endAsOrphan(): Promise<void> {
   if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
   await within(ORPHAN_TIMEOUT_MS, waitForFileOperations())

@@ -11,12 +11,12 @@ interface Waiting<Item, Result> {
  * whole batch. Each batch is one round trip to the database; items that arrive during it form the next batch, so no
  * item is answered by a round trip that began before the item arrived.
  *
- * A batch waits while every turn of the event loop brings more items, at most `maxTurns`: the more a round trip costs,
- * the more turns are worth it (docs/performance). `roundTrip` calls `take` when it begins, and again at each retry
- * because the database was locked: items that have arrived since then join the batch. It returns the results in the
- * order of the items.
+ * A batch waits for as long as every turn of the event loop brings more items, for `maxTurns` turns at most: the slower
+ * a round trip, the more turns are worth waiting for (docs/performance). `roundTrip` calls `take` when it begins, and
+ * again when it retries because the database was locked: items that have arrived since then join the batch. It returns
+ * the results in the order of the items.
  *
- * At most `maxItems` may be unanswered. Another one is rejected at once with StoreUnavailable and never executed.
+ * At most `maxItems` may be unanswered. Any further item is rejected at once with StoreUnavailable and never executed.
  */
 export function createBatch<Item, Result>(
   roundTrip: (take: () => Item[]) => Promise<Result[]>,
@@ -27,7 +27,7 @@ export function createBatch<Item, Result>(
   let unanswered = 0
 
   function add(item: Item): Promise<Result> {
-    if (unanswered >= maxItems) return Promise.reject(new StoreUnavailable(`${maxItems} requests are waiting already`))
+    if (unanswered >= maxItems) return Promise.reject(new StoreUnavailable(`${maxItems} requests are already waiting`))
     unanswered++
     return new Promise((resolve, reject) => {
       if (waiting.length === 0 && !isUnderWay) startSoon()
@@ -54,12 +54,12 @@ export function createBatch<Item, Result>(
     isUnderWay = true
     try {
       const results = await roundTrip(take)
-      for (const [at, { resolve }] of batch.entries()) resolve(results[at] as Result)
+      for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result)
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
     unanswered -= batch.length
-    // After the answered callers have continued: with one turn per batch, what they ask next starts a batch at once.
+    // Runs after the answered callers have continued. If `maxTurns` is 1, the items they add next start a batch at once.
     process.nextTick(() => {
       isUnderWay = false
       if (waiting.length > 0 && maxTurns > 1) startSoon()

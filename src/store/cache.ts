@@ -1,10 +1,10 @@
-/** A cache keeps at least this many entries and at most twice as many. A token takes 300 bytes. */
+/** A cache keeps at least this many entries and at most twice as many. A cached token takes 300 bytes. */
 const CAPACITY = 25_000
 
-/** The same for misses. Small, because anyone can ask for names that do not exist. */
+/** The same for misses. It is small, because anyone can ask for names that do not exist. */
 export const MISS_CAPACITY = 1000
 
-/** Longer than any stored name. Misses of longer keys are not cached. */
+/** In characters; longer than any stored name. Misses of longer keys are not cached. */
 const LONGEST_NAME = 256
 
 export interface CacheOptions {
@@ -26,7 +26,7 @@ export function cacheLookup<Key, Value>(
     // Misses are cached too, so that timing does not reveal whether a name exists.
     if (value !== undefined || missing.get(key)) return value
     const result = lookUp(key)
-    // Where misses are cached, keys are names from requests.
+    // Where misses are cached, keys come from requests, which they must not keep in memory.
     const kept = missCapacity > 0 ? detachString(key) : key
     if (result !== undefined) found.set(kept, result)
     else if (missCapacity > 0 && !isLong(key)) missing.set(kept, true)
@@ -40,7 +40,7 @@ export function cacheLookup<Key, Value>(
   return cached
 }
 
-/** A map in two generations: a recent one with `capacity` entries becomes the old one, and the old one is dropped. */
+/** A map in two generations. When the recent one has `capacity` entries, it replaces the old one, which is dropped. */
 export function createCache<Key, Value>(capacity = CAPACITY) {
   let recent = new Map<Key, Value>()
   let old = new Map<Key, Value>()

@@ -50,13 +50,13 @@ export interface CopyOptions {
 
 /**
  * Copies a store into an empty one, all or nothing, and compares the rows afterwards. First it marks the source as
- * moving, which freezes the registry: the pages are consistent without a long read transaction, which would let the
- * source's log grow. Tokens may still change meanwhile; `withPrevious` looks those up. Throws OperatorError, and then
- * removes the mark unless the copy may have been committed.
+ * moving, which freezes the registry: so the pages are consistent without a long read transaction, during which the
+ * source's log would grow. Tokens may still change during the copy; `withPrevious` looks those up. Throws OperatorError;
+ * the mark is then removed, unless the copy may have been committed.
  */
 export async function copy(source: Source, openTarget: () => Promise<Target>, options: CopyOptions): Promise<Copied> {
   try {
-    // Before the target is checked, which an earlier copy may have filled.
+    // First, because an earlier copy may have filled the target, which then only reports that it is not empty.
     await source.move.assertNotCopied()
     const target = await openTarget()
     return await copyInto(target, source, options).finally(() => target.close())
@@ -86,7 +86,7 @@ async function copyInto(target: Target, source: Source, { now, author, onProgres
       throw new MaybeCopied(`It is not known whether the copy to ${place} was made`, error)
     })
     await source.move.complete(place, beganAt, { author, at: now() }).catch((error) => {
-      throw new MaybeCopied(`Everything was copied to ${place}, but that could not be recorded here`, error)
+      throw new MaybeCopied(`Everything was copied to ${place}, but that cannot be recorded in the old store`, error)
     })
     return copied
   } catch (error) {
@@ -126,17 +126,17 @@ class MaybeCopied extends OperatorError {
   }
 }
 
-/** PostgreSQL's names of types. In copied rows, uuid and bytea are hex. */
+/** PostgreSQL's names for types. In copied rows, uuid and bytea are hex. */
 type ColumnType = 'bigint' | 'text' | 'uuid' | 'bytea'
 
-/** The first `keyLength` columns are the key. */
+/** The first `keyLength` columns are the primary key. */
 function describeTable(keyLength: 1 | 2, columnsByType: Partial<Record<ColumnType, readonly string[]>>) {
   const types = Object.entries(columnsByType) as [ColumnType, string[]][]
   const columns = types.flatMap(([type, names]) => names.map((name) => [name, type] as const))
   return { keyLength, columns: Object.fromEntries(columns) as Record<string, ColumnType> }
 }
 
-/** The tables to copy, ordered so that foreign keys are satisfied. Sessions are not copied: operators log in again. */
+/** The tables to copy, ordered so that foreign keys are satisfied. Operators log in again: sessions are not copied. */
 export const TABLES = {
   suites: describeTable(1, { bigint: ['id', 'created_at'], text: ['suite_id', 'name'] }),
   applications: describeTable(1, {
@@ -183,7 +183,7 @@ export function selectPage(table: Table, { read, parameter }: Dialect): string {
   return `
   SELECT ${columns.map(([name, type]) => read(name, type))}
     FROM ${table}
-   WHERE (${names}) > (${key.map(([, type], at) => parameter(at + 1, type))})
+   WHERE (${names}) > (${key.map(([, type], index) => parameter(index + 1, type))})
    ORDER BY ${names}
    LIMIT ${parameter(key.length + 1, 'bigint')}`
 }
@@ -194,7 +194,7 @@ export type Row = (string | number | null)[]
 /** The rows of a table after a key, ordered by key. */
 export type ReadPage = (table: Table, after: Row, limit: number) => Promise<Row[]>
 
-/** Rows per page: 0.1 s for PostgreSQL. */
+/** Rows per page. PostgreSQL needs 0.1 s for one page. */
 const PAGE = 5000
 
 /** All rows of a table, page by page; of tokens only those issued after a time, in milliseconds since the epoch. */
@@ -209,7 +209,7 @@ async function* pagesOf(table: Table, readPage: ReadPage, issuedAfter: number): 
   }
 }
 
-/** Counts and digests rows. The SHA-256 of the same rows in the same order is equal in every store. */
+/** Counts rows and hashes them with SHA-256. The same rows in the same order have the same digest in every store. */
 async function summarize(pages: AsyncIterable<Row[]>, onPage?: (rows: Row[], count: number) => Promise<void>) {
   const hash = createHash('sha256')
   let count = 0

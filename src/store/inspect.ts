@@ -2,10 +2,10 @@ import { VERSION } from '../version.ts'
 import { assertMayRun } from './migrations.ts'
 import * as sql from './shared/statements/figures.ts'
 
-/** Bytes of SQLite's write-ahead log from which it is larger than with working checkpoints. */
+/** A size of SQLite's write-ahead log, in bytes, that it does not reach while checkpoints work. */
 export const LARGE_LOG = 64 * 1024 ** 2
 
-/** Bytes of the log from which nothing is written: 64 times a normal log. A start has to read all of it. */
+/** The size of the log, in bytes, at which changes are refused: 64 times the normal one. A start has to read all of it. */
 export const FULL_LOG = 1024 ** 3
 
 /**
@@ -18,13 +18,13 @@ export interface Inspector {
   schema(): Promise<Schema>
   /** Undefined: the store was not copied. */
   move(): Promise<Move | undefined>
-  /** By how many milliseconds the store's clock is ahead of this process's. */
+  /** How far the store's clock is ahead of this process's, in milliseconds. */
   clockOffset(): Promise<number>
   /** When the oldest and the newest stored token were issued; undefined: there are no tokens. */
   tokens(): Promise<{ oldestAt: number; newestAt: number } | undefined>
-  /** Suites, and applications that are not suspended, without an active secret from this time on; ordered by id. */
+  /** Suites, and applications that are not suspended, none of whose secrets is valid after this time; by kind and id. */
   ownersWithoutSecret(at: number): Promise<SecretOwner[]>
-  /** Requires this program's schema. */
+  /** Works only with this program's schema. */
   operators(): Promise<OperatorKeys[]>
   /** When `token-server backup` last made a backup; undefined: never. */
   lastBackupAt(): Promise<number | undefined>
@@ -86,13 +86,13 @@ export interface StoreFiles {
   isUnsound: boolean
 }
 
-/** Whether this program may use a schema; `theirs`: the tables are another program's. */
+/** Whether this program may use a schema. `isForeign`: the tables belong to another program. */
 export function judgeSchema(
   found: { version: number; latest: number; oldestProgram: string | undefined },
-  { theirs }: { theirs: boolean },
+  { isForeign }: { isForeign: boolean },
 ): Schema {
   const { version, latest } = found
-  if (theirs) return { version, latest, refusal: 'The database has tables of another program.' }
+  if (isForeign) return { version, latest, refusal: 'The database has tables of another program.' }
   try {
     if (version > latest) assertMayRun({ ...found, program: VERSION })
     return { version, latest, refusal: undefined }

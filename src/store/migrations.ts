@@ -12,7 +12,7 @@ export function readMigrations(folder: URL): { name: string; sql: string }[] {
 interface NewerSchema {
   /** The version of the database's schema. */
   version: number
-  /** The latest version that this program knows; lower. */
+  /** The latest version that this program knows; lower than `version`. */
   latest: number
   /** From the database's table `compatibility`; undefined: there is no such table. */
   oldestProgram: string | undefined
@@ -36,9 +36,9 @@ export function assertMayRun({ version, latest, oldestProgram, program }: NewerS
 /** The first SQLite that does not lose commits when one process writes during another's checkpoint. */
 export const OLDEST_SQLITE = '3.51.3'
 
-/** Compares versions x.y.z. Anything else is not at least any version. */
+/** Whether a version x.y.z is the oldest one or newer. A part that is not a number counts as older than any number. */
 export function isAtLeast(version: string, oldest: string): boolean {
   const [numbers, oldestNumbers] = [version, oldest].map((text) => text.split('.').map(Number)) as [number[], number[]]
-  const at = oldestNumbers.findIndex((number, at) => numbers[at] !== number)
-  return at === -1 || (numbers[at] as number) > (oldestNumbers[at] as number)
+  const different = oldestNumbers.findIndex((number, index) => numbers[index] !== number)
+  return different === -1 || (numbers[different] as number) > (oldestNumbers[different] as number)
 }

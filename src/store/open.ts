@@ -15,7 +15,7 @@ import {
 } from './opened.ts'
 import type { Previous } from './previous.ts'
 
-// A database's code and driver are loaded only where that database is used.
+// The code and the driver of a kind of database are loaded only if it is used.
 
 /**
  * Opens a store and migrates it to this program's version. Throws StoreUnavailable if it cannot be opened, and
@@ -33,12 +33,12 @@ async function openSqliteStore({ file }: SqliteLocation, options: OpenOptions) {
 }
 
 /**
- * Opens the store that was copied to the present one and may still be in use. Throws StoreUnavailable if it cannot be
+ * Opens the store that was copied to the current one and may still be in use. Throws StoreUnavailable if it cannot be
  * opened, and OperatorError if it does not exist, or was not copied completely.
  */
 export async function openPrevious(location: SqliteLocation, options: OpenOptions): Promise<Previous> {
   const store = await openSqliteStore(location, { ...options, create: false }).catch((error) => {
-    // StoreMissing advises to create a store, which is wrong here.
+    // StoreMissing advises the operator to create a store, which is wrong here.
     if (!(error instanceof StoreMissing)) throw error
     throw new OperatorError(`PREVIOUS_DATABASE_URL: there is no database at ${location.file}: correct the setting.`)
   })
@@ -47,7 +47,7 @@ export async function openPrevious(location: SqliteLocation, options: OpenOption
   const problem =
     store.movedTo === undefined
       ? 'was not copied to another database: "token-server store copy" does that.'
-      : `is being copied to ${store.movedTo}, or the copy was interrupted: wait, or copy it again.`
+      : `is being copied to ${store.movedTo}, or that was interrupted: wait, or copy it again.`
   throw new OperatorError(`PREVIOUS_DATABASE_URL: ${store.database} ${problem}`)
 }
 
@@ -57,13 +57,13 @@ export async function copyStore(
   to: PostgresLocation,
   { lockTimeout, ...options }: CopyOptions & Pick<OpenOptions, 'lockTimeout'>,
 ): Promise<Copied> {
-  const { receive } = await import('./postgres/receive.ts')
+  const { openTarget } = await import('./postgres/target.ts')
   const { copy } = await import('./copy.ts')
   const source = await openSqliteStore(from, { lockTimeout, create: false })
-  return copy(source, () => receive(to), options).finally(() => source.close())
+  return copy(source, () => openTarget(to), options).finally(() => source.close())
 }
 
-/** Makes a copied store changeable again. Resolves to the location it was copied to; undefined: it was not. */
+/** Allows changes in a copied store again. Resolves to the location it was copied to; undefined: it was not copied. */
 export async function reopenStore(
   location: SqliteLocation,
   audit: Audit,
@@ -73,7 +73,7 @@ export async function reopenStore(
   return store.move.reopen(audit).finally(() => store.close())
 }
 
-/** Backs up a store, which may be in use, as of one moment, and records in it when that was. Throws OperatorError. */
+/** Backs up a store, which may be in use, as of one moment, and records in it when it did so. Throws OperatorError. */
 export async function backUpStore(
   location: DatabaseLocation,
   target: BackupTarget,

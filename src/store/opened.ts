@@ -5,7 +5,7 @@ import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 
 export interface OpenOptions {
-  /** How long a call waits for another process's lock, without blocking. Milliseconds. */
+  /** How long a call waits for another process's lock, in milliseconds, without blocking. */
   lockTimeout: number
   /** Whether to create the store if there is none; true by default. */
   create?: boolean
@@ -48,7 +48,7 @@ export interface RestoreOptions {
 export interface Restored extends BackupContents {
   /** The path of the replaced database; undefined: there was none. */
   replaced: string | undefined
-  /** Whether the replaced database was certainly not in use. */
+  /** Whether the replaced database could be locked, and so was certainly not in use. */
   wasLocked: boolean
 }
 
@@ -57,8 +57,8 @@ export class StoreMissing extends OperatorError {
   constructor(what: string) {
     // The obvious reaction is to create a store, which would hide that the real one is misnamed or lost.
     const should = 'If there should be one, DATABASE_URL or the working directory is wrong, or the database is lost'
-    const make = '`token-server serve`, `token-server migrate`, and `register` and `operators add` with --create'
-    super(`${what}. ${should}: put it back, or restore a backup. Only if there never was one: ${make} make it.`)
+    const make = '`token-server serve`, `token-server migrate`, or `register` or `operators add` with --create'
+    super(`${what}. ${should}: put it back, or restore a backup. Only if there never was one, create it with ${make}.`)
   }
 }
 

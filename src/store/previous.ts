@@ -5,7 +5,7 @@ import type { Clock } from '../domain/time.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
 import type { Opened } from './opened.ts'
 
-/** The store that was copied to the present one; it may hold tokens that the present one lacks. */
+/** The store that was copied to the current one; it may hold tokens that the current one lacks. */
 export interface Previous extends Pick<Store, 'findToken' | 'ping' | 'close'> {
   /** Its location, for the log. */
   database: string
@@ -24,29 +24,29 @@ interface Options {
 const CHECKS_PER_LIFETIME = 60
 
 /**
- * A store that also looks up tokens in the previous store, whose server may go on issuing and revoking until it ends. A
- * token exists if either store has it, and is revoked if it is revoked in either; its application always comes from the
- * present store. The previous store is closed when a token's lifetime has passed and its last token has expired.
+ * A store that also looks up tokens in the previous store, where the old server may issue and revoke some until it stops.
+ * A token exists if either store has it, and is revoked if it is revoked in either; its application always comes from the
+ * current store. The previous store is closed after a token's lifetime, once its last token has expired.
  */
 export function withPrevious(store: Opened, previous: Previous, options: Options): Opened {
   const { ask, isOpen, close } = closeWhenExpired(previous, options)
-  /** Tokens that are being copied to the present store, by id: adding one twice would fail. */
+  /** Tokens that are being copied to the current store, by id: adding one twice would fail. */
   const copying = new Map<string, Promise<void>>()
 
   async function findToken(id: Buffer): Promise<FoundToken | undefined> {
     const found = await store.findToken(id)
     if (found && found.stored.revokedAt !== null) return found
-    const before = await ask(() => previous.findToken(id))
-    if (!before) return found
-    if (!found) return { stored: before.stored, application: await applicationOf(before) }
-    const { revokedAt } = before.stored
+    const old = await ask(() => previous.findToken(id))
+    if (!old) return found
+    if (!found) return { stored: old.stored, application: await applicationOf(old) }
+    const { revokedAt } = old.stored
     return revokedAt === null ? found : { ...found, stored: { ...found.stored, revokedAt } }
   }
 
-  /** The present application; undefined if it was removed, even if its client id has been registered again. */
+  /** The application in the current store; undefined if it was removed, even if its client id is registered again. */
   async function applicationOf({ stored, application }: FoundToken): Promise<FoundToken['application']> {
-    const present = application && (await store.findApplication(application.clientId))
-    return present?.key === stored.applicationKey ? present : undefined
+    const current = application && (await store.findApplication(application.clientId))
+    return current?.key === stored.applicationKey ? current : undefined
   }
 
   async function revokeToken(id: Buffer, at: number): Promise<void> {
@@ -60,9 +60,9 @@ export function withPrevious(store: Opened, previous: Previous, options: Options
   }
 
   async function copyToken(id: Buffer): Promise<void> {
-    const before = await ask(() => previous.findToken(id))
-    if (!before) return
-    await store.addToken(before.stored).catch(async (error) => {
+    const old = await ask(() => previous.findToken(id))
+    if (!old) return
+    await store.addToken(old.stored).catch(async (error) => {
       // Another process may have added it.
       if (!(await store.findToken(id))) throw error
     })

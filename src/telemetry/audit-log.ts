@@ -24,22 +24,22 @@ function complete<const All extends Lines>(lines: All & Complete<All>): Lines {
   return lines
 }
 
-const asked = ['requestId', 'traceId', 'remoteAddress'] as const
-const askedAt = ['method', 'endpoint', 'path', ...asked] as const
-const answer = ['status', ...askedAt] as const
+const source = ['requestId', 'traceId', 'remoteAddress'] as const
+const request = ['method', 'endpoint', 'path', ...source] as const
+const answer = ['status', ...request] as const
 const operator = ['actor', 'origin', 'remoteAddress', 'requestId'] as const
 
 const copied = ['applications', 'suites', 'tokens'] as const
 
 /** Every line of the log. docs/log.md is tested against this list. */
 export const LINES = complete({
-  'token issued': { level: 'info', fields: ['clientId', 'tokenId', 'secretId', ...asked] },
-  'token refused': { level: 'info', isDroppable: true, fields: ['reason', 'suite', 'clientId', 'tokenId', ...askedAt] },
-  'token accepted': { level: 'debug', fields: ['suite', 'clientId', 'tokenId', ...asked] },
-  'token revoked': { level: 'info', fields: ['clientId', 'tokenId', ...asked] },
+  'token issued': { level: 'info', fields: ['clientId', 'tokenId', 'secretId', ...source] },
+  'token refused': { level: 'info', isDroppable: true, fields: ['reason', 'suite', 'clientId', 'tokenId', ...request] },
+  'token accepted': { level: 'debug', fields: ['suite', 'clientId', 'tokenId', ...source] },
+  'token revoked': { level: 'info', fields: ['clientId', 'tokenId', ...source] },
   'many tokens issued': { level: 'warn', fields: ['clientId', 'hour'] },
   'token quota exceeded': { level: 'warn', fields: ['clientId', 'hour'] },
-  'nothing to revoke': { level: 'info', fields: ['clientId', ...asked] },
+  'nothing to revoke': { level: 'info', fields: ['clientId', ...source] },
 
   'authentication refused': { level: 'warn', fields: ['reason', 'clientId', ...answer] },
   'request refused': { level: 'info', isDroppable: true, fields: ['reason', 'field', 'clientId', 'suite', ...answer] },

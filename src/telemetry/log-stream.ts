@@ -7,7 +7,7 @@ import { visible } from '../domain/text.ts'
 const CHUNK_BYTES = 64 * 1024
 const INTERVAL_MS = 100
 
-/** How many bytes are buffered while the reader is slow: of all lines, and further ones of those that are not droppable. */
+/** How many bytes are buffered while the reader is slow: for all lines, and more for those that are not droppable. */
 const CAPACITY_BYTES = 8 * 1024 * 1024
 const RESERVE_BYTES = 8 * 1024 * 1024
 
@@ -58,7 +58,7 @@ export function createLogStream(
       begin = end = 0
     }
     const bytes = buffer.write(line, end)
-    // JSON escapes control characters except DELETE; others that `visible` escapes are not ASCII: they have several bytes.
+    // JSON escapes control characters except DELETE; all others that `visible` escapes have several bytes, unlike ASCII.
     if (bytes !== line.length || line.includes(DELETE)) {
       const escaped = visible(line)
       if (escaped !== line) {

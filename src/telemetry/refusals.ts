@@ -11,16 +11,16 @@ const MAX_CLIENTS = 1000
 /** How many rows are written at a time. Rows of many applications are far apart in the database: 3 ms on SQLite. */
 const STEP = 50
 
-/** By what the refusals of a row have in common. The latest refusal is in the last row. */
+/** Rows by what their refusals have in common. The last row has the latest refusal. */
 type Rows = Map<string, RefusalCount>
 
 /**
- * Keeps the last refusals of each client until `flush` hands them to the store. Memory is bounded: the oldest make room for new
- * ones. Anybody can make up client ids that are not registered, so all of these together have as much room as a few
+ * Keeps the last refusals of each client until `flush` hands them to the store. Memory is bounded: new ones replace the
+ * oldest. Anybody can make up client ids that are not registered, so all of these together have as much room as a few
  * applications.
  */
 export function createRefusals({ now }: { now: Clock }) {
-  let ofClients = new Map<string, Rows>()
+  let registered = new Map<string, Rows>()
   let unregistered: Rows = new Map()
 
   const observe: Observer = (event) => {
@@ -30,14 +30,14 @@ export function createRefusals({ now }: { now: Clock }) {
 
   function add(refusal: RefusalCount): void {
     const { clientId, isKnown } = refusal
-    const rows = isKnown ? (ofClients.get(clientId) ?? new Map()) : unregistered
-    if (isKnown) putLast(ofClients, clientId, rows, MAX_CLIENTS)
+    const rows = isKnown ? (registered.get(clientId) ?? new Map()) : unregistered
+    if (isKnown) putLast(registered, clientId, rows, MAX_CLIENTS)
     addTo(rows, refusal)
   }
 
   function takeAll(): RefusalCount[] {
-    const rows = [...ofClients.values(), unregistered].flatMap((rows) => [...rows.values()])
-    ofClients = new Map()
+    const rows = [...registered.values(), unregistered].flatMap((rows) => [...rows.values()])
+    registered = new Map()
     unregistered = new Map()
     return rows
   }
@@ -66,11 +66,11 @@ function addTo(rows: Rows, refusal: RefusalCount): void {
   // Only a client id can contain NUL.
   const key = `${reason}\0${endpoint}\0${suite ?? ''}\0${remoteAddress}\0${clientId}`
   const row = rows.get(key)
-  const added = row ? { ...row, count: row.count + count, lastAt, requestId, traceId } : withOwnTexts(refusal)
+  const added = row ? { ...row, count: row.count + count, lastAt, requestId, traceId } : withDetachedTexts(refusal)
   putLast(rows, key, added, isKnown ? MAX_REFUSALS.known : MAX_REFUSALS.unknown)
 }
 
-function withOwnTexts(refusal: RefusalCount): RefusalCount {
+function withDetachedTexts(refusal: RefusalCount): RefusalCount {
   const { clientId, remoteAddress, suite } = refusal
   const texts = {
     clientId: detachText(clientId),
@@ -80,7 +80,7 @@ function withOwnTexts(refusal: RefusalCount): RefusalCount {
   return { ...refusal, ...texts }
 }
 
-/** The refusal that an event reports. Undefined if it reports none, or its client id is not known. */
+/** The refusal that an event reports. Undefined if it reports none, or has no client id. */
 function refusalOf(event: Event, now: Clock): RefusalCount | undefined {
   const isRefusal =
     event.type === 'authentication refused' ||

@@ -90,6 +90,19 @@ t.test('Seed: an entry without a client id is left out if one before it has its 
   t.match(plan, { missing: { applications: { length: 1 } }, existing: 1 })
 })
 
+t.test('Seed: an application of the same name is reported unless the file has it, too', async (t) => {
+  const { seed, administration } = await setting(t)
+  const known = { ...PARTNER, clientId: 'a' }
+  await administration.seed({ suites: [], applications: [known] })
+  const other = { ...PARTNER, developerEmail: 'other@partner.example' }
+  const namesakes = async (...applications: Registration[]) =>
+    (await seed.plan('f', { suites: [], applications })).namesakes.map(({ application }) => application.clientId)
+  t.strictSame(await namesakes(other), ['a'])
+  for (const file of [[other, { ...known, name: 'Renamed' }], [other, PARTNER], [{ ...other, clientId: 'b' }]]) {
+    t.strictSame(await namesakes(...file), [])
+  }
+})
+
 t.test('Seed: many are registered in several transactions', async (t) => {
   const { stepsOf, administration } = await setting(t)
   const registered = []

@@ -24,7 +24,7 @@ t.test('Commands: a registered application is shown with its credentials once, t
   t.equal(status, 0)
   t.match(err, WITHOUT_SUITES)
   const [, id = '', secret = ''] =
-    /client_id {6}(\w{32})\n {2}client_secret {2}(\w{40})\n {2}suites {9}none\n\n.*shown again/s.exec(out) ?? []
+    /client_id {6}(\w{32})\n {2}client_secret {2}(\w{40})\n {2}suites {9}none\n\n.*shown only now/s.exec(out) ?? []
   const shown = ['apps list', `apps show ${id}`, `secrets list ${id}`].flatMap((one) => [one, `${one} --json`])
   for (const command of shown) {
     const { status, out } = await run(command)
@@ -71,8 +71,8 @@ t.test('Commands: without --json they print sentences and tables', async (t) => 
     ['secrets revoke a 1', /^The secret 1 of a was already revoked\.\n$/],
     ['secrets revoke a 9', fails(/a has no secret 9\.\n$/)],
     ['secrets rotate a --overlap 0', {}],
-    ['secrets list a', /\n1 .* revoked at \S+Z\n2 .* expired at \S+Z\n3 .* active\n$/],
-    ['secrets revoke a 3', fails(/last active one of a, .* To revoke it anyway, use --force\.\n$/)],
+    ['secrets list a', /\n1 .* revoked at \S+Z\n2 .* revoked at \S+Z\n3 .* active\n$/],
+    ['secrets revoke a 3', fails(/last active one of a, .* Rotate first\. To force it, use --force\.\n$/)],
     ['secrets revoke a 3 --force', /^The secret 3 of a is revoked\.\n$/],
     ['apps remove a', /^The application a is removed\.\n$/],
     [`${REGISTER} --client-id b`, { out: /client_id {6}b\n/, err: WITHOUT_SUITES }],
@@ -205,8 +205,8 @@ const UNKNOWN = fails(/^There is no suite with the id nobody\.\n$/)
 t.test('Suites: they are registered with credentials that are shown once, listed, shown and removed', async (t) => {
   const { run } = await startShell(t)
   const store = { id: 'store', client_id: 'store', name: 'Store', client_secret: /^\w{40}$/ }
-  const info = /^Info \(suite\)\n {2}client_id {6}info\n {2}client_secret {2}\w{40}\nSave each /
-  const more = / cannot be shown again\.\nNo application is approved for it yet: .* does that\.\n$/
+  const info = /^Info \(suite\)\n {2}client_id {6}info\n {2}client_secret {2}\w{40}\nA generated /
+  const more = / is shown only now .*\nNo application is approved for it yet: .* does that\.\n$/
   await expectAll(t, { run }, [
     ['suites register store --create --name Store', { json: { ...store, applications_not_approved: 0 } }],
     ['apps register --name A --developer-email a@b.example --client-id a', {}],

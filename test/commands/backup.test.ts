@@ -117,7 +117,7 @@ t.test(
     const db = new Database(file)
     t.teardown(() => db.close())
     db.exec('CREATE TABLE applications (id)')
-    t.match((await at(file).run(`backup ${copy}`)).err, /backed up: it is not a database of this program\.\n$/)
+    t.match((await at(file).run(`backup ${copy}`)).err, /not be backed up: it is not a database of this program\.\n$/)
     db.pragma('user_version = 1')
     t.match((await at(file).run(`backup ${copy}`)).err, /backed up: no such table: tokens \(SQLITE_ERROR\)\.\n$/)
     t.notOk(readdirSync(folder).includes('copy.db'))

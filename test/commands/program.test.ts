@@ -18,7 +18,7 @@ const APPLICATION = '--name A --developer-email a@b.example'
 /** What is said where there is no store, with its place. */
 const noStore = (place: string) =>
   new RegExp(
-    `^(There is no database at|The database) ${place}( is empty)?\\. If there should be one, .*: put it back, or restore a backup\\. .* \`register\` and \`operators add\` with --create make it\\.`,
+    `^(There is no database at|The database) ${place}( is empty)?\\. If there should be one, .*: put it back, or restore a backup\\. .* \`register\` or \`operators add\` with --create\\.`,
   )
 
 t.test('Commands: a failure is one sentence on standard error, with status 1; with --json it is JSON', async (t) => {

@@ -68,7 +68,7 @@ t.test('Restore: the backup takes the place of the database, which is kept; it s
 
   const [, replaced = ''] = /The previous database is kept as (\S+):/.exec(out) ?? []
   t.match(replaced, /store\.db\.replaced-\d{8}T\d{6}Z$/)
-  t.match(out, /have an actor\.\n"audit list" on the previous database shows them, too\.\n$/)
+  t.match(out, /have an actor\.\nSo does "audit list" on the previous database\.\n$/)
   t.strictSame(await clientIds(replaced), ['old', 'new'])
   t.match(events, [{ msg: 'database restored', file: copy, replaced, revoke_all_tokens: false }])
   t.equal(namesIn(folder).length, 3, 'nothing else is left behind')
@@ -150,14 +150,14 @@ t.test('Restore: where something fails after the rename it says so, and what was
   const isReplaced = () => statSync(file).ino !== ino
   const { status, err } = await withFailingFsync(isReplaced, () => run(`restore ${copy}`))
   t.equal(status, 1)
-  const [, replaced = ''] = /^Restored \(the previous database is (.*\.replaced-\w+)\), but then /.exec(err) ?? []
-  t.match(err, / something failed: EIO: i\/o error, fsync\.\n$/)
+  const [, replaced = ''] = /^Restored \(the previous database is (.*\.replaced-\w+)\), but a later /.exec(err) ?? []
+  t.match(err, / a later step failed: EIO: i\/o error, fsync\.\n$/)
   t.strictSame([await clientIds(file), await clientIds(replaced)], [['old'], ['old', 'new']])
 
   const there = inFolder('elsewhere.db')
   const isThere = () => statSync(there).size > 0
   const { err: other } = await withFailingFsync(isThere, () => at(there).run(`restore ${copy}`))
-  t.match(other, /^Restored, but then something failed: EIO/)
+  t.match(other, /^Restored, but a later step failed: EIO/)
   t.strictSame(await clientIds(there), ['old'], 'the database stays')
 })
 

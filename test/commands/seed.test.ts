@@ -26,7 +26,7 @@ t.test('Seed: the example is registered once, with credentials that are printed 
   const first = await run(`seed ${EXAMPLE}`)
   t.equal(first.status, 0)
   t.equal(first.out.match(/client_secret {2}\w{40}/g)?.length, 4)
-  t.match(first.out, /\nSave each generated secret now: .*\n\nRegistered 4, left 0 unchanged\.\n$/)
+  t.match(first.out, /\nA generated secret is shown only now .*\n\nRegistered 4, left 0 unchanged\.\n$/)
   t.strictSame(await json(`seed ${EXAMPLE}`), { suites: [], applications: [], existing: 4 })
   const sync = { client_id: 'catalogue-sync', suites: ['product-information'] }
   await expectAll(t, { run }, [
@@ -103,7 +103,7 @@ t.test('Seed: an application with another email is a new one, and the one of the
   const [{ client_id: id }] = applications
   t.equal((await run(seed('old@b.example', 'other@b.example'))).err, '', 'the file has both')
   const { out, err } = await run(seed('other@b.example', 'new@b.example'))
-  t.match(out, 'Save each generated secret now')
+  t.match(out, 'A generated secret is shown only now')
   t.equal(
     err,
     `Warning: App (new@b.example) is a new application, but ${id} of old@b.example has the same name. ` +

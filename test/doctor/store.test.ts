@@ -57,6 +57,9 @@ const ENGINES = [
   },
 ]
 
+const warnings: Error[] = []
+process.on('warning', (warning) => warnings.push(warning))
+
 for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
   /** A store with the application `a`, and what is found in it that is not all right. */
   async function createStore(t: Test) {
@@ -82,6 +85,7 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
     const inspector = await inspectStore(location)
     t.equal(await inspector.lastBackupAt(), undefined)
     t.ok(Math.abs(await inspector.clockOffset()) < HOUR)
+    t.strictSame(warnings, [], 'the driver warns of two statements at the same time')
     inspector.close()
   })
 

@@ -26,6 +26,13 @@ t.test('systemd: the server has time to end, and SIGHUP is for several workers o
   t.match(read('workers.conf'), /^Environment=WORKERS=auto$[\s\S]*^ExecReload=\/bin\/kill -HUP \$MAINPID$/m)
 })
 
+t.test('Start: no signal opens the inspector of Node.js, through which any local user could run code', async (t) => {
+  for (const file of ['Dockerfile', 'package.json', join(FOLDER, 'token-server.service')]) {
+    const starts = readFile(file).match(/^.*--max-semi-space-size.*$/gm) ?? []
+    t.ok(starts.length > 0 && starts.every((line) => line.includes('--disable-sigusr1')), file)
+  }
+})
+
 /** What only a server needs: the rest is the same for a backup. */
 const OF_A_SERVER = [
   ...['Type', 'ExecStart', 'KillMode', 'TimeoutStopSec', 'Restart', 'RestartSec', 'LimitNOFILE'],

@@ -114,12 +114,12 @@ function startFigures(
 ) {
   const counters = createCounters()
   const clocks = { now: () => clock.time, monotonic: () => clock.monotonic }
-  const { ofStore, ...figures } = createServerFigures(counters, { expected: 2, serving: () => 1 }, clocks)
-  const { read, thisNode, stop } = startStatistics({ ...figures, ofStore }, options)
+  const { storeFigures, ...figures } = createServerFigures(counters, { expected: 2, serving: () => 1 }, clocks)
+  const { read, thisNode, stop } = startStatistics({ ...figures, storeFigures }, options)
   t.teardown(stop)
   const count = createEventCounter(counters)
   return {
-    ...ofStore,
+    ...storeFigures,
     fleet: figures.fleet,
     read,
     thisNode,
@@ -218,8 +218,8 @@ const LOAD = { requestsInFlight: 1, connections: 2, scryptRunning: 3, scryptWait
 
 t.test('Statistics: a server that has just started has all fields, even before its store is open', async (t) => {
   const { read } = await createFigures(t)
-  const { minutes, lately, lastMinute, ...rest } = await read()
-  t.strictSame([minutes.length, lately.length], [61, 61])
+  const { minutes, lastTenMinutes, lastMinute, ...rest } = await read()
+  t.strictSame([minutes.length, lastTenMinutes.length], [61, 61])
   t.strictSame(rest, {
     at: START,
     startedAt: START,

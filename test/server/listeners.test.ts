@@ -62,7 +62,7 @@ async function startOpsHere(t: Test) {
   const { address, close } = ops as Listener
   t.teardown(close)
   const scrape = async () => parseMetrics(await (await fetch(`${address}/metrics`)).text())
-  return { address, serving, counters, scrape, watch: figures.ofStore.open, join: figures.fleet.join }
+  return { address, serving, counters, scrape, watch: figures.storeFigures.open, join: figures.fleet.join }
 }
 
 t.test('Ops: it is live at once, and ready when workers serve and the store can be used', async (t) => {

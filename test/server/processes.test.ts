@@ -81,7 +81,7 @@ const SIGNALS = new URL('../../src/server/signals.ts', import.meta.url).href
 
 /** Prints that it is busy, and waits for the test. */
 const WAIT = `{ console.log('busy'); await once(process.stdin, 'data') }`
-const CUT_SHORT = 'shutdown cut short The end was asked for a second time.\n'
+const CUT_SHORT = 'shutdown cut short The shutdown was requested a second time.\n'
 
 const ONCE = { repeat: 1e9, closing: WAIT, flushing: '', second: 'SIGINT', said: '', status: 0 } as const
 for (const [rule, { repeat, closing, flushing, second, said, status }] of [

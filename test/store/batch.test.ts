@@ -60,27 +60,24 @@ t.test('Batch: it does not wait forever if every turn brings more items', async 
   await Promise.all(all)
 })
 
-t.test(
-  'Batch: when a round trip fails, all its items are rejected, including those that joined before the lock',
-  async (t) => {
-    const { add, lock, disk, roundTrips } = createDatabase()
-    const lost = [add('a')]
-    await turns(4)
-    lost.push(add('b'), add('c'))
-    lock.resolve()
-    await turns(1)
-    const next = add('d')
-    disk.reject(new Error('EIO'))
-    const failed = { status: 'rejected', reason: { message: 'EIO' } }
-    t.match(await Promise.allSettled(lost), [failed, failed, failed])
-    await t.rejects(next, { message: 'EIO' })
-    t.strictSame(
-      roundTrips,
-      [['a', 'b', 'c'], ['d']],
-      'no item waits for a lock twice, and the next one gets its own batch',
-    )
-  },
-)
+t.test('Batch: when a round trip fails, all its items are rejected', async (t) => {
+  const { add, lock, disk, roundTrips } = createDatabase()
+  const lost = [add('a')]
+  await turns(4)
+  lost.push(add('b'), add('c'))
+  lock.resolve()
+  await turns(1)
+  const next = add('d')
+  disk.reject(new Error('EIO'))
+  const failed = { status: 'rejected', reason: { message: 'EIO' } }
+  t.match(await Promise.allSettled(lost), [failed, failed, failed])
+  await t.rejects(next, { message: 'EIO' })
+  t.strictSame(
+    roundTrips,
+    [['a', 'b', 'c'], ['d']],
+    'no item waits for a lock twice, and the next one gets its own batch',
+  )
+})
 
 t.test('Batch: a round trip that fails before it takes items rejects those that it was started for', async (t) => {
   const roundTrip = () => Promise.reject(new Error('gone'))
@@ -106,7 +103,7 @@ t.test('Batch: when the maximum is waiting, the next item is refused at once and
   const first = [add('a'), add('b')]
   await turns(3)
   const next = add('c')
-  await t.rejects(add('d'), { name: 'StoreUnavailable', message: '3 requests are waiting already' })
+  await t.rejects(add('d'), { name: 'StoreUnavailable', message: '3 requests are already waiting' })
   disk.resolve()
   t.strictSame(await Promise.all([...first, next]), ['A', 'B', 'C'])
   t.equal(await add('e'), 'E', 'there is room again')

@@ -227,8 +227,8 @@ t.test('Copy: however it fails, nothing is copied and the source is as before', 
         }),
     ],
     [
-      'the store is opened again meanwhile, for it may have changed',
-      /was reopened in the meantime/,
+      'the store is opened again in the meantime, for it may have changed',
+      /opened again in the meantime/,
       async ({ file, store }) => {
         let reopened: Promise<unknown> | undefined
         const copying = copy(file, url, (table) => {
@@ -286,7 +286,7 @@ t.test('Copy: a source that is reopened at the last moment is reported, because 
   const refused = t.rejects(copy(file, url), {
     name: 'OperatorError',
     message:
-      /^Everything was copied to postgres:.*, but that could not be recorded here: The store was reopened .* empty/,
+      /^Everything was copied to postgres:.*, but that cannot be recorded in the old store: The store was opened again .* empty/,
   })
   await until(async () => (await query(url, WAITING)).length > 0)
   await store.move.reopen(AUDIT)
@@ -301,10 +301,10 @@ t.test('Copy: if the commit is uncertain, the source keeps its mark and can be c
   const { file, store, url } = await withTrigger(t, die, AT_THE_END)
   await t.rejects(copy(file, url), {
     name: 'OperatorError',
-    message: /^It is not known whether the copy .* was made: .*\. Copy again; .*, empty it first/,
+    message: /^It is not known whether the copy .* was made: .*\. Copy again; if that database has applications by now/,
   })
   await t.rejects(on(store).setStatus('a', 'active'), { name: 'OperatorError', message: /or was interrupted/ })
   await query(url, 'DROP TRIGGER spoil ON suites')
   t.match(await copy(file, url), { applications: 2 })
-  await t.rejects(on(store).setStatus('a', 'active'), { name: 'OperatorError', message: /The store moved to/ })
+  await t.rejects(on(store).setStatus('a', 'active'), { name: 'OperatorError', message: /store moved to/ })
 })

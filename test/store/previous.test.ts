@@ -16,7 +16,7 @@ type Sqlite = ReturnType<typeof openSqlite>
 type Changes = (store: Sqlite) => Partial<Sqlite>
 
 /**
- * Two stores that have the same application, as after a copy, and the present one as a server sees it, where some of their
+ * Two stores that have the same application, as after a copy, and the current one as a server sees it, where some of their
  * functions are others.
  */
 async function openBoth(
@@ -46,7 +46,7 @@ async function openBoth(
   return { previous, present, store, closed, issue }
 }
 
-t.test('Previous store: a token that only it has is found, with the application of the present store', async (t) => {
+t.test('Previous store: a token that only it has is found, with the application of the current store', async (t) => {
   const { previous, present, store, closed, issue } = await openBoth(t)
   await store.ping()
   const token = await issue(previous)
@@ -87,19 +87,16 @@ t.test('Previous store: a token that is revoked in either store is revoked', asy
   }
 })
 
-t.test(
-  'Previous store: a token that only it has is revoked in the present store, even by concurrent calls',
-  async (t) => {
-    const { previous, present, store, issue } = await openBoth(t)
-    const token = await issue(previous)
-    await Promise.all([1, 2, 3].map(() => store.revokeToken(token.id, NOW + 1)))
-    t.match(await present.findToken(token.id), { stored: { ...token, revokedAt: NOW + 1 } })
-    t.match(await previous.findToken(token.id), { stored: token }, 'it is only read')
-    await store.revokeToken(token.id, NOW + 2)
-    await store.revokeToken((await issue()).id, NOW + 2)
-    t.match(await store.findToken(token.id), { stored: { revokedAt: NOW + 1 } })
-  },
-)
+t.test('Previous store: a token that only it has is revoked in the current store, once', async (t) => {
+  const { previous, present, store, issue } = await openBoth(t)
+  const token = await issue(previous)
+  await Promise.all([1, 2, 3].map(() => store.revokeToken(token.id, NOW + 1)))
+  t.match(await present.findToken(token.id), { stored: { ...token, revokedAt: NOW + 1 } })
+  t.match(await previous.findToken(token.id), { stored: token }, 'it is only read')
+  await store.revokeToken(token.id, NOW + 2)
+  await store.revokeToken((await issue()).id, NOW + 2)
+  t.match(await store.findToken(token.id), { stored: { revokedAt: NOW + 1 } })
+})
 
 t.test('Previous store: another process may have added the token; any other error is a failure', async (t) => {
   let isTaken = true
@@ -119,7 +116,7 @@ t.test('Previous store: another process may have added the token; any other erro
   t.match(await store.findToken(other.id), { stored: { revokedAt: null } })
 })
 
-t.test('Previous store: if it cannot be read, only tokens revoked in the present store are answered', async (t) => {
+t.test('Previous store: if it cannot be read, only tokens revoked in the current store are answered', async (t) => {
   const gone = () => Promise.reject(new StoreUnavailable('gone'))
   const { present, store, issue } = await openBoth(t, { ofPrevious: () => ({ findToken: gone, ping: gone }) })
   const [token, revoked, missing] = [await issue(present), await issue(present), await issue()]

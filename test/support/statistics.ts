@@ -38,7 +38,7 @@ export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
     lastMinute: NO_TRAFFIC,
     lastHour: NO_TRAFFIC,
     minutes: windows(60_000, 1),
-    lately: windows(10_000, 2),
+    lastTenMinutes: windows(10_000, 2),
     refusals: [],
     liveTokens: { count: 0, isExact: true },
     endingSecrets: { inADay: 0, inAWeek: 0, next: [] },

@@ -49,19 +49,16 @@ t.test('Audit log: an error has its message, its stack and its cause', async (t)
   })
 })
 
-t.test(
-  'Audit log: every event has a level; below that of the log, and of a measurement, there is no line',
-  async (t) => {
-    const { lines, observe } = createLines('error')
-    for (const type of Object.keys(LINES)) observe({ type } as Event)
-    const severe = Object.entries(LINES).filter(([, { level }]) => ['error', 'fatal'].includes(level))
-    const expected = severe.map(([type]) => type)
-    t.strictSame(lines.map((line) => JSON.parse(line).msg).sort(), expected.sort())
-    const all = createLines('trace')
-    all.observe({ type: 'check passed' })
-    t.strictSame(all.lines, [])
-  },
-)
+t.test("Audit log: every event has a level, and below the log's there is no line", async (t) => {
+  const { lines, observe } = createLines('error')
+  for (const type of Object.keys(LINES)) observe({ type } as Event)
+  const severe = Object.entries(LINES).filter(([, { level }]) => ['error', 'fatal'].includes(level))
+  const expected = severe.map(([type]) => type)
+  t.strictSame(lines.map((line) => JSON.parse(line).msg).sort(), expected.sort())
+  const all = createLines('trace')
+  all.observe({ type: 'check passed' })
+  t.strictSame(all.lines, [])
+})
 
 t.test('Audit log: only what anyone can cause in any number may be dropped before others', async (t) => {
   const { lines, observe } = createLines('trace')

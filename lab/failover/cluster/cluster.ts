@@ -13,7 +13,7 @@ const START_SECONDS = 120
 
 export type Cluster = Awaited<ReturnType<typeof startCluster>>
 
-/** Starts etcd, three PostgreSQL under Patroni and, if asked for, HAProxy, and waits until all of it is healthy. */
+/** Starts etcd, three PostgreSQL servers under Patroni and, if asked for, HAProxy, and waits until all of it is healthy. */
 export async function startCluster(
   folder: string,
   { ttl, withProxy, cleanup }: { ttl: number; withProxy: boolean; cleanup: Cleanup },
@@ -28,14 +28,14 @@ export async function startCluster(
   if (withProxy)
     programs.push(startProgram(layout, 'haproxy', 'haproxy', ['-db', '-f', writeProxyConfiguration(layout)]))
 
-  /** The member that leads, as the first one says that answers; undefined while there is none. */
+  /** The member that leads, according to the first one that answers. Undefined while there is none. */
   async function leader(): Promise<Member | undefined> {
     const all = await Promise.all(members.map(rolesSeenBy))
     const roles = all.find(({ size }) => size > 0)
     return members.find(({ name }) => roles?.get(name) === 'leader')
   }
 
-  /** Whether all members say that there are a leader, a synchronous standby and another one, and both stream. */
+  /** Whether all members report a leader, a synchronous standby and another standby, and both standbys stream. */
   async function isHealthy(): Promise<boolean> {
     const all = await Promise.all(members.map(rolesSeenBy))
     const isWhole = all.every((roles) => [...roles.values()].sort().join() === 'leader,replica,sync_standby')
@@ -71,7 +71,7 @@ export async function startCluster(
     return client
   }
 
-  /** Resolves when it is healthy. Rejects where that takes longer. */
+  /** Resolves when the cluster is healthy. Rejects if that takes longer than this. */
   const healthy = (seconds: number) => eventually(isHealthy, 'a healthy cluster', seconds)
   await healthy(START_SECONDS)
   return {
@@ -94,7 +94,7 @@ function etcdArguments({ etcd, folder }: Layout): string[] {
   ]
 }
 
-/** Resolves when the condition is true; what it throws means: not yet. */
+/** Resolves when the condition is true. An error that it throws counts as false. */
 async function eventually(condition: () => Promise<boolean>, what: string, seconds = START_SECONDS): Promise<void> {
   const deadline = performance.now() + seconds * 1000
   while (!(await condition().catch(() => false))) {

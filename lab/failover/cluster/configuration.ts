@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
-import { give, inFolder, type Layout, makeFolder, PORTS } from './layout.ts'
+import { giveToPostgres, inFolder, type Layout, makeFolder, PORTS } from './layout.ts'
 
-/** Writes what Patroni reads for one member (YAML, of which JSON is a part). Returns the file. */
+/** Writes Patroni's configuration for one member, as JSON, which is valid YAML. Returns the file. */
 export function writePatroniConfiguration(
   layout: Layout,
   { name, address }: { name: string; address: string },
@@ -15,7 +15,7 @@ export function writePatroniConfiguration(
     scope: 'token-server',
     name,
     restapi: at(PORTS.patroni),
-    // Version 2 of the protocol: that of version 3 in Patroni 3.0.2 takes a leadership back that it has lost.
+    // Version 2 of the protocol: with version 3, Patroni 3.0.2 takes back a leadership that it has lost.
     etcd: { host: `${etcd}:${PORTS.etcd}` },
     bootstrap: {
       dcs: {
@@ -49,14 +49,14 @@ export function writePatroniConfiguration(
     },
   }
   writeFileSync(file, JSON.stringify(configuration, null, 2), { mode: 0o600 })
-  give(file)
+  giveToPostgres(file)
   return file
 }
 
 const PARAMETERS = {
   max_connections: 60,
   wal_log_hints: 'on',
-  // Nothing is left in /dev/shm by a kill.
+  // A kill leaves nothing behind in /dev/shm.
   dynamic_shared_memory_type: 'mmap',
   synchronous_commit: 'on',
   shared_buffers: '32MB',
@@ -65,7 +65,7 @@ const PARAMETERS = {
   wal_receiver_timeout: '5s',
 }
 
-/** Writes what HAProxy reads: one port that leads to the primary. Returns the file. */
+/** Writes HAProxy's configuration: one port that leads to the primary. Returns the file. */
 export function writeProxyConfiguration(layout: Layout): string {
   const file = inFolder(layout, 'haproxy.cfg')
   const servers = layout.members.map(({ name, address }) => `  server ${name} ${address}:${PORTS.postgres}`)
@@ -83,6 +83,6 @@ listen primary
 ${servers.join('\n')}
 `
   writeFileSync(file, text)
-  give(file)
+  giveToPostgres(file)
   return file
 }

@@ -6,8 +6,8 @@ const PATIENCE_MS = 5000
 const POLL_MS = 20
 
 /**
- * Ends a cluster. Synchronous, for the exit of this process. PostgreSQL gets a moment to remove its shared memory, which
- * a killed one leaves behind.
+ * Ends a cluster. Synchronous, so that it can run while this process exits. PostgreSQL gets a moment to remove its shared
+ * memory, which it leaves behind if it is killed.
  */
 export function endCluster(members: Member[], programs: ChildProcess[]): void {
   for (const member of members) member.killPatroni()

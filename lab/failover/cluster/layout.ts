@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DEBIAN_BINARIES } from '../../../test/support/postgres/binaries.ts'
 import { USER } from '../../../test/support/postgres/user.ts'
 
-/** Below the range from which the system takes ports for outgoing connections: a member gets its own again. */
+/** Below the range of ports for outgoing connections, so that a restarted member gets its own port again. */
 export const PORTS = { postgres: 15432, patroni: 18008, etcd: 12379, etcdPeer: 12380, proxy: 15432 }
 
 /** Where everything of one cluster is: its folder, loopback addresses and passwords. */
@@ -16,7 +16,7 @@ export interface Layout {
   etcd: string
   proxy: string
   passwords: { superuser: string; replication: string; rewind: string; application: string }
-  /** Seconds: after how long a leader that says nothing loses its lead. */
+  /** After how many seconds a silent leader loses the leadership. */
   ttl: number
 }
 
@@ -41,13 +41,13 @@ export function inFolder({ folder }: Layout, name: string): string {
   return join(folder, name)
 }
 
-/** Makes a folder of the user who runs PostgreSQL. */
+/** Makes a folder that belongs to the user who runs PostgreSQL. */
 export function makeFolder(folder: string): void {
   mkdirSync(folder, { mode: 0o700 })
-  give(folder)
+  giveToPostgres(folder)
 }
 
 /** Gives a file or a folder to the user who runs PostgreSQL. */
-export function give(path: string): void {
+export function giveToPostgres(path: string): void {
   if (USER.uid !== undefined && USER.gid !== undefined) chownSync(path, USER.uid, USER.gid)
 }

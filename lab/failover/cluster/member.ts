@@ -25,10 +25,10 @@ export function createMember(layout: Layout, { name, address }: Layout['members'
     start(): void {
       patroni = startProgram(layout, name, 'patroni', [configuration])
     },
-    /** Kills all of it at once, as when the machine loses its power. */
+    /** Kills PostgreSQL and Patroni at once, as when the machine loses its power. */
     kill: () => signal([...patroniProcesses(), ...postgres()], 'SIGKILL'),
     killPatroni: () => signal(patroniProcesses(), 'SIGKILL'),
-    /** PostgreSQL does nothing any more, but its connections stay; Patroni goes on. */
+    /** Stops PostgreSQL, but not Patroni. Its connections stay open. */
     freeze: () => signal(postgres(), 'SIGSTOP'),
     thaw: () => signal(postgres(), 'SIGCONT'),
   }

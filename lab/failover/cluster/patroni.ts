@@ -8,7 +8,7 @@ import { PATH } from './programs.ts'
 /** How long Patroni and etcd may take for an answer, milliseconds. */
 const TIMEOUT_MS = 1000
 
-/** The roles of those that run, by name, as a member sees them; none where it does not answer. */
+/** The roles of the running members by name, as this member sees them. Empty if it does not answer. */
 export async function rolesSeenBy({ api }: Member): Promise<Map<string, string>> {
   const state = (await ask(`${api}/cluster`)) as
     | { members?: { name: string; role: string; state: string }[] }
@@ -17,7 +17,7 @@ export async function rolesSeenBy({ api }: Member): Promise<Map<string, string>>
   return new Map(running.map(({ name, role }) => [name, role]))
 }
 
-/** The JSON document at an address; undefined where there is none. */
+/** The JSON document at an address; undefined if there is none. */
 export async function ask(url: string): Promise<unknown> {
   try {
     return await (await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) })).json()
@@ -26,12 +26,12 @@ export async function ask(url: string): Promise<unknown> {
   }
 }
 
-/** Lets another member become the primary, as an operator does before maintenance. */
+/** Makes another member the primary, as an operator does before maintenance. */
 export async function switchOver({ folder }: Layout, { configuration, name }: Member): Promise<void> {
   const args = ['-c', configuration, 'switchover', '--leader', name, '--force']
   const env = { PATH, HOME: folder, LC_ALL: 'C.UTF-8' }
   const child = spawn('patronictl', args, { ...USER, cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
-  // Its exit status is 0 also where it was refused.
+  // The exit status is 0 even if the switchover was refused.
   if (!/Successfully switched over/.test(out)) throw new Error(`patronictl switchover: ${out}${err}`)
 }

@@ -4,7 +4,7 @@ import type { Member } from './member.ts'
 
 const PAUSE_MS = 20
 
-/** A write that a member has done, at times of the monotonic clock, milliseconds. */
+/** A successful write to a member, with times of the monotonic clock, milliseconds. */
 export interface Write {
   member: Member
   startedAt: number
@@ -13,7 +13,7 @@ export interface Write {
 
 export type Probe = Awaited<ReturnType<typeof startProbe>>
 
-/** Tries all the time whether each member takes writes: the cluster by itself, as a measure for the nodes. */
+/** Constantly tests whether each member takes writes: shows when the cluster is back, whatever the nodes do. */
 export async function startProbe({ members, connect, query, leader }: Cluster) {
   const primary = (await leader()) as Member
   await query(primary, 'CREATE TABLE probe (writes bigint)')
@@ -28,7 +28,7 @@ export async function startProbe({ members, connect, query, leader }: Cluster) {
     }
   }
 
-  /** Writes until the connection breaks. A write that has to wait for a standby waits as long as that takes. */
+  /** Writes until the connection breaks. A write that waits for a standby has no timeout. */
   async function session(member: Member): Promise<void> {
     const client = await connect(member)
     let isCancelled = false

@@ -16,10 +16,10 @@ export function startProgram(layout: Layout, name: string, command: string, args
   return child
 }
 
-/** PostgreSQL's processes of a data directory, the postmaster first; none where it does not run. */
+/** PostgreSQL's processes of a data directory, the postmaster first; none if it does not run. */
 export function postgresProcesses(dataDirectory: string): number[] {
   const pid = Number(read(`${dataDirectory}/postmaster.pid`).split('\n')[0])
-  // The file outlives a killed server, and its number may be another process's by now.
+  // The file outlives a killed server, and its process id may belong to another process by now.
   const isOurs =
     pid > 0 &&
     read(`/proc/${pid}/cmdline`)
@@ -28,7 +28,7 @@ export function postgresProcesses(dataDirectory: string): number[] {
   return isOurs ? processTree(pid) : []
 }
 
-/** Sends a signal to processes, as far as they still live. */
+/** Sends a signal to those of the processes that still run. */
 export function signal(pids: number[], name: NodeJS.Signals): void {
   for (const pid of pids) signalTo(pid, name)
 }

@@ -12,7 +12,7 @@ const PACKAGES = {
   haproxy: 'haproxy',
 }
 
-/** What has to be installed for the cluster, as Debian's packages; none where all is there. */
+/** The Debian packages that the cluster needs and that are not installed. */
 export function missingPackages({ withProxy }: { withProxy: boolean }): string[] {
   const needed = Object.entries(PACKAGES).filter(([program]) => withProxy || program !== 'haproxy')
   const missing = needed.filter(([program]) => !isInstalled(program)).map(([, name]) => name)

@@ -9,7 +9,7 @@ const PAUSE_MS = 100
 /** How often a node may say that its store is unavailable before the audit fails. */
 const TRIES = 300
 
-/** What the nodes have lost of what was acknowledged, counted once for every node that has lost it. */
+/** Acknowledged tokens and revocations that are lost, counted once for every node that has lost them. */
 export interface Losses {
   /** Valid tokens that are refused. */
   tokens: number
@@ -17,7 +17,7 @@ export interface Losses {
   revocations: number
 }
 
-/** Asks every node for every token of a ledger. */
+/** Checks every token of a ledger on every node. */
 export async function audit(ports: number[], ledger: Entry[]): Promise<Losses> {
   const losses = { tokens: 0, revocations: 0 }
   await Promise.all(ports.map((port) => auditNode(port, ledger, losses)))
@@ -38,7 +38,7 @@ async function auditNode(port: number, ledger: Entry[], losses: Losses): Promise
   await Promise.all(Array.from({ length: CLIENTS }, one))
 }
 
-/** Whether a token is valid. A node may be without its store for a moment even now. */
+/** Whether a token is valid. Even now, the store of a node may be unavailable for a moment. */
 async function ask(client: Client, token: string): Promise<boolean> {
   let last: number | string = 0
   for (let tries = 0; tries < TRIES; tries++) {

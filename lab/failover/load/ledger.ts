@@ -1,24 +1,24 @@
 import type { Credentials } from '../../bench/world/checkout.ts'
 
-/** What clients were told of one token. Times are of the monotonic clock, milliseconds. */
+/** A token, and what was acknowledged to clients about it. Times are of the monotonic clock, milliseconds. */
 export interface Entry {
   token: string
   application: Credentials
   issuedAt: number
-  /** When its revocation was asked for first, and when a good answer to that had arrived. */
+  /** When its revocation was first requested, and when the client had received the acknowledgement. */
   revokeSentAt?: number
   revokedAt?: number
 }
 
-/** How many checks were answered as they must not be. */
+/** How many checks were answered wrongly. */
 export interface Wrong {
-  /** Yes to a revoked token, though the check began after the answer to the revocation. */
+  /** A revoked token was accepted, though the check began after the answer to the revocation. */
   acceptedLate: number
-  /** No to a token that nobody had asked to revoke. */
+  /** A token that nobody had asked to revoke was refused. */
   refusedWrongly: number
 }
 
-/** What an answer to a check says that it must not, if anything. The check began at `sentAt` and was answered just now. */
+/** What is wrong with the answer to a check, if anything. The check began at `sentAt` and was answered just now. */
 export function wrongIn(entry: Entry, status: number, sentAt: number): keyof Wrong | undefined {
   if (status === 200 && entry.revokedAt !== undefined && entry.revokedAt <= sentAt) return 'acceptedLate'
   if (status === 401 && entry.revokeSentAt === undefined) return 'refusedWrongly'

@@ -9,10 +9,10 @@ import { type Entry, type Wrong, wrongIn } from './ledger.ts'
 const CLIENTS = 6
 const PAUSE_MS = 30
 
-/** Checks are of one of the newest so many tokens. */
+/** A check picks one of this many newest tokens. */
 const RECENT = 2000
 
-/** Which share of the tokens is revoked, some time. The others have to stay valid. */
+/** The share of the tokens that is revoked at some time. The others have to stay valid. */
 const REVOKED = 0.3
 
 /** One answer, at times of the monotonic clock, milliseconds. Status 0: there was none. */
@@ -26,7 +26,7 @@ export interface Answer {
 
 export type Load = ReturnType<typeof startLoad>
 
-/** Asks all nodes for tokens, checks and revocations until it is stopped, and notes all that was acknowledged. */
+/** Asks all nodes for tokens, checks and revocations until it is stopped, and records all that was acknowledged. */
 export function startLoad(
   ports: number[],
   { applications, ledger, random }: { applications: Credentials[]; ledger: Entry[]; random: Random },
@@ -36,7 +36,7 @@ export function startLoad(
   const wrong: Wrong = { acceptedLate: 0, refusedWrongly: 0 }
   let isOver = false
 
-  /** A client of one node, that also asks the others about what it has revoked. */
+  /** A client of one node, which checks the tokens that it has revoked on any node. */
   async function loop(home: number): Promise<void> {
     const clients = ports.map((port) => openClient(port))
     while (!isOver) {
@@ -71,7 +71,7 @@ export function startLoad(
     if (!entry) return
     entry.revokeSentAt ??= performance.now()
     const { status } = await ask(clients, node, 'revocation', revokeRequest(entry.application, entry.token))
-    // What a client does that did not hear whether it was done: it tries again.
+    // A client that does not know whether the token was revoked tries again.
     if (status !== 200) return void toRevoke.push(entry)
     entry.revokedAt = performance.now()
     await check(clients, random.between(0, ports.length), entry)
@@ -88,7 +88,7 @@ export function startLoad(
   const loops = ports.flatMap((_, node) => Array.from({ length: CLIENTS }, () => loop(node)))
   return {
     answers: answers as readonly Answer[],
-    /** Checks that were answered as they must not be. */
+    /** Checks that were answered wrongly. */
     wrong: wrong as Readonly<Wrong>,
     /** Ends the load. Resolves when no request is under way. */
     async stop(): Promise<void> {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 const INTERVAL_MS = 100
 
-/** Counts how many connections to a port each process has, again and again, and keeps the most of any. */
+/** Counts how many connections to a port each process has, again and again, and keeps the maximum. */
 export function watchConnections(pids: number[], port: number) {
   let most = 0
   function count(): void {
@@ -35,7 +35,7 @@ function countOf(pid: number, sockets: Set<string>): number {
   return readdirSync(`/proc/${pid}/fd`).filter((fd) => sockets.has(targetOf(`/proc/${pid}/fd/${fd}`))).length
 }
 
-/** Empty where it was closed meanwhile. */
+/** The target of a link. Empty if the file was closed in the meantime. */
 function targetOf(link: string): string {
   try {
     return readlinkSync(link)

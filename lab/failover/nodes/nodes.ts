@@ -11,7 +11,7 @@ const APPLICATIONS = 20
 /** The role and the database of the nodes. */
 const NAME = 'token_server'
 
-/** Makes a role and a database of its own for the nodes. */
+/** Creates a role and a database for the nodes. */
 export async function createDatabase({ query, leader, layout }: Cluster): Promise<void> {
   const primary = (await leader()) as Member
   await query(primary, `CREATE ROLE ${NAME} LOGIN PASSWORD '${layout.passwords.application}'`)
@@ -27,7 +27,7 @@ export function settingsFor({ members, proxy, passwords }: Layout, { byProxy }: 
   }
 }
 
-/** Starts the program once for each of the settings, all of which lead to one store, which it fills before. */
+/** Fills a store, and starts a node for each of the settings, all of which lead to that store. */
 export async function startNodes(
   world: World,
   settings: [Store['env'], ...Store['env'][]],

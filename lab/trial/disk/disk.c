@@ -1,4 +1,4 @@
-// A disk and a clock that do as they are told, for LD_PRELOAD. For the files of the directory TRIAL_DIR, known by their
+// A disk and a clock that fail on command, for LD_PRELOAD. For the files of the directory TRIAL_DIR, known by their
 // path when they are opened and kept by descriptor and inode: every write, truncation, change of names or modes, and the
 // beginning and end of every sync go to the append-only log TRIAL_LOG, of all processes, under one lock and with the time
 // of CLOCK_MONOTONIC; calls fail or wait as the words of the file TRIAL_CONTROL say. -shm files are mapped, so they are

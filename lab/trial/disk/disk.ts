@@ -3,7 +3,7 @@ import { mkdirSync, openSync, readFileSync, readSync, writeFileSync, writeSync }
 import { join } from 'node:path'
 import { Skipped, type World } from '../trial.ts'
 
-/** The words of the control file, in the order of disk.c. */
+/** The 64-bit words of the control file, in the order of disk.c. */
 const WORDS = [
   'frozen',
   'swallow',
@@ -18,7 +18,7 @@ const WORDS = [
 
 export type Disk = ReturnType<typeof openDisk>
 
-/** A directory on a disk, and a clock, that do as they are told: for the processes that are started with `env`. */
+/** A directory on a disk, and a clock, that fail on command, for the processes that are started with `env`. */
 export function openDisk(world: World, name: string, { log = false } = {}) {
   const base = join(world.folder, name)
   const folder = join(base, 'files')
@@ -29,14 +29,14 @@ export function openDisk(world: World, name: string, { log = false } = {}) {
   const logFile = join(base, 'disk.log')
   if (log) writeFileSync(logFile, '')
 
-  /** Takes effect in all processes at once. */
-  function tell(word: (typeof WORDS)[number], value: number | bigint): void {
+  /** Sets a word. Takes effect in all processes at once. */
+  function set(word: (typeof WORDS)[number], value: number | bigint): void {
     const bytes = Buffer.alloc(8)
     bytes.writeBigInt64LE(BigInt(value))
     writeSync(control, bytes, 0, 8, 8 * WORDS.indexOf(word))
   }
 
-  function told(word: (typeof WORDS)[number]): number {
+  function get(word: (typeof WORDS)[number]): number {
     const bytes = Buffer.alloc(8)
     readSync(control, bytes, 0, 8, 8 * WORDS.indexOf(word))
     return Number(bytes.readBigInt64LE())
@@ -50,13 +50,13 @@ export function openDisk(world: World, name: string, { log = false } = {}) {
       TRIAL_CONTROL: controlFile,
       ...(log && { TRIAL_LOG: logFile }),
     },
-    tell,
-    told,
+    set,
+    get,
     readLog: () => readFileSync(logFile),
   }
 }
 
-/** Compiles the library. Throws Skipped where there is no compiler. */
+/** Compiles the library. Throws Skipped if there is no compiler. */
 function compile(library: string): string {
   const source = join(import.meta.dirname, 'disk.c')
   const { status, stderr, error } = spawnSync('cc', [

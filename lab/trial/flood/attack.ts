@@ -1,18 +1,18 @@
 /**
- * What an attacker does, on so many connections from addresses of the loopback network, until it is told to stop. A
- * connection that the server ends is opened again, unless each is to be opened `once`.
+ * What an attacker does, on this many connections from addresses of the loopback network, until it is stopped. A connection
+ * that the server ends is opened again, unless `once` is set.
  */
 export type Attack = { port: number; connections: number; from?: string[]; once?: boolean } & (
   | { kind: 'idle' }
   /** The head of a request, one byte at a time. */
   | { kind: 'slow' }
-  /** Requests without an end, whose answers are never read. */
+  /** An endless series of requests, whose answers are never read. */
   | { kind: 'unread'; request: string }
-  /** Requests with so many in flight on each connection. In `request` # becomes a number and @ an address, one of so many. */
+  /** `count` requests, `inFlight` at a time on each connection. In `request` # becomes one of `names` numbers, and @ an address. */
   | { kind: 'requests'; request: string; inFlight: number; count: number; names?: number }
 )
 
-/** What it came to. */
+/** The result of an attack. */
 export interface Attacked {
   sent: number
   /** Answers by their status. */

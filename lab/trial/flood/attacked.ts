@@ -9,7 +9,7 @@ import type { Server } from '../world/server.ts'
 import type { Attack, Attacked } from './attack.ts'
 import { percentile, type Served, serveGood } from './good.ts'
 
-/** Starts an attack in a process of its own. `stop` resolves to what it came to, and so does `ended` by itself. */
+/** Starts an attack in a process of its own. `stop` ends it and resolves to its result; `ended` waits until it ends itself. */
 export function startAttack({ cleanup }: World, attack: Attack) {
   const child = fork(join(import.meta.dirname, 'attacker.ts'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const kill = () => void child.kill('SIGKILL')
@@ -26,17 +26,17 @@ export function startAttack({ cleanup }: World, attack: Attack) {
   }
 }
 
-/** What rounds with and without an attack came to, in turns. */
+/** The results of rounds with and without an attack, in turns. */
 export interface Rounds {
-  /** The 99th percentile of the waits of good clients: medians of the rounds, milliseconds, and of their ratios. */
+  /** 99th percentiles of the waits of good clients, milliseconds: the medians of the rounds, and the median of their ratios. */
   idle: number
   attacked: number
   ratio: number
   requests: number
-  /** Under attack; `refusedIdle` without one. */
+  /** The refusals under attack; `refusedIdle`: without one. */
   refused: string[]
   refusedIdle: string[]
-  /** Resident memory of the server under attack at most, MiB. */
+  /** The highest resident memory of the server under attack, MiB. */
   memory: number
   attacks: Attacked[]
 }

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import type { Attack, Attacked } from './attack.ts'
 
-// A process of its own: attacks as the message says until the next message, or until its requests are answered.
+// A process of its own. Attacks as the first message says, until the next message or until all its requests are answered.
 
 const BLOCK = 200
 const RECONNECT_MS = 50
@@ -78,13 +78,13 @@ function sendRequests(
     if (answered >= count) finish()
     else fill()
   })
-  // What was not answered counts as sent again by another connection.
+  // Another connection sends what was not answered, so it does not count as sent.
   socket.on('close', () => {
     result.sent -= Math.max(waiting, 0)
   })
 }
 
-/** With a number of eight digits, so that the length of the body stays, and an address of its own. */
+/** Puts a number of eight digits, so that the length of the body stays, and an address of its own into a request. */
 function numbered(request: string, number: number): string {
   if (!request.includes('#')) return request
   const address = `${11 + (number >> 16)}.${(number >> 8) & 255}.${number & 255}.9`

@@ -2,7 +2,7 @@ import type { Credentials } from '../../bench/world/checkout.ts'
 import { verifyRequest } from '../../bench/world/requests.ts'
 import { openClient, tokenRequest } from '../world/client.ts'
 
-/** What good clients met: how long they waited, and what was not a 200. Milliseconds. */
+/** What good clients saw: how long they waited, in milliseconds, and answers other than 200. */
 export interface Served {
   waits: number[]
   refused: string[]
@@ -12,7 +12,7 @@ const LOOPS = 6
 const PAUSE_MS = 4
 
 /**
- * Good clients for some seconds, as many use a new connection for each request as keep one: tokens and checks in turns.
+ * Runs good clients for some seconds, with tokens and checks in turns. Half of them use a new connection for each request.
  * `header` is added to their token requests.
  */
 export async function serveGood(

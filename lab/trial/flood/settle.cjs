@@ -1,4 +1,4 @@
-// For --require: collects garbage when it is told to, so that what is measured is what is kept.
+// For --require: collects garbage on SIGUSR2, so that only memory that is still in use is measured.
 process.on('SIGUSR2', () => {
   for (let n = 0; n < 3; n++) globalThis.gc()
 })

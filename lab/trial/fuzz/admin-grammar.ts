@@ -4,7 +4,7 @@ import { type Choices, createChoices } from './choices.ts'
 import { SUFFIXES } from './grammar.ts'
 import { CANARY } from './known.ts'
 
-/** What the fuzzer knows of the admin listener. Its requests never change the operators that it uses. */
+/** What the fuzzer knows about the admin listener. Its requests never change the operators that it uses. */
 export interface AdminKnown {
   /** Credentials of an admin and of a viewer. */
   admin: Credentials
@@ -72,7 +72,7 @@ const OPEN = [
   '/assets/../console.ts',
   '/signed-in',
 ]
-const NOWHERE = ['/admin', '/admin/v1', '/admin/v2/suites', '/live', '/live/x', '*', '/nothing']
+const OTHERS = ['/admin', '/admin/v1', '/admin/v2/suites', '/live', '/live/x', '*', '/nothing']
 
 const QUERIES = [
   'limit=1',
@@ -121,7 +121,7 @@ export function createAdminGrammar(known: AdminKnown, random: Random) {
   const { canary, often } = choices
 
   /** A valid request, which is answered with 200. */
-  function right(): AdminRequest {
+  function valid(): AdminRequest {
     const isApi = random.chance(0.5)
     const who = random.pick([known.admin, known.viewer])
     const path = random.pick(isApi ? RESOURCES : PAGES).replace('ID', known.clientId)
@@ -150,11 +150,11 @@ export function createAdminGrammar(known: AdminKnown, random: Random) {
     return { text, mayPass: isOpen || who === known.admin || (who === known.viewer && isLook) }
   }
 
-  return { right, any }
+  return { valid, any }
 }
 
 function pathFor(known: AdminKnown, random: Random, own: readonly string[], isLook: boolean): string {
-  const path = random.pick(random.chance(0.85) ? own : random.chance(0.5) ? OPEN : NOWHERE)
+  const path = random.pick(random.chance(0.85) ? own : random.chance(0.5) ? OPEN : OTHERS)
   return path.replace('ID', random.chance(0.6) ? (isLook ? known.clientId : known.victim) : random.pick(IDS))
 }
 

@@ -19,11 +19,11 @@ interface Counts {
   connections: number
   /** Requests that succeeded. */
   passed: number
-  wrongYes: number
+  wronglyAccepted: number
   forbidden5xx: number
   hung: number
-  rightRefused: number
-  told: number
+  validRefused: number
+  disclosed: number
 }
 
 /** Attacks the API and the console with credentials of an admin, of a viewer, and without any. */
@@ -42,8 +42,8 @@ export async function attackAdmin(world: World, requests: number): Promise<void>
     data.suite.client_secret,
   )
   const counts: Counts = {
-    ...{ requests: 0, connections: 0, passed: 0, wrongYes: 0 },
-    ...{ forbidden5xx: 0, hung: 0, rightRefused: 0, told: 0 },
+    ...{ requests: 0, connections: 0, passed: 0, wronglyAccepted: 0 },
+    ...{ forbidden5xx: 0, hung: 0, validRefused: 0, disclosed: 0 },
   }
 
   async function loop(): Promise<void> {
@@ -51,7 +51,7 @@ export async function attackAdmin(world: World, requests: number): Promise<void>
   }
 
   await Promise.all(Array.from({ length: CONNECTIONS }, loop))
-  const isAlive = (await statusOf(world, port, grammar.right().text)) === 200
+  const isAlive = (await statusOf(world, port, grammar.valid().text)) === 200
   const { peak } = server.memory()
   await server.stop()
   const log = server.log()
@@ -63,15 +63,15 @@ export async function attackAdmin(world: World, requests: number): Promise<void>
   ).length
 
   const who = `${counts.requests} requests to the admin listener`
-  const { connections, passed, wrongYes, forbidden5xx, hung, rightRefused, told } = counts
-  world.expect(wrongYes === 0 && passed > 0, who, `${passed} passed: ${wrongYes} wrong yes`)
+  const { connections, passed, wronglyAccepted, forbidden5xx, hung, validRefused, disclosed } = counts
+  world.expect(wronglyAccepted === 0 && passed > 0, who, `${passed} passed: ${wronglyAccepted} wrongly accepted`)
   world.expect(forbidden5xx === 0, who, `${forbidden5xx} × 5xx other than 503`)
   world.expect(hung === 0, `${who}, ${connections} connections`, `${hung} hung`)
-  world.expect(rightRefused === 0, who, `${rightRefused} connections of right requests refused`)
+  world.expect(validRefused === 0, who, `${validRefused} connections with refused valid requests`)
   world.expect(
-    leaks === 0 && notJson === 0 && told === 0,
+    leaks === 0 && notJson === 0 && disclosed === 0,
     who,
-    `${lines.length} lines of log: ${notJson} not JSON, ${leaks} files and ${told} answers with a secret`,
+    `${lines.length} lines of log: ${notJson} not JSON, ${leaks} files and ${disclosed} answers with a secret`,
   )
   const memory = `${Math.round(peak)} MiB at most`
   world.expect(isAlive && peak < MEMORY, who, `${isAlive ? 'alive' : 'dead'} at the end, ${memory}`)
@@ -119,9 +119,9 @@ interface Attack {
 /** One connection with valid, generated or randomly mutated requests. */
 async function attackOnce(world: World, { port, grammar, secrets, counts }: Attack): Promise<void> {
   const { random } = world
-  const kind = random.pick(['right', 'grammar', 'grammar', 'grammar', 'mutated'])
+  const kind = random.pick(['valid', 'grammar', 'grammar', 'grammar', 'mutated'])
   const length = random.chance(0.2) ? random.between(2, 6) : 1
-  const requests = Array.from({ length }, kind === 'grammar' ? grammar.any : grammar.right)
+  const requests = Array.from({ length }, kind === 'grammar' ? grammar.any : grammar.valid)
   const whole = requests.map(({ text }) => text).join('')
   const text = kind === 'mutated' ? mutate(whole, random) : whole
   const { received, hung } = await exchange(port, text, {
@@ -137,27 +137,27 @@ async function attackOnce(world: World, { port, grammar, secrets, counts }: Atta
   const say = (what: string) =>
     world.step(`${what}: ${JSON.stringify(text.slice(0, 600))} -> ${JSON.stringify(received.slice(0, 300))}`)
 
-  if (kind === 'grammar' && isWrongYes(requests, received, passed)) {
-    counts.wrongYes++
-    say('a wrong yes')
+  if (kind === 'grammar' && isWronglyAccepted(requests, received, passed)) {
+    counts.wronglyAccepted++
+    say('wrongly accepted')
   }
   if (statuses.some((status) => status >= 500 && status !== 503)) {
     counts.forbidden5xx++
     say('a 5xx')
   }
-  if (secrets.some((secret) => received.includes(secret)) && counts.told++ < 5) say('a secret')
+  if (secrets.some((secret) => received.includes(secret)) && counts.disclosed++ < 5) say('a secret')
   if (hung && counts.hung++ < 5) say('hung')
-  if (kind === 'right' && passed < length && counts.rightRefused++ < 5) say('refused')
+  if (kind === 'valid' && passed < length && counts.validRefused++ < 5) say('refused')
 }
 
 /** Whether more requests succeeded than may. A form that succeeds redirects. */
-function isWrongYes(requests: AdminRequest[], received: string, passed: number): boolean {
+function isWronglyAccepted(requests: AdminRequest[], received: string, passed: number): boolean {
   const redirects = received.match(/\r\nlocation: (?!\/login)/g)?.length ?? 0
   return passed + redirects > requests.filter(({ mayPass }) => mayPass).length
 }
 
 function endingFor(kind: string, { random }: World): Ending {
-  return kind === 'right' ? 'wait' : random.pick(['half-close', 'half-close', 'half-close', 'leave'])
+  return kind === 'valid' ? 'wait' : random.pick(['half-close', 'half-close', 'half-close', 'leave'])
 }
 
 async function statusOf({ random }: World, port: number, text: string): Promise<number> {

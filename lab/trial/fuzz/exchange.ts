@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import type { Random } from '../random.ts'
 
-/** What a client does when it has sent all: waits for answers, half-closes, goes away, or nothing. */
+/** What a client does when it has sent everything: wait for answers, half-close, go away, or keep the connection open. */
 export type Ending = 'wait' | 'half-close' | 'leave' | 'stay'
 
 /** How long a server may take to answer or to end a connection: its own limit for requests is ten seconds. */
@@ -14,7 +14,7 @@ export interface Exchanged {
   hung: boolean
 }
 
-/** Sends bytes (one character each) on a connection of its own, in some parts, and reads until it ends. */
+/** Sends bytes (one character each) on a connection of its own, in one or more parts, and reads until it ends. */
 export function exchange(
   port: number,
   text: string,
@@ -23,7 +23,7 @@ export function exchange(
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port, noDelay: true, allowHalfOpen: false })
     let received = ''
-    // Who stays and has an answer may stay: the server keeps the connection for the next request.
+    // If a client stays and has an answer, nothing hangs: the server keeps the connection for the next request.
     const deadline = setTimeout(() => finish(ending !== 'stay' || received === ''), DEADLINE_MS)
 
     function finish(hung: boolean): void {

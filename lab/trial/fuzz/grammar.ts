@@ -24,7 +24,7 @@ const PATHS = [
   '/v1/oauth',
   '*',
 ]
-/** Put behind a path, each makes another target of it. */
+/** Each turns a path into another target when it is appended. */
 export const SUFFIXES = [
   '/',
   '//',
@@ -56,18 +56,18 @@ const TYPES = [
 ]
 const NUMBERS = ['0', '1', '5', '-1', '+3', '0x10', '1e3', '99999999999999999999', '8193', ' 7', '7, 7']
 
-/** Makes requests of the grammar of HTTP and of the contract, right ones and others, with secrets that are marked. */
+/** Generates valid and malformed requests from the grammar of HTTP and of the contract, with marked secrets. */
 export function createGrammar(known: Known, random: Random) {
   const choices = createChoices(random, 0.7)
   const { canary, often } = choices
 
-  function right(): Request {
+  function valid(): Request {
     if (random.chance(0.5))
-      return { text: tokenRequest(known.application), mayIssue: true, mayPass: false, isRight: true }
-    return { text: verifyRequest(known.token), mayIssue: false, mayPass: true, isRight: true }
+      return { text: tokenRequest(known.application), mayIssue: true, mayPass: false, isValid: true }
+    return { text: verifyRequest(known.token), mayIssue: false, mayPass: true, isValid: true }
   }
 
-  /** Any request: each part of it mostly as it should be. */
+  /** A request in which each part is usually, but not always, valid. */
   function any(): Request {
     const endpoint = random.pick(PATHS)
     // The token that all the others use must not be revoked.
@@ -78,11 +78,11 @@ export function createGrammar(known: Known, random: Random) {
     const method = often('POST', [...METHODS, 'get', 'FOO', ''])
     const head = [`${method} ${target} HTTP/${random.pick(VERSIONS)}`, ...lines].join('\r\n')
     const content = lines.includes('Transfer-Encoding: chunked') ? chunked(random, body) : body
-    // A gateway's check takes every method, and a body that it does not look at.
-    return { text: `${head}\r\n\r\n${content}`, mayIssue, mayPass: bodyMayPass || headersMayPass, isRight: false }
+    // The gateway check accepts every method, and ignores the body.
+    return { text: `${head}\r\n\r\n${content}`, mayIssue, mayPass: bodyMayPass || headersMayPass, isValid: false }
   }
 
-  return { right, any }
+  return { valid, any }
 }
 
 function form(
@@ -116,7 +116,7 @@ function form(
   return {
     body,
     mayIssue: who === application && isSecretRight,
-    // Which of several tokens and secrets counts is the server's affair: where the right ones are, a yes may be.
+    // If a field is repeated, the server decides which one counts: with a valid one among them, it may accept.
     mayPass: token === known.token,
   }
 }

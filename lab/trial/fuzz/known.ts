@@ -1,6 +1,6 @@
 import type { Credentials } from '../../bench/world/checkout.ts'
 
-/** What the fuzzer knows of the server: what is right, and what was right once. */
+/** What the fuzzer knows about the server: valid credentials and tokens, and those that were valid once. */
 export interface Known {
   application: Credentials
   suspended: Credentials
@@ -9,15 +9,15 @@ export interface Known {
   revokedToken: string
 }
 
-/** A request, and what it may be answered with at most. */
+/** A request, and the most that its answer may grant. */
 export interface Request {
   text: string
-  /** Whether it has the right credentials of an application that may have a token. */
+  /** Whether it has valid credentials of an application that may get a token. */
   mayIssue: boolean
-  /** Whether it has a valid token (and where a suite must say who it is, the suite's secret). */
+  /** Whether it has a valid token (and the suite's secret, where a suite must authenticate). */
   mayPass: boolean
-  /** Whether it is as the contract has it: then it must be answered with 200. */
-  isRight: boolean
+  /** Whether it follows the contract: then it must be answered with 200. */
+  isValid: boolean
 }
 
 /** Marks what must never get into the log or the database. */

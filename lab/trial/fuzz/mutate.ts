@@ -27,7 +27,7 @@ const TOKENS = [
   '\u00ff\u00fe',
 ]
 
-/** Changes some bytes of a text (one character per byte): it may have secrets, but none that are marked. */
+/** Changes some bytes of a text (one character per byte). The text may contain secrets, but no marked ones. */
 export function mutate(text: string, random: Random): string {
   let result = text
   for (let n = random.between(1, 5); n > 0; n--) {

@@ -4,9 +4,9 @@ import type { check as Check } from '../../../src/issuer/check.ts'
 import type { openStore as OpenStore } from '../../../src/store/open.ts'
 import type { Expectation } from './expectation.ts'
 
-// A process of its own: it opens databases with the program that is tried, and says what they have lost.
+// A process of its own. Opens databases with the program under trial, and reports what they have lost.
 
-/** Tokens of each kind that the program itself is asked for, the last ones; of the others only the row. */
+/** How many tokens of each kind, the newest, the program itself checks. Of other valid ones only the row is looked up. */
 const ASKED = 400
 
 export interface ToChecker {

@@ -10,10 +10,10 @@ import { SURVIVALS, type Survival } from './file.ts'
 import type { Entry } from './log.ts'
 import { createModel } from './model.ts'
 
-/** What the cuts of a log have lost. */
+/** What was lost in the power cuts of a log. */
 export interface Outcome {
   cuts: number
-  /** Cuts after which something was lost, of each kind. */
+  /** Cuts after which something was lost, and after which the database was corrupt. */
   losing: number
   corrupt: number
   lost: number
@@ -21,7 +21,7 @@ export interface Outcome {
   applicationsLost: number
 }
 
-/** Where in a log it is cut: anywhere, where a sync ends, or while the database file itself is written. */
+/** The places to cut a log: anywhere, where a sync ends, or while the database file itself is written. */
 function placesOf(log: Entry[], from: number, database: string): number[][] {
   const model = createModel()
   const [anywhere, atSyncs, inCheckpoints]: [number[], number[], number[]] = [[], [], []]
@@ -38,7 +38,7 @@ function placesOf(log: Entry[], from: number, database: string): number[][] {
 
 /**
  * Cuts the power at `count` places of a log after the entry `from`, and lets the program open what is left each time.
- * `expectedAt` says what must be there at a time.
+ * `expectedAt` returns what must be there at a time.
  */
 export async function tryCuts(
   world: World,
@@ -72,7 +72,7 @@ export async function tryCuts(
   return outcome
 }
 
-/** Often the same for all files, and as often for each file its own. */
+/** In half of the cuts the same for all files, in the others one for each file. */
 function survivals(random: Random): () => Survival {
   const same = random.pick(SURVIVALS)
   return random.chance(0.5) ? () => same : () => random.pick(SURVIVALS)
@@ -97,7 +97,7 @@ function startChecker({ program, cleanup }: World) {
       mkdirSync(folder)
       for (const { name, bytes, mode } of files) writeFileSync(join(folder, name), bytes, { mode })
       const file = join(folder, 'tokens.db')
-      // It is mapped memory: after a cut it is not there, or anything.
+      // It is mapped memory: after a cut it is missing, or has any content.
       if (random.chance(0.5)) writeFileSync(`${file}-shm`, random.bytes(32 * 1024), { mode: 0o600 })
       child.send({ file, expected } satisfies ToChecker)
       const [found] = (await once(child, 'message')) as [FromChecker]

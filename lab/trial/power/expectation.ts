@@ -1,7 +1,7 @@
 import type { Credentials } from '../../bench/world/checkout.ts'
 import type { Entry } from '../world/ledger.ts'
 
-/** A command that an operator gave, when it began and when it had ended with status 0. Nanoseconds, monotonic. */
+/** A command that ended with status 0, and when it began and ended. Nanoseconds of the monotonic clock. */
 export interface Command {
   kind: 'register' | 'revoke-all' | 'suspend'
   application: Credentials
@@ -9,14 +9,14 @@ export interface Command {
   endedAt: bigint
 }
 
-/** What the database must say after a power cut. */
+/** What the database must contain after a power cut. */
 export interface Expectation {
   valid: string[]
   invalid: string[]
   applications: string[]
 }
 
-/** All that clients and operators had been told before a moment. What was under way then may be either. */
+/** All that was acknowledged to clients and operators before a moment. What was under way then may have either result. */
 export function expectedAt(time: bigint, ledger: Entry[], commands: Command[]): Expectation {
   const done = commands.filter(({ endedAt }) => endedAt < time)
   const begun = commands.filter(({ beganAt }) => beganAt < time)

@@ -1,6 +1,6 @@
 import type { Random } from '../random.ts'
 
-/** What the system keeps and writes back as a whole, and what a disk does. Bytes. */
+/** The units that the system writes back, and that a disk writes, as a whole. Bytes. */
 const PAGE = 4096
 const SECTOR = 512
 
@@ -18,7 +18,7 @@ interface Image {
   size: number
 }
 
-/** What may survive of a file's pending changes. */
+/** Which of the pending changes of a file may survive. */
 export const SURVIVALS = ['nothing', 'everything', 'a torn prefix', 'any sectors', 'any pages'] as const
 export type Survival = (typeof SURVIVALS)[number]
 
@@ -103,7 +103,7 @@ export class ModelFile {
     return { bytes: image.bytes.subarray(0, image.size), mode }
   }
 
-  /** All changes in their order: not what is in memory, for that has what a failed sync has dropped, too. */
+  /** All changes in their order. Not the content of `memory`, which still has what a failed sync has dropped. */
   private everything(): Buffer {
     let image: Image = { bytes: Buffer.from(this.durable), size: this.durableSize }
     for (const change of this.pending) image = applied(image, change)
@@ -145,14 +145,14 @@ function applied(image: Image, { pages, size }: Change, sectors = Infinity): Ima
     content.copy(bytes, page * PAGE, 0, length)
     left -= length
   }
-  // Of a change that did not get there whole the size did not get there, unless it was that of before.
+  // A change of which only a part got there did not change the size.
   const sizeNow = sectors === Infinity ? size : image.size
   bytes = grown(bytes, sizeNow)
   if (sizeNow < image.size) bytes.fill(0, sizeNow)
   return { bytes, size: sizeNow }
 }
 
-/** The same bytes with zeros behind them, at least so many. */
+/** The same bytes, extended with zeros to at least this length. */
 function grown(bytes: Buffer, length: number): Buffer {
   if (bytes.length >= length) return bytes
   const larger = Buffer.alloc(Math.max(length, Math.floor(bytes.length * 1.5)))

@@ -1,4 +1,4 @@
-/** What the log of the disk says, in order. `inode` 0 with a sync: of the directory. */
+/** An entry of the log of the disk. A sync with `inode` 0 is one of the directory. */
 export type Entry = { time: bigint } & (
   | { type: 'open'; inode: bigint; name: string; isNew: boolean; mode: number }
   | { type: 'write'; inode: bigint; offset: number; bytes: Buffer }

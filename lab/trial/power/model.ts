@@ -30,7 +30,7 @@ function createNames() {
       pending.push({ at, name, file })
     },
 
-    /** A sync that began then has ended. */
+    /** A sync of the directory that began at this entry has succeeded. */
     synced(began: number): void {
       durable = applied(pending.filter(({ at }) => at < began))
       pending = pending.filter(({ at }) => at >= began)

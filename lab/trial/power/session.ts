@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Disk, openDisk } from '../disk/disk.ts'
 import type { World } from '../trial.ts'
 import { makeData, runCommand } from '../world/data.ts'
-import { startLoad, type Entry as Told } from '../world/ledger.ts'
+import { type Entry, startLoad } from '../world/ledger.ts'
 import { isAlive, kill, type Server, startServer } from '../world/server.ts'
 import { until } from '../world/until.ts'
 import { type Command, expectedAt } from './expectation.ts'
@@ -13,14 +13,14 @@ import { createModel } from './model.ts'
 
 export type Session = ReturnType<typeof openSession>
 
-/** Applications that commands are about; the last ones of the data, one each. */
+/** How many applications, the last ones of the data, are for commands, one each. */
 const FOR_COMMANDS = 6
 
-/** A database on a disk that logs what it is told, servers on it, and all that clients and operators were told. */
+/** A database on a disk that logs its operations, servers on it, and all that was acknowledged to clients and operators. */
 export function openSession(world: World, name: string, workers: number) {
   const disk = openDisk(world, name, { log: true })
   const data = makeData(world, disk.folder, 8 + FOR_COMMANDS, disk.env)
-  const ledger: Told[] = []
+  const ledger: Entry[] = []
   const commands: Command[] = []
   const victims = data.applications.slice(-FOR_COMMANDS)
 
@@ -39,7 +39,7 @@ export function openSession(world: World, name: string, workers: number) {
   /** A command on the same disk, which counts once it has ended with status 0. */
   async function command(kind: Command['kind']): Promise<void> {
     const beganAt = process.hrtime.bigint()
-    const victim = victims[commands.length % victims.length] as Told['application']
+    const victim = victims[commands.length % victims.length] as Entry['application']
     const { client_id = victim.client_id } = await runCommand(data, argumentsOf(kind, victim.client_id))
     const application = { ...victim, client_id: String(client_id) }
     commands.push({ kind, application, beganAt, endedAt: process.hrtime.bigint() })
@@ -52,7 +52,7 @@ export function openSession(world: World, name: string, workers: number) {
     start,
     load,
     command,
-    killed: (pids: number[]) => killBetweenCalls(disk, pids),
+    kill: (pids: number[]) => killBetweenCalls(disk, pids),
     log: () => readLog(disk.readLog()),
     expectedAt: (time: bigint) => expectedAt(time, ledger, commands),
     commands: () => commands.length,
@@ -65,16 +65,16 @@ function argumentsOf(kind: Command['kind'], clientId: string): string[] {
   return ['applications', 'register', '--name', 'New', '--developer-email', 'new@partner.example']
 }
 
-/** Never between what a process does and its line in the log. */
+/** Kills processes, but never between an operation and its entry in the log. */
 async function killBetweenCalls(disk: Disk, pids: number[]): Promise<void> {
-  disk.tell('frozen', 1)
+  disk.set('frozen', 1)
   await sleep(50)
   kill(pids)
   await until(() => !pids.some(isAlive), 'the end of what was killed')
-  disk.tell('frozen', 0)
+  disk.set('frozen', 0)
 }
 
-/** Throws unless the model has, with all that was written, what the real files have. For a server that has ended. */
+/** Throws unless the model, after the whole log, equals the real files. Call this when the server has ended. */
 export function assertModelIsTrue({ disk, log }: Session): void {
   const model = createModel()
   for (const [at, entry] of log().entries()) model.apply(entry, at)

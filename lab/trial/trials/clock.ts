@@ -44,7 +44,7 @@ interface Subject {
 }
 
 /** Moves the wall clock of the server and of the commands, in nanoseconds relative to the machine's. */
-const set = ({ device }: Subject, offset: bigint) => device.tell('clockOffset', offset)
+const set = ({ device }: Subject, offset: bigint) => device.set('clockOffset', offset)
 
 async function issue({ client, data }: Subject, application: number): Promise<string[]> {
   const tokens: string[] = []

@@ -10,12 +10,12 @@ import { until } from '../world/until.ts'
 const SHORTEST = 50
 const LONGEST = 700
 
-/** Tokens of earlier rounds that are asked for once more at the end. */
+/** How many tokens of all rounds are checked once more at the end. */
 const SAMPLE = 20_000
 
 export const crash: Trial = {
   name: 'crash',
-  title: 'kill -9 of the server or a worker under load; is all there that was acknowledged?',
+  title: 'kill -9 of the server or a worker under load; is everything there that was acknowledged?',
   async run(world) {
     const kills = (part: number) => Math.ceil((world.sizes.kills - part) / 3)
     await tryKills(world, 'the server', { workers: 1, kills: kills(0), victim: leader })

@@ -9,7 +9,7 @@ import { isAlive, type Server, startServer } from '../world/server.ts'
 /** Errors by their numbers on Linux. */
 const [EIO, ENOSPC, EROFS] = [5, 28, 30]
 
-/** An answer should come within two seconds; on a slow machine it may take so long. Seconds. */
+/** An answer should come within two seconds; on a slow machine it may take this long. Seconds. */
 const PATIENCE = 6
 const RECOVERY = 30
 const END = 15
@@ -21,9 +21,9 @@ interface Fault {
   name: string
   begin: (disk: Disk) => void
   end: (disk: Disk) => void
-  /** What token requests must be answered with at least once; where it is not said, 200 or 503. */
+  /** The status that at least one token request must get. Undefined: all may get 200 or 503. */
   tokens?: number
-  /** The same of checks, always, and of the readiness at least once. */
+  /** The status that all checks must get, and the one that /health/ready must have at least once. */
   checks?: number
   ready?: number
 }
@@ -31,40 +31,40 @@ interface Fault {
 const FAULTS: Fault[] = [
   {
     name: 'full disk (ENOSPC)',
-    begin: ({ tell }) => tell('writeErrno', ENOSPC),
-    end: ({ tell }) => tell('writeErrno', 0),
+    begin: ({ set }) => set('writeErrno', ENOSPC),
+    end: ({ set }) => set('writeErrno', 0),
     tokens: 503,
     checks: 200,
   },
   {
     name: 'writes fail (EIO)',
-    begin: ({ tell }) => tell('writeErrno', EIO),
-    end: ({ tell }) => tell('writeErrno', 0),
+    begin: ({ set }) => set('writeErrno', EIO),
+    end: ({ set }) => set('writeErrno', 0),
     tokens: 503,
     checks: 200,
   },
   {
     name: 'reads fail (EIO)',
-    begin: ({ tell }) => tell('readErrno', EIO),
-    end: ({ tell }) => tell('readErrno', 0),
+    begin: ({ set }) => set('readErrno', EIO),
+    end: ({ set }) => set('readErrno', 0),
   },
   {
     name: 'read-only disk (EROFS)',
-    begin({ tell }) {
-      tell('writeErrno', EROFS)
-      tell('openErrno', EROFS)
+    begin({ set }) {
+      set('writeErrno', EROFS)
+      set('openErrno', EROFS)
     },
-    end({ tell }) {
-      tell('writeErrno', 0)
-      tell('openErrno', 0)
+    end({ set }) {
+      set('writeErrno', 0)
+      set('openErrno', 0)
     },
     tokens: 503,
     checks: 200,
   },
   {
     name: 'hung disk',
-    begin: ({ tell }) => tell('hang', 1),
-    end: ({ tell }) => tell('hang', 0),
+    begin: ({ set }) => set('hang', 1),
+    end: ({ set }) => set('hang', 0),
     tokens: 503,
     checks: 200,
     ready: 503,
@@ -75,13 +75,13 @@ export const disk: Trial = {
   name: 'disk',
   title: 'disks that are full, fail, hang or are read-only',
   async run(world) {
-    for (const fault of FAULTS) await endure(world, fault)
+    for (const fault of FAULTS) await tryFault(world, fault)
     for (const workers of [1, 2]) await endOnHungDisk(world, workers)
   },
 }
 
-/** What clients met: the statuses of their token requests, those of checks, and the longest wait in seconds. */
-interface Met {
+/** What clients saw: the statuses of their requests by kind, and the longest wait for a token, in seconds. */
+interface Observed {
   tokens: Set<string>
   checks: Set<string>
   ready: Set<string>
@@ -89,19 +89,19 @@ interface Met {
   asked: number
 }
 
-async function endure(world: World, fault: Fault): Promise<void> {
+async function tryFault(world: World, fault: Fault): Promise<void> {
   const { device, data, server, ledger } = await prepare(world, fault.name, 1)
   const before = server.memory().now
   fault.begin(device)
   await sleep(200)
-  const met = await meet(server, data, ledger, world.size(8, 4))
+  const observed = await observe(server, data, ledger, world.size(8, 4))
   const grown = server.memory().now - before
   fault.end(device)
   const recovered = await recovery(server, data)
   const { lost, resurrected } = await audit(server.port, ledger)
   await server.stop()
 
-  const { tokens, checks, ready, longest, asked } = met
+  const { tokens, checks, ready, longest, asked } = observed
   const answers = `${asked} token requests: ${list(tokens)}, after ${longest.toFixed(1)} s at most; checks: ${list(checks)}; ready: ${list(ready)}`
   const known = [...tokens, ...checks, ...ready].every((status) => status === '200' || status === '503')
   const goesOn = fault.checks === undefined || list(checks) === String(fault.checks)
@@ -127,9 +127,9 @@ async function prepare(world: World, name: string, workers: number) {
   return { device, data, server, ledger }
 }
 
-/** Clients on a broken disk for some seconds: 40 ask for tokens, one for a check, one whether the server is ready. */
-async function meet(server: Server, { applications }: Data, ledger: Entry[], seconds: number): Promise<Met> {
-  const met: Met = { tokens: new Set(), checks: new Set(), ready: new Set(), longest: 0, asked: 0 }
+/** Clients on a broken disk for some seconds: 40 ask for tokens, one for checks, one for /health/ready. */
+async function observe(server: Server, { applications }: Data, ledger: Entry[], seconds: number): Promise<Observed> {
+  const observed: Observed = { tokens: new Set(), checks: new Set(), ready: new Set(), longest: 0, asked: 0 }
   const valid = ledger.findLast(({ revokeSentAt }) => revokeSentAt === undefined) as Entry
   const end = performance.now() + seconds * 1000
   const loop = async (ask: (client: ReturnType<typeof openClient>) => Promise<void>) => {
@@ -152,22 +152,22 @@ async function meet(server: Server, { applications }: Data, ledger: Entry[], sec
           const token = JSON.parse(answer.body).access_token
           ledger.push({ token, application, issuedAt: process.hrtime.bigint() })
         }
-        met.tokens.add(answer instanceof Error ? answer.message : String(answer.status))
-        met.longest = Math.max(met.longest, (performance.now() - startedAt) / 1000)
-        met.asked++
+        observed.tokens.add(answer instanceof Error ? answer.message : String(answer.status))
+        observed.longest = Math.max(observed.longest, (performance.now() - startedAt) / 1000)
+        observed.asked++
       }),
     ),
     loop(async (client) => {
-      met.checks.add(await says(client.isValid(valid.token).then((isValid) => (isValid ? 200 : 503))))
+      observed.checks.add(await says(client.isValid(valid.token).then((isValid) => (isValid ? 200 : 503))))
     }),
     loop(async (client) => {
-      met.ready.add(await says(client.status('GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n')))
+      observed.ready.add(await says(client.status('GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n')))
     }),
   ])
-  return met
+  return observed
 }
 
-/** The seconds until the server gives tokens again; undefined where it does not. */
+/** The seconds until the server issues tokens again. Undefined if it does not. */
 async function recovery({ port }: Server, { applications }: Data): Promise<number | undefined> {
   const client = openClient(port)
   const startedAt = performance.now()
@@ -182,14 +182,14 @@ async function recovery({ port }: Server, { applications }: Data): Promise<numbe
 /** SIGTERM has to end the server and its workers although the disk does not answer, and what was acknowledged is kept. */
 async function endOnHungDisk(world: World, workers: number): Promise<void> {
   const { device, data, server, ledger } = await prepare(world, `end on a hung disk ${workers}`, workers)
-  device.tell('hang', 1)
-  const met = meet(server, data, ledger, 1)
+  device.set('hang', 1)
+  const observed = observe(server, data, ledger, 1)
   await sleep(1000)
   const processes = server.processes()
   const took = await server.stop(END)
   const left = processes.filter(isAlive).length
-  await met
-  device.tell('hang', 0)
+  await observed
+  device.set('hang', 0)
   const next = await startServer(world, data)
   const { lost, resurrected } = await audit(next.port, ledger)
   await next.stop()

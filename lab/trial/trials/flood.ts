@@ -15,10 +15,10 @@ const SETTLED = 1
 
 const WARM_UPS = 12
 
-/** How often a name comes in each of them: less than what is answered late. */
+/** How often a name occurs in each warm-up: too rarely for its failures to be answered late. */
 const FEW = 2
 
-/** Good clients are at 127.0.0.1. Connections of one address are limited, so many come from several. */
+/** Good clients are at 127.0.0.1. The connections of one address are limited, so large attacks use several addresses. */
 const OTHERS = Array.from({ length: 32 }, (_, n) => `127.0.0.${n + 2}`)
 const OTHER = '127.0.0.2'
 
@@ -121,7 +121,7 @@ const rate = ({ attacks }: Rounds) =>
 
 const total = (statuses: Record<string, number>) => Object.values(statuses).reduce((sum, one) => sum + one, 0)
 
-/** Counts decide; the ratio too, in a full run. */
+/** Judges by counts, and in a full run also by the ratio. */
 function judge(world: World, done: string, rounds: Rounds, most: number | undefined): void {
   const { idle, attacked, ratio, requests, refused, refusedIdle, memory } = rounds
   const kinds = [...new Set(refused)].join(', ')
@@ -140,9 +140,9 @@ async function manyNames(world: World, data: Data): Promise<void> {
   const settle = `--expose-gc --require ${join(import.meta.dirname, '../flood/settle.cjs')}`
   const server = await startServer(world, data, { ...BEHIND_A_PROXY, NODE_OPTIONS: settle })
   const count = world.size(1_000_000, 50_000)
-  const before = await warmedUp(world, server, Math.ceil(count / 10))
-  const { statuses } = await flooded(world, server, { count, names: count })
-  const after = await settled(server)
+  const before = await warmUp(world, server, Math.ceil(count / 10))
+  const { statuses } = await floodNames(world, server, { count, names: count })
+  const after = await settledMemory(server)
   await server.stop()
   const grown = after - before
   const done = `${total(statuses)} wrong requests, each with a client id and an address of its own`
@@ -152,21 +152,21 @@ async function manyNames(world: World, data: Data): Promise<void> {
   else world.expect(grown <= GROWTH, done, found)
 }
 
-/** Wrong requests with client ids and addresses, so many different ones. */
-function flooded(world: World, { port }: Server, { count, names }: { count: number; names: number }) {
+/** Sends wrong requests with this many different client ids and addresses. */
+function floodNames(world: World, { port }: Server, { count, names }: { count: number; names: number }) {
   const credentials = { client_id: 'nobody-00000000', client_secret: 'wrong' }
   // The number takes the place of as many digits, so the length of the body stays.
   const request = tokenRequest(credentials, 'X-Forwarded-For: @\r\n').replace('00000000', '#')
   return startAttack(world, { kind: 'requests', port, connections: 32, inFlight: 8, count, names, request }).ended
 }
 
-/** Resident memory once requests with few names do not raise it any more: Node.js takes some by itself. */
-async function warmedUp(world: World, server: Server, count: number): Promise<number> {
+/** Sends requests with few names until they no longer raise the memory. Resolves to the resident memory, MiB. */
+async function warmUp(world: World, server: Server, count: number): Promise<number> {
   const most = Math.max(count, 20_000)
   let before = 0
   for (let round = 0; round < world.size(WARM_UPS, 2); round++) {
-    await flooded(world, server, { count: most, names: most / FEW })
-    const now = await settled(server)
+    await floodNames(world, server, { count: most, names: most / FEW })
+    const now = await settledMemory(server)
     world.step(`warmed up: ${now.toFixed(1)} MiB`)
     if (round > 2 && now - before < SETTLED) return now
     before = now
@@ -174,8 +174,8 @@ async function warmedUp(world: World, server: Server, count: number): Promise<nu
   return before
 }
 
-/** Resident memory after garbage was collected, MiB: the smallest of some seconds. */
-async function settled(server: Server): Promise<number> {
+/** Resident memory after garbage collection, MiB: the lowest of several samples. */
+async function settledMemory(server: Server): Promise<number> {
   const samples: number[] = []
   for (let n = 0; n < 6; n++) {
     server.signal('SIGUSR2')
@@ -185,7 +185,7 @@ async function settled(server: Server): Promise<number> {
   return Math.min(...samples)
 }
 
-/** An imported secret that nobody has shown since the start is slow to check, and so the one that a flood can keep out. */
+/** An imported secret that was not used since the start is slow to check, so a flood could keep its owner out. */
 async function neverUsed(world: World, data: Data): Promise<void> {
   const file = join(world.folder, 'secret')
   const credentials = { client_id: 'imported-client', client_secret: 'an-imported-secret-of-a-partner' }

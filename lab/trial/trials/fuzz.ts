@@ -11,7 +11,7 @@ import { openClient } from '../world/client.ts'
 import { type Data, makeData, runCommand } from '../world/data.ts'
 import { type Server, startServer } from '../world/server.ts'
 
-/** Connections at a time, and the memory that the server may take for them, MiB. */
+/** Concurrent connections, and the limit for the memory of a worker in MiB. */
 const CONNECTIONS = 24
 const MEMORY = 350
 
@@ -22,7 +22,7 @@ export const fuzz: Trial = {
     const { requests } = world.sizes
     await attack(world, { workers: 1, limits: 'off', requests: Math.ceil(requests * 0.7) })
     await attack(world, { workers: 2, limits: 'off', requests: Math.ceil(requests * 0.25) })
-    // Few, because the server slows down who is refused too often.
+    // Few, because the server delays clients that are refused too often.
     await attack(world, { workers: 1, limits: 'on', requests: Math.ceil(requests * 0.05) })
     await attackAdmin(world, Math.ceil(requests * 0.3))
   },
@@ -40,10 +40,10 @@ interface Counts {
   connections: number
   issued: number
   passed: number
-  wrongYes: number
+  wronglyAccepted: number
   forbidden5xx: number
   hung: number
-  rightRefused: number
+  validRefused: number
 }
 
 async function attack(world: World, { workers, limits, requests }: Attack): Promise<void> {
@@ -57,16 +57,16 @@ async function attack(world: World, { workers, limits, requests }: Attack): Prom
     connections: 0,
     issued: 0,
     passed: 0,
-    wrongYes: 0,
+    wronglyAccepted: 0,
     forbidden5xx: 0,
     hung: 0,
-    rightRefused: 0,
+    validRefused: 0,
   }
   let reported = 0
 
   async function loop(): Promise<void> {
     while (counts.requests < requests) {
-      await one(world, server.port, grammar, counts)
+      await attackOnce(world, server.port, grammar, counts)
       if (counts.requests >= reported + requests / 5) {
         reported = counts.requests
         world.step(`${counts.requests} requests, ${counts.issued} tokens, ${Math.round(server.memory().now)} MiB`)
@@ -83,32 +83,32 @@ async function prepare(server: Server, data: Data): Promise<Known> {
   if (!suspended) throw new Error('Two applications are needed.')
   const client = openClient(server.port)
   const [token, revokedToken] = [await client.token(application), await client.token(application)]
-  if (!token || !revokedToken) throw new Error('The server gives no tokens.')
+  if (!token || !revokedToken) throw new Error('The server issues no tokens.')
   await client.revoke(application, revokedToken)
   client.close()
   await runCommand(data, ['applications', 'suspend', suspended.client_id])
   return { application, suspended, suite: data.suite, token, revokedToken }
 }
 
-/** One connection: requests of the grammar, or one of them changed by chance. */
-async function one(
+/** One connection with valid, generated or randomly mutated requests. */
+async function attackOnce(
   world: World,
   port: number,
   grammar: ReturnType<typeof createGrammar>,
   counts: Counts,
 ): Promise<void> {
   const { random } = world
-  const kind = random.pick(['right', 'grammar', 'grammar', 'grammar', 'mutated', 'mutated'])
-  const length = random.chance(0.3) ? random.between(2, kind !== 'right' && random.chance(0.1) ? 100 : 8) : 1
-  const requests = Array.from({ length }, kind === 'grammar' ? grammar.any : grammar.right)
+  const kind = random.pick(['valid', 'grammar', 'grammar', 'grammar', 'mutated', 'mutated'])
+  const length = random.chance(0.3) ? random.between(2, kind !== 'valid' && random.chance(0.1) ? 100 : 8) : 1
+  const requests = Array.from({ length }, kind === 'grammar' ? grammar.any : grammar.valid)
   const whole = requests.map(({ text }) => text).join('')
   const text = kind === 'mutated' ? mutate(whole, random) : whole
-  const ending: Ending = kind === 'right' ? 'wait' : random.pick(['half-close', 'half-close', 'half-close', 'leave'])
-  const stays = kind !== 'right' && random.chance(0.002)
+  const ending: Ending = kind === 'valid' ? 'wait' : random.pick(['half-close', 'half-close', 'half-close', 'leave'])
+  const stays = kind !== 'valid' && random.chance(0.002)
   const { received, hung } = await exchange(port, text, { ending: stays ? 'stay' : ending, answers: length, random })
   counts.requests += length
   counts.connections++
-  note({ received, hung, requests, kind, random: text }, world, counts)
+  note({ received, hung, requests, kind, text }, world, counts)
 }
 
 function note(
@@ -117,8 +117,8 @@ function note(
     hung,
     requests,
     kind,
-    random,
-  }: { received: string; hung: boolean; requests: Request[]; kind: string; random: string },
+    text,
+  }: { received: string; hung: boolean; requests: Request[]; kind: string; text: string },
   world: World,
   counts: Counts,
 ): void {
@@ -130,19 +130,19 @@ function note(
   counts.issued += issued
   counts.passed += passed
   const say = (what: string) =>
-    world.step(`${what}: ${JSON.stringify(random.slice(0, 600))} -> ${JSON.stringify(received.slice(0, 300))}`)
-  // What was changed by chance may have become two requests with the same right credentials.
+    world.step(`${what}: ${JSON.stringify(text.slice(0, 600))} -> ${JSON.stringify(received.slice(0, 300))}`)
+  // A mutated request may have become two requests with the same valid credentials.
   if (kind !== 'mutated' && (issued > mayIssue || passed > mayPass)) {
-    counts.wrongYes++
-    say('a wrong yes')
+    counts.wronglyAccepted++
+    say('wrongly accepted')
   }
   if (statuses.some((status) => status >= 500 && status !== 503)) {
     counts.forbidden5xx++
     say('a 5xx')
   }
   if (hung && ++counts.hung <= 5) say('hung')
-  if (kind === 'right' && statuses.filter((status) => status === 200).length < requests.length) {
-    if (counts.rightRefused++ < 5) say('refused')
+  if (kind === 'valid' && statuses.filter((status) => status === 200).length < requests.length) {
+    if (counts.validRefused++ < 5) say('refused')
   }
 }
 
@@ -172,15 +172,15 @@ async function judge(
   ).length
 
   const who = `${counts.requests} requests, ${workers} worker${workers === 1 ? '' : 's'}, limits ${limits}`
-  const { issued, passed, wrongYes, forbidden5xx, hung, rightRefused } = counts
+  const { issued, passed, wronglyAccepted, forbidden5xx, hung, validRefused } = counts
   world.expect(
-    wrongYes === 0 && issued > 0 && passed > 0,
+    wronglyAccepted === 0 && issued > 0 && passed > 0,
     who,
-    `${issued} tokens, ${passed} checks: ${wrongYes} wrong yes`,
+    `${issued} tokens, ${passed} checks: ${wronglyAccepted} wrongly accepted`,
   )
   world.expect(forbidden5xx === 0, who, `${forbidden5xx} × 5xx other than 503`)
   world.expect(hung === 0, `${who}, ${counts.connections} connections`, `${hung} hung`)
-  world.expect(rightRefused === 0, who, `${rightRefused} connections of right requests refused`)
+  world.expect(validRefused === 0, who, `${validRefused} connections with refused valid requests`)
   world.expect(
     leaks === 0 && notJson === 0,
     who,

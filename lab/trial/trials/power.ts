@@ -11,7 +11,7 @@ const CONTROL_CUTS = 40
 
 export const power: Trial = {
   name: 'power',
-  title: 'power cuts and failed syncs, simulated: is all on disk that was acknowledged?',
+  title: 'power cuts and failed syncs, simulated: is everything on disk that was acknowledged?',
   async run(world) {
     const half = Math.ceil(world.sizes.cuts / 2)
     for (const workers of [1, 2]) await cutPower(world, workers, half)
@@ -33,7 +33,7 @@ async function cutPower(world: World, workers: number, count: number): Promise<v
   await server.stop()
   server = await session.start()
   await session.load(server, milliseconds, () => session.command('suspend'))
-  await session.killed(server.processes())
+  await session.kill(server.processes())
   server = await session.start()
   await session.load(server, milliseconds, () => session.command('revoke-all'))
   await server.stop()
@@ -42,7 +42,7 @@ async function cutPower(world: World, workers: number, count: number): Promise<v
   judge(world, `${outcome.cuts} power cuts, ${workers} worker${workers === 1 ? '' : 's'}`, session, outcome)
 }
 
-/** What comes between a failed sync and the tokens after it. Resolves to the server that is there then. */
+/** A way to restart the server after a failed sync. `go` resolves to the server that runs then. */
 interface Restart {
   by: string
   workers: number
@@ -62,7 +62,7 @@ const RESTARTS: Restart[] = [
     by: 'SIGKILL',
     workers: 1,
     async go(session, server) {
-      await session.killed(server.processes())
+      await session.kill(server.processes())
       return session.start()
     },
   },
@@ -80,7 +80,7 @@ const RESTARTS: Restart[] = [
     workers: 2,
     async go(session, server) {
       const [worker] = server.processes().slice(1)
-      await session.killed([worker as number])
+      await session.kill([worker as number])
       await until(() => server.processes().length > 2, 'another worker')
       await sleep(500)
       return server
@@ -103,8 +103,8 @@ async function failSync(world: World, { by, workers, go }: Restart, count: numbe
   const session = openSession(world, `failed-sync-${by.replaceAll(' ', '-')}`, workers)
   const first = await session.start()
   await session.load(first, 600, async () => {
-    session.disk.tell('failWal', world.random.between(1, 30))
-    await until(() => session.disk.told('failWal') === 0, 'a sync that fails')
+    session.disk.set('failWal', world.random.between(1, 30))
+    await until(() => session.disk.get('failWal') === 0, 'a sync that fails')
   })
   const failure = session.log().findIndex((entry) => entry.type === 'sync end' && entry.failed)
   if (failure === -1) throw new Error('No sync failed: the trial is wrong.')
@@ -115,7 +115,7 @@ async function failSync(world: World, { by, workers, go }: Restart, count: numbe
     let server = await go(session, first)
     await session.load(server, world.size(1500, 600))
     if (session.ledger.length === before) {
-      // It rightly gives none until an operator restarts it.
+      // It rightly issues no tokens until an operator restarts it.
       await server.stop()
       server = await session.start()
       await session.load(server, world.size(1500, 600))
@@ -132,7 +132,7 @@ async function failSync(world: World, { by, workers, go }: Restart, count: numbe
 /** The method must be able to fail: a server whose syncs do nothing has to lose tokens. */
 async function control(world: World, count: number): Promise<void> {
   const session = openSession(world, 'control', 1)
-  session.disk.tell('swallow', 1)
+  session.disk.set('swallow', 1)
   const server = await session.start()
   await session.load(server, 800)
   await server.stop()
@@ -150,7 +150,7 @@ function cut(world: World, session: Session, { count, from }: { count: number; f
   return tryCuts(world, { log, from, count, expectedAt: session.expectedAt })
 }
 
-/** Where in the log the first client had its token. */
+/** The index of the entry of the log by which the first client had its token. */
 function firstToken({ log, ledger }: Session): number {
   const [first] = ledger
   return first ? log().findIndex((entry: Entry) => entry.time > first.issuedAt) : 0

@@ -7,7 +7,7 @@ import { openClient, tokenRequest } from '../world/client.ts'
 import { makeData, runCommand } from '../world/data.ts'
 import { startServer } from '../world/server.ts'
 
-/** The difference that must not be told from outside, microseconds. */
+/** Larger differences count as visible from outside. Microseconds. */
 const LIMIT = 1
 const WARM_UP = 500
 const BLOCKS = 200
@@ -15,7 +15,7 @@ const RESAMPLES = 2000
 
 export const timing: Trial = {
   name: 'timing',
-  title: 'do refusals take as long whatever their reason?',
+  title: 'do refusals take equally long for every reason?',
   async run(world) {
     const data = makeData(world, join(world.folder, 'data'), 4)
     const [known, suspended, removed, expired] = data.applications as [
@@ -27,7 +27,7 @@ export const timing: Trial = {
     await runCommand(data, ['applications', 'suspend', suspended.client_id])
     await runCommand(data, ['applications', 'remove', removed.client_id])
     await runCommand(data, ['secrets', 'rotate', expired.client_id, '--overlap', '0s'])
-    // What limits failures would answer most of these, late and on purpose.
+    // The limit on failures would delay most of these answers on purpose.
     const server = await startServer(world, data, { FAILURE_LIMIT: 'off', LOG_LEVEL: 'info' })
     const unknown = 'x'.repeat(known.client_id.length)
     const requests = {
@@ -53,12 +53,12 @@ export const timing: Trial = {
       const found = `differs by ${low.toFixed(2)} to ${high.toFixed(2)} µs (95 %)`
       if (low > -LIMIT && high < LIMIT) world.expect(true, done, `no difference above ${LIMIT} µs: ${found}`)
       else if (low > LIMIT || high < -LIMIT) world.expect(world.size(0, 1) === 1, done, found)
-      else world.report(done, `cannot be said on this machine: ${found}`)
+      else world.report(done, `cannot be judged on this machine: ${found}`)
     }
   },
 }
 
-/** One of each in every round, in any order, one after another on one connection. Microseconds. */
+/** Sends each request once in every round, in random order, on one connection. Resolves to the times in microseconds. */
 async function measure<Name extends string>(
   port: number,
   requests: Record<Name, string>,
@@ -91,8 +91,8 @@ function shuffled<T>(all: T[], random: Random): T[] {
 }
 
 /**
- * Between what the median of the differences lies, with 95 % confidence: a bootstrap over blocks of rounds that follow one
- * another, because a slow moment of the machine is in many of them.
+ * The 95 % confidence interval of the median of the differences: a bootstrap over blocks of consecutive rounds, because a slow
+ * moment of the machine affects many of them.
  */
 function interval(differences: number[], random: Random): [number, number] {
   const length = Math.ceil(differences.length / BLOCKS)

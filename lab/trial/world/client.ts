@@ -4,7 +4,7 @@ import { REVOKE_PATH } from '../../../src/http/revoke.ts'
 import type { Credentials } from '../../bench/world/checkout.ts'
 import { verifyRequest } from '../../bench/world/requests.ts'
 
-/** A connection on which nothing comes for this long counts as broken, unless it says otherwise. */
+/** By default, a connection on which nothing arrives for this long counts as broken. */
 const TIMEOUT_MS = 5000
 
 export interface Answer {
@@ -45,7 +45,7 @@ export function openClient(port: number, { timeout = TIMEOUT_MS } = {}) {
       if (/\r\nconnection: close/i.test(answer.head)) drop(opened)
       settle()?.resolve(answer)
     })
-    // At once, not when it is closed: the next request may come before.
+    // Gives up at once, not when the connection is closed: the next request may come before that.
     opened.setTimeout(timeout, () => giveUp(opened, 'nothing came for too long'))
     opened.on('error', () => {})
     opened.on('close', () => {
@@ -81,7 +81,7 @@ export function openClient(port: number, { timeout = TIMEOUT_MS } = {}) {
     })
   }
 
-  /** A token; undefined where it is refused with another status than 200. */
+  /** Resolves to a token, or to undefined if the status is not 200. */
   async function token(application: Credentials): Promise<string | undefined> {
     const { status, body } = await send(tokenRequest(application))
     return status === 200 ? JSON.parse(body).access_token : undefined

@@ -14,7 +14,7 @@ export interface Store {
   applications: [Credentials, ...Credentials[]]
 }
 
-/** A database, and where it is, alone with its own files. */
+/** A store in an SQLite file, in a folder of its own. */
 export interface Data extends Store {
   file: string
 }
@@ -53,7 +53,7 @@ export function fillStore(
   return { checkout, env, suite, applications: seeded.applications }
 }
 
-/** Runs a command beside a server. Resolves to what it printed; rejects where it failed. */
+/** Runs a command beside a server. Resolves to what it printed. Rejects if it failed. */
 export async function runCommand({ checkout, env }: Data, args: string[]): Promise<Record<string, unknown>> {
   const child = spawn(process.execPath, [checkout.main, ...args, '--json'], { env: { PATH: process.env.PATH, ...env } })
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])

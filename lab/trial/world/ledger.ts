@@ -5,18 +5,18 @@ import { type Client, openClient } from './client.ts'
 /** How long the last answers may take when load ends. A killed worker leaves some requests without one. */
 const LAST_ANSWERS_MS = 2000
 
-/** What clients were told of one token. Times are of the monotonic clock, nanoseconds. */
+/** A token, and what was acknowledged to clients about it. Times are of the monotonic clock, nanoseconds. */
 export interface Entry {
   token: string
   application: Credentials
   /** When the token had arrived at the client. */
   issuedAt: bigint
-  /** When its revocation was asked for first, and when an answer to that had arrived. */
+  /** When its revocation was first requested, and when the client had received the acknowledgement. */
   revokeSentAt?: bigint
   revokedAt?: bigint
 }
 
-/** What load does: how often a token is revoked, and how often that is asked for twice at once. */
+/** What the load does: which share of tokens is revoked, and which share of revocations is sent twice at once. */
 export interface Habits {
   connections: number
   revoke: number
@@ -25,7 +25,7 @@ export interface Habits {
   pause?: number
 }
 
-/** Asks for tokens and revokes some, on several connections, until it is stopped, and notes all that was acknowledged. */
+/** Asks for tokens and revokes some, on several connections, until it is stopped, and records all that was acknowledged. */
 export function startLoad(
   port: number,
   {
@@ -47,7 +47,7 @@ export function startLoad(
     const [client, second] = [open(), open()]
     while (!isOver) {
       try {
-        await once(client, second)
+        await issue(client, second)
       } catch {
         await pause(5)
       }
@@ -55,7 +55,7 @@ export function startLoad(
     }
   }
 
-  async function once(client: Client, second: Client): Promise<void> {
+  async function issue(client: Client, second: Client): Promise<void> {
     const application = random.pick(applications)
     const token = await client.token(application)
     if (token === undefined) return pause(2)
@@ -92,13 +92,13 @@ function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }
 
-/** What a server has lost of what it had acknowledged. */
+/** What a server has lost, although it had acknowledged it. */
 export interface Losses {
   lost: number
   resurrected: number
 }
 
-/** Asks the server for every token of a ledger, on several connections. */
+/** Checks every token of a ledger on the server, on several connections. */
 export async function audit(port: number, ledger: Entry[], connections = 16): Promise<Losses> {
   const losses = { lost: 0, resurrected: 0 }
   const queue = ledger.values()
@@ -116,7 +116,7 @@ export async function audit(port: number, ledger: Entry[], connections = 16): Pr
   return losses
 }
 
-/** Tries again where a connection breaks: a worker that was killed may take some with it that were opened later. */
+/** Tries again if a connection breaks: a killed worker may also break connections that were opened later. */
 async function persistently<T>(ask: () => Promise<T>, times = 30): Promise<T> {
   try {
     return await ask()

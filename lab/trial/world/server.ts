@@ -8,7 +8,7 @@ import { memory, processTree } from '../../bench/world/proc-stat.ts'
 import type { World } from '../trial.ts'
 import type { Store } from './data.ts'
 
-/** The time for a server to say that it is ready. */
+/** How long a server may take until it logs that it is ready. */
 const START_TIMEOUT_MS = 30_000
 const POLL_MS = 5
 
@@ -44,7 +44,7 @@ export async function startServer(
   world.cleanup.add(killAll)
   const exited = once(child, 'exit').then(() => void world.cleanup.delete(killAll))
   const log = () => readFileSync(logFile, 'utf8')
-  const port = await ready(child, log, errorFile)
+  const port = await untilReady(child, log, errorFile)
 
   return {
     pid,
@@ -58,7 +58,7 @@ export async function startServer(
     /** Resident memory of all its processes, in MiB. */
     memory: () => memory(pid),
     signal: (signal: NodeJS.Signals) => void child.kill(signal),
-    /** Ends it as an operator does. Resolves to the seconds that it took; kills it where it has not ended by then. */
+    /** Ends it as an operator does. Resolves to the seconds that it took; kills it if it has not ended by then. */
     stop: (seconds = 15) => stop(child, exited, seconds),
     /** Kills all its processes and waits until the first one is gone. */
     async kill(): Promise<void> {
@@ -68,7 +68,7 @@ export async function startServer(
   }
 }
 
-/** Kills processes, as far as they still live. */
+/** Kills those of the processes that still run. */
 export function kill(pids: number[]): void {
   for (const pid of pids) {
     try {
@@ -86,7 +86,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-async function ready(child: ChildProcess, log: () => string, errorFile: string): Promise<number> {
+async function untilReady(child: ChildProcess, log: () => string, errorFile: string): Promise<number> {
   const deadline = performance.now() + START_TIMEOUT_MS
   for (;;) {
     const line = log()

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const PAUSE_MS = 10
 
-/** Resolves when the condition is true; rejects with `what` where it is not within some seconds. */
+/** Resolves when the condition is true. Rejects with `what` if it is not within some seconds. */
 export async function until(condition: () => boolean, what: string, seconds = 60): Promise<void> {
   const deadline = performance.now() + seconds * 1000
   while (!condition()) {

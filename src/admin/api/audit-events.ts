@@ -7,7 +7,7 @@ import { answer, pageOf, query } from './schemas.ts'
 
 const LIST = {
   querystring: query('since', 'actor', 'subject', 'limit', 'before'),
-  ...answer(pageOf('AuditPage', 'audit_events', list('The newest first', AUDIT_EVENT))),
+  ...answer(pageOf('AuditPage', 'audit_events', list('Newest first', AUDIT_EVENT))),
 }
 
 /** /audit-events, newest first. */

@@ -5,7 +5,7 @@ import { idOf } from '../wire/routing.ts'
 import type { AddRoute } from './routes.ts'
 import { answer } from './schemas.ts'
 
-const LIST = answer(object('Operators', 'All operators', { operators: list('The oldest first', OPERATOR) }))
+const LIST = answer(object('Operators', 'All operators', { operators: list('Oldest first', OPERATOR) }))
 
 /**
  * /operators: lists them and removes access. Only the command line creates operators, keys and login links, so that stolen

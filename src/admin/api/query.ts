@@ -27,7 +27,7 @@ export function cursorIn(name: string, { [name]: cursor }: Query): string | unde
   throw wrong(name, 'must be the value of next in the previous page')
 }
 
-/** A parameter that must be one of some words. */
+/** The value of a parameter, which must be one of these words. */
 export function choiceOf<Word extends string>(
   name: string,
   words: readonly Word[],

@@ -15,16 +15,16 @@ export function pageOf(title: string, name: string, items: Described): Described
   return object(title, `One page of ${name.replace('_', ' ')}`, { [name]: items, next })
 }
 
-/** Optional query parameters: text whose form query.ts checks. */
+/** The schema of optional query parameters. Their format is checked by query.ts. */
 export function query(...names: string[]): FastifySchema['querystring'] {
   const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]))
   return { type: 'object', additionalProperties: false, properties }
 }
 
-/** A body with the fields of a schema in administration/rules.ts, which itself checks the form of texts. */
+/** The schema of a body with the fields of a schema in administration/rules.ts, which itself checks the format of texts. */
 export function body(title: string, description: string, rule: { shape: Record<string, Described> }): JsonSchema {
   const { properties, ...schema } = jsonSchema(object(title, description, jsonNamed(rule.shape)))
   const fields = Object.entries(properties as Record<string, JsonSchema>)
-  const anyText = fields.map(([name, { pattern, allOf, maxLength, ...field }]) => [name, field])
-  return { ...schema, properties: Object.fromEntries(anyText) }
+  const withoutFormats = fields.map(([name, { pattern, allOf, maxLength, ...field }]) => [name, field])
+  return { ...schema, properties: Object.fromEntries(withoutFormats) }
 }

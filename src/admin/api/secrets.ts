@@ -12,7 +12,7 @@ const DEFAULT_OVERLAP = 86_400
 const MAX_OVERLAP = 365 * 86_400
 
 const LIST = answer(
-  object('Secrets', 'All secrets of one application or suite', { secrets: list('The oldest first', SECRET) }),
+  object('Secrets', 'All secrets of one application or suite', { secrets: list('Oldest first', SECRET) }),
 )
 
 const REVOKE = { querystring: query('force') }
@@ -64,7 +64,7 @@ export function secrets(route: AddRoute): void {
   }
 }
 
-/** Adds to a conflict error which parameter overrides it. */
+/** Adds the parameter that overrides a conflict to its message. */
 function withForce(error: unknown): never {
   if (!(error instanceof OperatorError) || error.kind !== 'conflict') throw error
   throw new OperatorError(`${error.message} To revoke it anyway, use force=true.`, { kind: 'conflict' })

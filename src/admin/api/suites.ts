@@ -9,7 +9,7 @@ import { answer, body, pageOf, query } from './schemas.ts'
 
 const LIST = {
   querystring: query('limit', 'after'),
-  ...answer(pageOf('SuitePage', 'suites', list('The oldest first', SUITE))),
+  ...answer(pageOf('SuitePage', 'suites', list('Oldest first', SUITE))),
 }
 
 const REGISTERED = object('RegisteredSuite', 'A suite with its secret', {

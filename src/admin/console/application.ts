@@ -18,7 +18,7 @@ import { changeSecrets, copyable, secretsPanel, tryIt, urlsOf } from './secrets.
 
 type Route = { Params: { id: string } }
 
-export const ABOVE = { href: '/applications', label: 'Applications' } as const
+export const PARENT = { href: '/applications', label: 'Applications' } as const
 
 export function application(console: FastifyInstance, context: AdminContext): void {
   const actions = (request: FastifyRequest) => administrationOf(context, request).applications
@@ -88,7 +88,7 @@ function createView(context: AdminContext) {
       title: application.name,
       heading: html`${name(application.name)} ${statusBadge(application.status)}`,
       section: '/applications',
-      trail: [ABOVE],
+      trail: [PARENT],
       actions: mayChange && statusChange(application, base),
       content: html`${notes(again.problem, mayChange)}
 ${section('health', 'Status', status, asOf(at, base))}
@@ -176,12 +176,12 @@ function removeApplicationPage({ clientId, name, secrets, suites, lastTokenAt }:
   return removalPage({
     named: name,
     base: pathOf(clientId),
-    above: ABOVE,
+    parent: PARENT,
     consequences: html`<li>It gets no more tokens, and all tokens that it has are refused from the next check on.</li>
 <li>Its secrets are deleted: ${secrets.length}, of which ${active} ${active === 1 ? 'is' : 'are'} active.</li>
 <li>Its approvals are deleted: ${suites.length}.</li>
 <li>Last token issued: ${time(lastTokenAt)}.</li>
-<li>The audit still shows all changes to <code>${clientId}</code>.</li>`,
+<li>The audit still lists the changes to <code>${clientId}</code>.</li>`,
     instead: html`<p>To stop it only for a while, suspend it instead.</p>`,
   })
 }
@@ -192,7 +192,7 @@ function unknownApplicationPage(unknown: Unknown, now: number): Page {
   return {
     title: 'No such application',
     section: '/applications',
-    trail: [ABOVE],
+    trail: [PARENT],
     content: html`${note('warn', html`<p>No application has the client id <code>${clientId}</code>. It may have been removed, or it belongs to another server.</p>`)}
 ${suite && section('suite', 'Did you mean this suite?', html`<ul><li><a href="${path`/suites/${clientId}`}"><code>${clientId}</code></a> ${name(suite.name)}</li></ul>`)}
 ${similarApplications.length > 0 && section('similar', 'Did you mean one of these?', html`<ul>${similarApplications.map(linkTo)}</ul>`)}
@@ -208,7 +208,7 @@ function linkTo({ clientId, name: named }: ApplicationNames): Html {
 /** How many suites a form offers as checkboxes, at most. */
 const MAX_CHOICES = 200
 
-/** The suites that an application can be approved for, as far as a form offers them. */
+/** The suites that an application can be approved for, up to the number that a form offers. */
 export function listChoices({ store }: AdminContext): Promise<Suite[]> {
   return store.listSuites({ limit: MAX_CHOICES })
 }
@@ -231,7 +231,7 @@ function changeApprovals(console: FastifyInstance, context: AdminContext): void 
 
 type Choices = readonly Pick<Suite, 'suiteId' | 'name'>[]
 
-/** The approved suites. The form also sends which ones were shown as approved, so that only real edits are applied. */
+/** The form for approvals. It also sends which suites were shown as approved, so that only real edits are applied. */
 function approvals(base: string, approved: Application['suites'], suites: Choices, canChange: boolean): Html {
   if (suites.length === 0) return nothingYet(canChange)
   if (!canChange) return approvedOnly(approved, suites)
@@ -249,7 +249,7 @@ function nothingYet(canChange: boolean): Html {
   )
 }
 
-/** The read-only list. `suites` has the names, perhaps not of all. */
+/** The read-only list of approved suites. `suites` has their names, but perhaps not all of them. */
 function approvedOnly(approved: Application['suites'], suites: Choices): Html {
   if (approved.length === 0) return html`<p>Not approved for any suite, so its tokens are not valid anywhere.</p>`
   const names = new Map(suites.map((suite) => [suite.suiteId, name(suite.name)]))

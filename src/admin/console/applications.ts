@@ -5,7 +5,7 @@ import { APPLICATION_COLUMNS, type Application, type ApplicationValues } from '.
 import { camelCased } from '../../domain/schema.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
-import { ABOVE, listChoices, suiteChoices } from './application.ts'
+import { listChoices, PARENT, suiteChoices } from './application.ts'
 import {
   age,
   badge,
@@ -23,7 +23,7 @@ import {
 import { canChange, field, fieldsOf, select } from './forms.ts'
 import { type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { registration } from './owner.ts'
+import { registrationForm } from './owner.ts'
 import { credentialsPage, tryIt, urlsOf } from './secrets.ts'
 
 const PAGE_SIZE = 50
@@ -143,21 +143,20 @@ const INPUTS: Record<string, Pick<Parameters<typeof field>[0], 'type' | 'hint' |
 export function newApplication(console: FastifyInstance, context: AdminContext): void {
   const { publicUrl } = urlsOf(context)
 
-  registration(console, {
+  registrationForm(console, {
     path: '/new-application',
-    above: ABOVE,
+    parent: PARENT,
     title: 'Register an application',
     lead: 'Register each program of a partner as an application. It gets a client id and a secret, which is shown once.',
     errorsAt: { conflict: 'client_id', suites: 'suite' },
     inputs: async ({ body }, error) => {
       const { text, all } = fieldsOf(body)
       const suites = await listChoices(context)
-      const ticked = body === undefined ? suites.map(({ suiteId }) => suiteId) : all('suite')
       const clientId = text('client_id')
       return html`${APPLICATION_COLUMNS.map((name) => html`${field({ ...INPUTS[name], label: sentence(name), name, value: text(name), required: true, error: error(name) })}\n`)}${
         suites.length === 0
           ? html`<p class="hint">There are no suites yet. You can approve it for suites later.</p>`
-          : suiteChoices(suites, ticked, error('suite'))
+          : suiteChoices(suites, all('suite'), error('suite'))
       }
 <details${clientId !== '' && html` open`}><summary>Use an existing client id</summary>
 ${field({ label: 'Client id', name: 'client_id', value: clientId, isCode: true, hint: 'The one that it has on another server. The secret is new in any case.', error: error('client_id') })}</details>`
@@ -187,7 +186,7 @@ function registeredPage(
     title: `${named} is registered`,
     heading: html`${name(named)} is registered`,
     section: '/applications',
-    trail: [ABOVE],
+    trail: [PARENT],
     clientId,
     clientSecret,
     advice: 'Send both to the developer in a safe way. If the secret is lost, rotate it to get a new one.',

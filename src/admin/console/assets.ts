@@ -12,7 +12,7 @@ const TYPES: Record<string, string> = {
   '.svg': 'image/svg+xml; charset=utf-8',
 }
 
-/** Read once, by name. The URL contains a hash of the content, so browsers may cache it forever. */
+/** The files in assets/ by name, read once. The URL contains a hash of the content, so browsers may cache it forever. */
 const ASSETS = new Map(
   readdirSync(FOLDER).map((file) => {
     const body = readFileSync(new URL(file, FOLDER), 'utf8')

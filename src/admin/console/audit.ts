@@ -34,7 +34,7 @@ export function auditPage(console: FastifyInstance, { store }: AdminContext): vo
       section: '/audit',
       lead: 'Every change to applications, suites and operators: who made it, when, and from where. Kept for 400 days.',
       content: html`${filterForm(filter, error, isFiltered)}
-${shown.length > 0 ? eventTable(shown, { names }) : nothing(isFiltered, canChange(request))}
+${shown.length > 0 ? eventTable(shown, { names }) : noChanges(isFiltered, canChange(request))}
 ${pager(
   before === undefined ? undefined : auditPath(filter),
   events.length > PAGE_SIZE ? auditPath(filter, shown.at(-1)) : undefined,
@@ -63,7 +63,7 @@ async function find(store: AdminContext['store'], { kind, id }: AuditEvent['subj
 
 type Names = ReadonlyMap<string, string>
 
-/** Includes the kind, because an operator may be named like a client id. */
+/** The key of a subject. Includes the kind, because the name of an operator may equal a client id. */
 function keyOf({ kind, id }: AuditEvent['subject']): string {
   return `${kind} ${id}`
 }
@@ -76,12 +76,12 @@ function filterForm({ since, actor, subject }: Filter, error: string | undefined
   ]}<div class="buttons"><button class="button">Filter</button>${isFiltered && html`<a class="button" href="/audit">Clear</a>`}</div></form>`
 }
 
-function nothing(isFiltered: boolean, canChange: boolean): Html {
+function noChanges(isFiltered: boolean, canChange: boolean): Html {
   if (isFiltered)
     return emptyState('No changes match', html`<p>Try an earlier day, or <a href="/audit">show all changes</a>.</p>`)
   return emptyState(
     'No changes yet',
-    html`<p>Every change by an operator is listed here, whether in the console, through the API or on the command line.${canChange && html` <a href="/new-application">Register an application</a> to begin.`}</p>`,
+    html`<p>Every change that operators make is listed here, whether they make it in the console, through the API or on the command line.${canChange && html` <a href="/new-application">Register an application</a> to begin.`}</p>`,
   )
 }
 
@@ -152,7 +152,7 @@ function auditPath(filter: Filter, after?: AuditEvent): string {
   return query.size > 0 ? `/audit?${query}` : '/audit'
 }
 
-/** RFC 3339, in the format of the views. */
+/** A time (RFC 3339), in the format of the views. */
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 /** Fields of a new or removed subject that other cells of the row already show. */
@@ -176,7 +176,7 @@ export function difference(before: PublicFields | null, after: PublicFields | nu
   return html`<details class="whole"><summary>${whole.map((part, n) => html`${n > 0 && ' · '}${part}`)}</summary>${fields}</details>`
 }
 
-/** The role, and the length of each list. The row shows the name in another cell. */
+/** The summary: the role, and the length of each list. The name is not part of it, because another cell shows it. */
 function summaryOf(fields: PublicFields): Part[] {
   return Object.entries(fields).flatMap(([field, value]): Part[] => {
     if (field === 'role' && typeof value === 'string') return [value]
@@ -202,14 +202,14 @@ function fieldByField(before: PublicFields | null, after: PublicFields | null): 
 
 function changesOf(field: string, before: unknown, after: unknown): FieldChange[] {
   if (Array.isArray(before ?? after) && Array.isArray(after ?? before)) {
-    return ofLists(field, (before ?? []) as unknown[], (after ?? []) as unknown[])
+    return changesOfLists(field, (before ?? []) as unknown[], (after ?? []) as unknown[])
   }
   if (JSON.stringify(before ?? null) === JSON.stringify(after ?? null)) return []
   return [{ field, removed: listOf(before), added: listOf(after) }]
 }
 
-/** Items that are in one of the lists only. Items with the same id are compared field by field. */
-function ofLists(field: string, before: readonly unknown[], after: readonly unknown[]): FieldChange[] {
+/** Items that are in only one of the lists. Items with the same id are compared field by field. */
+function changesOfLists(field: string, before: readonly unknown[], after: readonly unknown[]): FieldChange[] {
   const idsAfter = new Map(after.flatMap((item) => (isItem(item) ? [[item.id, item] as const] : [])))
   const pairs = before.flatMap((item) => {
     const other = isItem(item) ? idsAfter.get(item.id) : undefined

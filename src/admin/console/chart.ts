@@ -21,7 +21,7 @@ export interface Chart {
   /** Milliseconds since the epoch, at equal intervals. At least two. */
   moments: readonly number[]
   series: readonly Series[]
-  write: (figure: number) => string
+  format: (figure: number) => string
   /** The smallest interval between two labels of the y axis. */
   step: number
 }
@@ -47,7 +47,7 @@ export function scaleFor(figures: readonly number[], { steps, least }: { steps: 
   return least * (candidates.find((candidate) => candidate >= needed && Number.isInteger(candidate)) as number)
 }
 
-export function chart({ id, title, description, moments, series, write, step }: Chart): Html {
+export function chart({ id, title, description, moments, series, format, step }: Chart): Html {
   const known = series.flatMap(({ figures }) => figures.filter((figure) => figure !== undefined))
   const last = moments.length - 1
   const scale = scaleFor(known, { steps: ROWS, least: step })
@@ -63,14 +63,14 @@ export function chart({ id, title, description, moments, series, write, step }: 
   return html`<figure class="figure">
 ${series.length > 1 && legend(series)}
 <div class="plot">
-<div class="plot-y" aria-hidden="true">${times(ROWS + 1, (row) => html`<span>${write(scale * (ROWS - row))}</span>`)}</div>
+<div class="plot-y" aria-hidden="true">${times(ROWS + 1, (row) => html`<span>${format(scale * (ROWS - row))}</span>`)}</div>
 <svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${id}-title" aria-describedby="${id}-desc">
 <title id="${id}-title">${title}</title>
-<desc id="${id}-desc">${description} ${summaryOf(series, write)}</desc>
+<desc id="${id}-desc">${description} ${summaryOf(series, format)}</desc>
 <path class="grid" d="${times(ROWS, (row) => `M0,${(row * HEIGHT) / ROWS}H${WIDTH}`)}"></path>
 <path class="axis" d="M0,${HEIGHT}H${WIDTH}"></path>
 ${series.map(drawn)}
-<g class="zones">${times(ZONES + 1, (zone) => zoneOf(zone, readout({ moments, series, write }, zone)))}</g>
+<g class="zones">${times(ZONES + 1, (zone) => zoneOf(zone, readout({ moments, series, format }, zone)))}</g>
 </svg>
 <div class="plot-x" aria-hidden="true">${times(COLUMNS, (column) => clock(moments[Math.round((column * last) / COLUMNS)] as number))}<span>now</span></div>
 </div>
@@ -109,7 +109,7 @@ function runsOf(figures: readonly (number | undefined)[]): Point[][] {
   return runs.filter((run) => run.length > 0)
 }
 
-/** Points drawn as dots: those without a line, and the current one. */
+/** Points drawn as dots: those without a known neighbour, and the latest known one. */
 function dotsOf(figures: readonly (number | undefined)[]): Point[] {
   return runsOf(figures).flatMap((run, n, runs) => (run.length === 1 || n === runs.length - 1 ? run.slice(-1) : []))
 }
@@ -120,23 +120,23 @@ function areaBelow(points: readonly string[]): string {
 }
 
 /** The tooltip of a strip: the figures of the nearest time. */
-function readout({ moments, series, write }: Pick<Chart, 'moments' | 'series' | 'write'>, zone: number): string {
+function readout({ moments, series, format }: Pick<Chart, 'moments' | 'series' | 'format'>, zone: number): string {
   const last = moments.length - 1
   const at = Math.round((zone * last) / ZONES)
   const when = at === last ? 'Now' : ago(moments[at] as number, moments[last] as number)
   const figures = series.map(({ label, figures }) => {
     const figure = figures[at]
-    return `${label} ${figure === undefined ? 'not known' : write(figure)}`
+    return `${label} ${figure === undefined ? 'not known' : format(figure)}`
   })
   return `${when}: ${figures.join(', ')}`
 }
 
-function summaryOf(series: readonly Series[], write: Chart['write']): string {
+function summaryOf(series: readonly Series[], format: Chart['format']): string {
   return series
     .map(({ label, figures }) => {
       const known = figures.filter((figure) => figure !== undefined)
       if (known.length === 0) return `${label}: no data.`
-      return `${label}: ${write(known.at(-1) as number)} now, ${write(Math.max(...known))} at most.`
+      return `${label}: ${format(known.at(-1) as number)} now, ${format(Math.max(...known))} at most.`
     })
     .join(' ')
 }

@@ -19,26 +19,26 @@ export function words(jsonName: string): string {
   return jsonName.replaceAll('_', ' ')
 }
 
-/** The same with a capital letter, as a label. Also for words. */
+/** The words of a JSON name as a label, with a capital first letter. Also accepts plain words. */
 export function sentence(jsonName: string): string {
   return words(jsonName.charAt(0).toUpperCase() + jsonName.slice(1))
 }
 
-/** A time in milliseconds since the epoch, shown in UTC. console.js converts it to the reader's time zone. Undefined: never. */
+/** A time in milliseconds since the epoch, shown in UTC. console.js converts it to the reader's time zone. No time: `never`. */
 export function time(moment: number | null | undefined, never = 'never'): Html {
   if (moment === undefined || moment === null) return html`<span class="quiet-text">${never}</span>`
   const iso = new Date(moment).toISOString()
   return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`
 }
 
-/** How long before `now` a time was, with the time as tooltip. Undefined: never. */
+/** How long before `now` a time was, with the time as tooltip. No time: `never`. */
 export function age(moment: number | null | undefined, now: number, never = 'never'): Html {
   if (moment === undefined || moment === null) return time(moment, never)
   const iso = new Date(moment).toISOString()
   return html`<time datetime="${iso}" data-age title="${iso}">${ago(moment, now)}</time>`
 }
 
-/** When the page was made, and a link to load it again: it does not change by itself. `base`: the path of the page. */
+/** When the page was generated, and a link to reload it, because it does not update itself. `base`: the path of the page. */
 export function asOf(now: number, base: string): Html {
   const iso = new Date(now).toISOString()
   return html`<p class="hint">As of <time data-clock="seconds" datetime="${iso}">${iso.slice(11, 19)} UTC</time> · <a href="${base}">Reload</a></p>`
@@ -49,7 +49,7 @@ export function clientIdOf({ clientId }: Pick<Application, 'clientId'>): Html {
   return html`<code title="${clientId}">${clientId}</code>`
 }
 
-/** An email address that may wrap after a dot or the @. */
+/** The developer's email address, which may wrap after a dot or the @. */
 export function developerOf({ developerEmail }: Pick<Application, 'developerEmail'>): Html {
   const parts = developerEmail.split(/(?<=[@.])/)
   return html`<bdi class="name" title="${developerEmail}">${parts.map((part, n) => html`${n > 0 && html`<wbr>`}${part}`)}</bdi>`

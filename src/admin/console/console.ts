@@ -24,7 +24,7 @@ export async function adminConsole(console: FastifyInstance, context: AdminConte
     assertSameOrigin(request)
     done()
   })
-  // Only a demo brings its own instructions.
+  // Only a demo has its own instructions for signing in.
   console.decorateRequest('isDemo', context.howToSignIn !== undefined)
   recognizeSessions(console, context.signIn)
   showErrors(console, context)

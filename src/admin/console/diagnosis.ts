@@ -14,10 +14,10 @@ const CONSOLE_INSTRUCTIONS: Instructions = {
   rotate: () => '“Rotate secret” below',
   approve: (_, suites) => `tick ${namesOf(suites)} under Approvals`,
   list: 'the list of applications',
-  ofSuite: (_, said) => said,
+  ofSuite: (_, diagnosis) => diagnosis,
 }
 
-/** The same for viewers, who have none of these elements. */
+/** The same for viewers, who do not see these elements. */
 const VIEWER_INSTRUCTIONS: Instructions = {
   ...CONSOLE_INSTRUCTIONS,
   resume: () => 'ask an admin to resume it',
@@ -25,7 +25,7 @@ const VIEWER_INSTRUCTIONS: Instructions = {
   approve: (_, suites) => `ask an admin to approve it for ${namesOf(suites)}`,
 }
 
-/** What the operator who sent the request is told to do. */
+/** Instructions that the operator who sent the request can follow. */
 export function instructionsFor(request: FastifyRequest): Instructions {
   return canChange(request) ? CONSOLE_INSTRUCTIONS : VIEWER_INSTRUCTIONS
 }
@@ -43,11 +43,11 @@ const ANSWERS: Record<Health, readonly [tone: Tone, answer: string]> = {
 /** The diagnosis of a client: whether there is a problem, and a line for each reason. */
 export function diagnosisNote({ health, lines, elsewhere }: Diagnosis): Html {
   const [tone, answer] = ANSWERS[health]
-  const said = lines.map(withTimes)
+  const parts = lines.map(withTimes)
   const text =
-    said.length === 1
-      ? html`<p><strong>${answer}</strong> ${said}</p>`
-      : html`<p><strong>${answer}</strong></p><ul>${said.map((line) => html`<li>${line}</li>`)}</ul>`
+    parts.length === 1
+      ? html`<p><strong>${answer}</strong> ${parts}</p>`
+      : html`<p><strong>${answer}</strong></p><ul>${parts.map((line) => html`<li>${line}</li>`)}</ul>`
   const more =
     elsewhere && html`<details><summary>Does the partner still see errors?</summary><p>${elsewhere}</p></details>`
   return note(tone, html`${text}${more}`)
@@ -61,9 +61,9 @@ function withTimes(text: string): Part[] {
   })
 }
 
-const KNOWN = html`<p class="hint">Reload to see newer ones. Refusals show up within 5 seconds, tokens and uses of secrets within a minute.</p>`
+const DELAY_HINT = html`<p class="hint">Reload to see newer ones. Refusals show up within 5 seconds, tokens and uses of secrets within a minute.</p>`
 
-const OF_APPLICATIONS = html`<p class="hint">An application that is refused at this suite has its refusals on its own page.</p>`
+const SUITE_HINT = html`<p class="hint">Refusals of an application at this suite are on the page of the application.</p>`
 
 /** The last refusals of a client, and those of similar client ids, which may be typing errors. */
 export function refusalsPanel({ suite, refusals, similarRefusals }: Explanation, now: number): Html {
@@ -73,7 +73,7 @@ export function refusalsPanel({ suite, refusals, similarRefusals }: Explanation,
       : refusalsTable('Its last refusals, newest first', refusals, now)
   const title = suite ? 'Last refusals of its own requests' : 'Last refusals'
   const similar = similarRefusalsPanel('similar', 'Refused client ids that look like this one', similarRefusals, now)
-  return html`${section('refusals', title, html`${own}${suite ? OF_APPLICATIONS : KNOWN}`)}${similar}`
+  return html`${section('refusals', title, html`${own}${suite ? SUITE_HINT : DELAY_HINT}`)}${similar}`
 }
 
 /** Refusals of similar client ids, if there are any. */
@@ -87,7 +87,7 @@ export function similarRefusalsPanel(
   return section(id, heading, refusalsTable('Refused client ids that look like it, newest first', refusals, now, true))
 }
 
-const SENT = 'Client id as sent'
+const CLIENT_COLUMN = 'Client id as sent'
 
 const COLUMNS: readonly Column[] = [
   'Reason',
@@ -112,7 +112,7 @@ function refusalsTable(caption: string, refusals: readonly RefusalCount[], now: 
       requestId === undefined ? '–' : html`<code>${requestId}</code>`,
     ]
   })
-  return table(caption, withClient ? COLUMNS.toSpliced(1, 0, SENT) : COLUMNS, rows)
+  return table(caption, withClient ? COLUMNS.toSpliced(1, 0, CLIENT_COLUMN) : COLUMNS, rows)
 }
 
 function reasonOf(reason: string): Html {

@@ -24,7 +24,7 @@ const PAGES: Record<number, { title: string; advice: Part }> = {
   422: { title: 'Something is not right', advice: NOTHING_CHANGED },
   503: {
     title: 'The database is not available',
-    advice: html`<p>Try again in a few seconds. If you were changing something, check first whether it was changed. <code>token-server doctor</code> says what is wrong.</p>`,
+    advice: html`<p>Try again in a few seconds. If you were changing something, first check whether it was changed. <code>token-server doctor</code> says what is wrong.</p>`,
   },
 }
 
@@ -32,7 +32,7 @@ const MALFORMED = { title: 'This could not be read', advice: NOTHING_CHANGED }
 
 const FAILED = {
   title: 'The server failed',
-  advice: html`<p>This is a bug. The log of the server has the details, under the request id below. If you were changing something, check whether it was changed before you try again.</p>`,
+  advice: html`<p>This is a bug in the program. Its log says more, under the request id below. If you were changing something, check whether it was changed before you try again.</p>`,
 }
 
 /** Answers errors with pages. Redirects to the login page if nobody is signed in. */
@@ -62,7 +62,7 @@ function errorPage({ status, detail }: Problem, { id }: FastifyRequest): Page {
   }
 }
 
-/** Redirects page views to the login. A form gets a page that says nothing was changed. */
+/** Redirects page views to the login page. Forms get a page that says that nothing was changed. */
 function askToSignIn(context: AdminContext, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const hadSession = sessionReferenceIn(request) !== undefined
   const isView = isSafe(request.method)
@@ -71,12 +71,12 @@ function askToSignIn(context: AdminContext, request: FastifyRequest, reply: Fast
   return showPage(reply, notSignedIn({ hadSession, isView }, loginInstructions(context)), { status: 401 })
 }
 
-function notSignedIn({ hadSession, isView }: { hadSession: boolean; isView: boolean }, how: Part): Page {
+function notSignedIn({ hadSession, isView }: { hadSession: boolean; isView: boolean }, instructions: Part): Page {
   return {
     title: hadSession ? 'Your session has ended' : 'You are not signed in',
     content: html`<div class="panel prose">${!isView && html`<p>Nothing was changed.</p>`}${
       hadSession &&
       html`<p>Sessions last 15 minutes without a click, and 8 hours at most; another operator can end them, too.</p>`
-    }${how}${!isView && html`<p>When you go back, your browser shows what you entered.</p>`}</div>`,
+    }${instructions}${!isView && html`<p>When you go back, your browser shows what you entered.</p>`}</div>`,
   }
 }

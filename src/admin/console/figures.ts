@@ -9,10 +9,10 @@ export function uptime({ at, startedAt }: Pick<Statistics, 'at' | 'startedAt'>):
   return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`
 }
 
-/** How many reasons for refusals are listed, with one row for all others. */
+/** The longest list of reasons for refusals, with the row for all other reasons. */
 const REASONS = 6
 
-/** Browsers request a favicon by themselves. That is not a mistake of a client. */
+/** Clearer words for a reason: browsers request a favicon by themselves, and that is not a mistake of a client. */
 const WORDS: Record<string, string> = { 'no such endpoint': 'no such endpoint, such as /favicon.ico' }
 
 /** The most frequent reasons, and the others together. `share`: percent of the most frequent one. */
@@ -32,7 +32,7 @@ export function topReasons(refusals: readonly Pick<RefusedFor, 'reason' | 'count
 const SPANS = [4, 8, 20, 40]
 
 /** Up to this many minutes, there is a point every ten seconds. */
-const MAX_LATELY = 8
+const MAX_DETAILED = 8
 
 const MINUTE_MS = 60_000
 
@@ -45,7 +45,7 @@ export function overviewCharts(statistics: Statistics): Chart[] {
   })
   const counts = (id: string, title: string, description: string, ...series: Series[]): Chart => ({
     moments,
-    write: short,
+    format: short,
     step: 1,
     id,
     title,
@@ -54,7 +54,7 @@ export function overviewCharts(statistics: Statistics): Chart[] {
   })
   const latencies = (id: string, title: string, of: (traffic: Traffic) => Latency | undefined): Chart => ({
     moments,
-    write: duration,
+    format: duration,
     step: 0.0001,
     id,
     title,
@@ -87,12 +87,12 @@ export function overviewCharts(statistics: Statistics): Chart[] {
 }
 
 /** The points to show, and their time span in words. The span grows with the uptime of the server. */
-function shownOf({ at, startedAt, lately, minutes }: Statistics) {
+function shownOf({ at, startedAt, lastTenMinutes, minutes }: Statistics) {
   const length = SPANS.find((span) => at - startedAt < span * MINUTE_MS)
   if (length === undefined) return { minutes, span: 'over the last hour' }
   const span = `over the last ${length} minutes`
-  if (length > MAX_LATELY) return { minutes: minutes.slice(-length - 1), span }
-  return { minutes: lately.slice(-length * 6 - 1), span }
+  if (length > MAX_DETAILED) return { minutes: minutes.slice(-length - 1), span }
+  return { minutes: lastTenMinutes.slice(-length * 6 - 1), span }
 }
 
 const WHOLE = new Intl.NumberFormat('en')

@@ -39,8 +39,8 @@ export function keyForRetry({ body }: FastifyRequest, { kind }: OperatorError): 
 }
 
 /**
- * The errors of a form. `inputs`: the name of the input for a JSON field, if they differ, or for the kind of an error without
- * fields.
+ * The errors of a form. `inputs`: the name of the input that shows an error, by JSON field where it differs from that, and by
+ * the kind of an error without fields.
  */
 export function errorsOf(
   { kind, fields, message }: OperatorError,
@@ -54,7 +54,7 @@ export function statusOf(error: OperatorError): number {
   return problemOf(error).status
 }
 
-/** Messages after a form was carried out, by the `done` of the URL. A closed list, so that no link can inject text. */
+/** Messages after a successful change, by the `done` of the URL. A closed list, so that no link can inject text. */
 const DONE = {
   'application-suspended': 'The application is suspended: it gets no tokens, and the tokens that it has are refused.',
   'application-resumed': 'The application is active again.',
@@ -69,7 +69,7 @@ const DONE = {
   'session-ended': 'The session has ended.',
 } as const
 
-/** Redirects after a form was carried out. The page at `path` shows the message. */
+/** Redirects after a successful change. The page at `path` shows the message. */
 export function redirectDone(reply: FastifyReply, path: string, done: keyof typeof DONE): FastifyReply {
   return reply.redirect(`${path}?done=${done}`, 303)
 }

@@ -18,7 +18,7 @@ export type Part = Html | string | number | false | null | undefined | readonly 
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-/** Before a value, this would begin an unquoted attribute, which a space in the value would end. */
+/** Text before a value that is an unquoted attribute, which a space in the value would end. */
 const UNQUOTED = /(?:^|[\s"'])[\w:-]+=$/
 
 /** Templates that were checked already. */

@@ -33,7 +33,7 @@ export interface Page {
   lead?: Part
   actions?: Part
   content: Part
-  /** The names of modules in assets/, beside console.js. */
+  /** The names of modules in assets/ to load besides console.js. */
   scripts?: readonly string[]
 }
 

@@ -11,7 +11,7 @@ import { liveParts } from './overview.ts'
 
 /**
  * GET /live: the live parts of the overview, which live.js requests every second. They do not keep the session alive.
- * `window`: an id that the page has made; `new`: given until the page is live.
+ * `window`: an id that the page has generated; `new`: sent until the page gets its first answer.
  */
 export function serveLive(console: FastifyInstance, { signIn, statistics, now }: AdminContext): void {
   const windows = createWindows(now)
@@ -47,7 +47,7 @@ export function serveLive(console: FastifyInstance, { signIn, statistics, now }:
   })
 }
 
-/** A window, bound to the session so that no other session can use its id. */
+/** The key of a window, bound to the session so that no other session can use its id. */
 function keyOf({ query }: FastifyRequest, credential: string): string {
   return `${credential} ${fieldsOf(query).text('window')}`
 }
@@ -69,7 +69,7 @@ function everySecond<Key, Made>(now: Clock, make: (key: Key) => Made): (key: Key
 const MAX_WINDOWS = 16
 const MAX_PER_OPERATOR = 4
 
-/** A window that has not asked for this long is closed, paused or hidden. */
+/** A window without a request for this long is closed, paused or hidden. */
 const FORGOTTEN_MS = 5000
 
 /** The windows with a live overview, by their keys, oldest first. */
@@ -87,7 +87,7 @@ function createWindows(now: Clock) {
       return windows.get(key)?.operator
     },
 
-    /** Whether a window gets figures. A new one replaces the oldest of an operator who is at the limit. */
+    /** Whether a window gets figures. A new window replaces the oldest one of an operator who is at the limit. */
     admit(key: string, operator: Operator, isNew: boolean): 'live' | 'replaced' | 'full' {
       forget()
       if (!windows.has(key)) {

@@ -28,7 +28,7 @@ export function loginPath(why?: keyof typeof WHY): string {
 /** Signs operators in with the code of a one-time link, and out. */
 export function login(console: FastifyInstance, context: AdminContext): void {
   const { signIn, administration, observe } = context
-  const how = loginInstructions(context)
+  const instructions = loginInstructions(context)
 
   console.get('/login', (request, reply) => {
     const { caller, query } = request
@@ -36,7 +36,7 @@ export function login(console: FastifyInstance, context: AdminContext): void {
     const reason = caller
       ? html`You are signed in as <bdi>${caller.operator.name}</bdi>. <a href="/">Go to the overview</a>`
       : Object.hasOwn(WHY, why) && WHY[why]
-    return showPage(reply, loginPage(how, reason && note('quiet', html`<p>${reason}</p>`)))
+    return showPage(reply, loginPage(instructions, reason && note('quiet', html`<p>${reason}</p>`)))
   })
 
   console.post('/login', async (request, reply) => {
@@ -56,7 +56,7 @@ export function login(console: FastifyInstance, context: AdminContext): void {
       observe({ type: 'operator refused', reason: result, requestId, remoteAddress })
       // Probably the link that began this session, opened again.
       if (caller && text('instead') === '' && result !== 'unknown login link') return reply.redirect('/', 303)
-      return showPage(reply, loginPage(how, undefined, WRONG[result]), { status: 403 })
+      return showPage(reply, loginPage(instructions, undefined, WRONG[result]), { status: 403 })
     }
     setSessionCookie(reply, result.reference)
     // The new session replaces the previous one in this browser.
@@ -64,9 +64,9 @@ export function login(console: FastifyInstance, context: AdminContext): void {
     return reply.redirect('/signed-in', 303)
   })
 
-  // Checks whether the browser has kept the cookie, to explain it if not. The overview would only redirect to the login.
+  // Checks whether the browser has kept the cookie, and explains it if not. The overview would only redirect to the login.
   console.get('/signed-in', ({ session }, reply) =>
-    session ? reply.redirect('/', 303) : showPage(reply, cookieLostPage(how), { status: 403 }),
+    session ? reply.redirect('/', 303) : showPage(reply, cookieLostPage(instructions), { status: 403 }),
   )
 
   console.post('/logout', async ({ session, caller }, reply) => {
@@ -81,7 +81,7 @@ function codeIn(text: string): string {
   return text.slice(text.lastIndexOf('#') + 1)
 }
 
-/** How commands are written in the README. */
+/** How to run the commands in a clone of the repository. */
 export const IN_A_CLONE = html`In a clone of the repository, write <code>npm run -s token-server --</code> instead of <code>token-server</code>.`
 
 export function loginInstructions({ howToSignIn }: Pick<AdminContext, 'howToSignIn'>): Html {
@@ -89,18 +89,18 @@ export function loginInstructions({ howToSignIn }: Pick<AdminContext, 'howToSign
   return html`<p>Run <code>token-server console NAME</code> with your operator name on a machine that can reach the server’s database, and open the link it prints. ${IN_A_CLONE}</p>`
 }
 
-function loginPage(how: Part, reason: Part, error?: string): Page {
+function loginPage(instructions: Part, reason: Part, error?: string): Page {
   return {
     title: 'Sign in',
     scripts: ['login.js'],
     content: html`${reason}
 <div class="panel prose">
-${how}
+${instructions}
 <p>The link works once, within ten minutes.</p>
 <form class="form" method="post" action="/login" data-login>${field({
       label: 'Code',
       name: 'code',
-      hint: 'The part of the link after the #. You need it only if your browser does not run scripts.',
+      hint: 'The part of the link after the #. You need it only if scripts are turned off.',
       error: error && `${error} Get a new link as described above.`,
       required: true,
       isCode: true,
@@ -121,18 +121,18 @@ function switchPage(present: string, other: string, code: string): Page {
   }
 }
 
-function cookieLostPage(how: Part): Page {
+function cookieLostPage(instructions: Part): Page {
   return {
     title: 'Your browser did not keep the session',
     content: html`<div class="panel prose">
-<p>The code was right, but the browser did not keep the cookie that the console needs. Browsers keep it over HTTPS, and over plain HTTP if the address is <code>127.0.0.1</code> or <code>localhost</code>.</p>
+<p>The code was right, but the browser did not keep the cookie that the console needs. Browsers keep it on HTTPS, and on plain HTTP if the address is <code>127.0.0.1</code> or <code>localhost</code>.</p>
 <ul>
 <li>Through SSH: <code>ssh -L 8081:127.0.0.1:8081 SERVER</code>, and then <code>http://127.0.0.1:8081</code>. Safari does not keep it even there: use another browser, or HTTPS.</li>
 <li>Behind a proxy with HTTPS: set <code>ADMIN_URL</code> to the address that operators open.</li>
 <li>If cookies are blocked: allow them for this address.</li>
 </ul>
 <p>Then get a new link: this one is used up.</p>
-${how}
+${instructions}
 </div>`,
   }
 }
@@ -186,7 +186,7 @@ export function sessionReferenceIn(request: FastifyRequest): string | undefined 
   return reference
 }
 
-/** Contains the port: cookies ignore ports, and each SSH tunnel to localhost may lead to another server. */
+/** The cookie name. Contains the port: cookies ignore ports, and each SSH tunnel to localhost may lead to another server. */
 function nameFor({ headers: { host = '' } }: FastifyRequest): string {
   const [port = ''] = /:\d+$/.exec(host) ?? []
   return PREFIX + port.replace(':', '-')

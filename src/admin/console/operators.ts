@@ -64,7 +64,7 @@ ${section('add', 'Add an operator, or a key', howToAdd(howToSignIn))}`,
 function howToAdd(howToSignIn: string | undefined): Html {
   return html`<div class="prose">
 ${howToSignIn !== undefined && html`<p>These commands do not work here, because this server keeps its data in memory. To sign in: ${howToSignIn}</p>`}
-<p>Operators and keys are added on the command line only, on a machine that can reach the database, so that a stolen session or key cannot add others.</p>
+<p>Operators and keys are added on the command line only, where the database can be reached, so that a stolen session or key cannot create others.</p>
 <pre><code>token-server operators add NAME --role admin
 token-server operators add NAME --role viewer
 token-server operators key NAME --expires 90d
@@ -91,7 +91,7 @@ ${sessions.length > 0 ? sessionTable(operator, viewer) : html`<p class="quiet-te
         subject: name,
         action: path`/operators/${name}/remove`,
         isSmall: true,
-        consequences: html`<p>All keys, sessions and login links of this operator stop working. The audit still shows what the operator did.</p>${
+        consequences: html`<p>All keys, sessions and login links of this operator stop working. The audit still lists what the operator did.</p>${
           isSelf &&
           html`<p><strong>This is you:</strong> you will be signed out, and only the command line can add you again.</p>`
         }`,

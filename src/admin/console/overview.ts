@@ -13,7 +13,7 @@ import { type Page, showPage } from './layout.ts'
 const MAX_REFUSED = 5
 
 interface Shown {
-  /** Those that were refused last. Undefined if the store does not answer. */
+  /** The clients that were refused last. Undefined if the store does not answer. */
   refused: readonly RefusedClient[] | undefined
   canChange: boolean
 }
@@ -21,7 +21,7 @@ interface Shown {
 /** /: the overview. */
 export function overviewPage(console: FastifyInstance, { statistics, store }: AdminContext): void {
   console.get('/', async (request, reply) => {
-    // The page also works while the store does not.
+    // The page is shown even if the store does not answer.
     const refused = store.listLastRefused(MAX_REFUSED).catch(() => undefined)
     return showPage(reply, overview(await statistics.read(), { refused: await refused, canChange: canChange(request) }))
   })
@@ -39,7 +39,7 @@ export function overview(statistics: Statistics, { refused, canChange }: Shown):
     content: html`
 <div data-live-ended hidden>${note('warn', html`<p>Your session has ended, so these figures have stopped. <a href="/login">Sign in again</a></p>`)}</div>
 ${live.alerts}
-${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic, times and processes are those of this node; live tokens, secrets and the database are those of all nodes.</p>`}
+${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic, times and processes are those of this node; valid tokens, secrets and the database are those of all nodes.</p>`}
 ${live.cards}
 ${nodesSection(statistics)}
 ${live.charts}

@@ -44,7 +44,7 @@ interface Owner {
 /** What is different when the page is shown again. */
 export interface Again {
   status?: number
-  /** Why the last form could not be carried out. */
+  /** Why the last change was refused. */
   problem?: string
   names?: NamesForm
   rotation?: Rotation
@@ -150,10 +150,10 @@ interface List {
 /** The page that registers an application or a suite. */
 interface Registration extends Pick<Page, 'title' | 'lead'> {
   path: string
-  above: List
+  parent: List
   /** The inputs, with the values of the form that was refused, if any. */
   inputs: (request: FastifyRequest, error: (name: string) => string | undefined) => Part | Promise<Part>
-  /** The inputs that show errors about other fields, as in `errorsOf`. */
+  /** Which inputs show which errors: the `inputs` of errorsOf. */
   errorsAt: Readonly<Record<string, string>>
   /** Resolves to the page with the credentials. Throws OperatorError. */
   register: (request: FastifyRequest, repeatable: { idempotency: Idempotency }) => Promise<Page>
@@ -161,16 +161,16 @@ interface Registration extends Pick<Page, 'title' | 'lead'> {
 
 type Idempotency = ReturnType<typeof idempotencyOf>
 
-/** Shows and handles a form that registers. A reload of the answer registers nothing again. */
-export function registration(console: FastifyInstance, { path, above, inputs, ...form }: Registration): void {
+/** Shows and handles a registration form. Reloading the answer does not register a second time. */
+export function registrationForm(console: FastifyInstance, { path, parent, inputs, ...form }: Registration): void {
   const page = async (request: FastifyRequest, requestKey: string, errors: readonly FieldError[]): Promise<Page> => ({
     title: form.title,
-    section: above.href,
-    trail: [above],
+    section: parent.href,
+    trail: [parent],
     lead: form.lead,
     content: html`${formErrors(errors)}<form class="panel form" method="post" action="${path}">${hidden({ request_key: requestKey })}
 ${await inputs(request, (name) => errorFor(name, errors))}
-<div class="buttons"><button class="button primary">Register</button><a class="button" href="${above.href}">Cancel</a></div></form>`,
+<div class="buttons"><button class="button primary">Register</button><a class="button" href="${parent.href}">Cancel</a></div></form>`,
   })
 
   console.get(path, async (request, reply) => {
@@ -192,19 +192,19 @@ ${await inputs(request, (name) => errorFor(name, errors))}
 interface Removal {
   named: string
   base: string
-  above: List
+  parent: List
   /** Items of a list. */
   consequences: Part
   instead?: Part
 }
 
-/** Asks for confirmation, and lists the consequences. */
-export function removalPage({ named, base, above, consequences, instead }: Removal): Page {
+/** The page that lists the consequences of a removal and asks for confirmation. */
+export function removalPage({ named, base, parent, consequences, instead }: Removal): Page {
   return {
     title: `Remove ${named}?`,
     heading: html`<span>Remove ${name(named)}?</span>`,
-    section: above.href,
-    trail: [above, { href: base, label: name(named) }],
+    section: parent.href,
+    trail: [parent, { href: base, label: name(named) }],
     content: html`<form class="panel form" method="post" action="${base}/remove"><div class="consequences">
 <p>This cannot be undone.</p><ul>
 ${consequences}

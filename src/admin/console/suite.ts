@@ -26,7 +26,7 @@ import { changeSecrets, howToCheckTokens, secretsPanel, urlsOf } from './secrets
 
 type Route = { Params: { id: string } }
 
-export const ABOVE = { href: '/suites', label: 'Suites' } as const
+export const PARENT = { href: '/suites', label: 'Suites' } as const
 
 const PAGE_SIZE = 20
 
@@ -88,7 +88,7 @@ function createView(context: AdminContext) {
       title: named,
       heading: name(named),
       section: '/suites',
-      trail: [ABOVE],
+      trail: [PARENT],
       content: html`${notes(again.problem, mayChange)}
 <div class="columns">
 ${section('health', 'Status', html`${diagnosisNote(explanation)}${known}`, asOf(at, base))}
@@ -134,7 +134,7 @@ function removeSuitePage({ suiteId, name, secrets }: ShownSuite, approved: numbe
   return removalPage({
     named: name,
     base: path`/suites/${suiteId}`,
-    above: ABOVE,
+    parent: PARENT,
     consequences: html`<li>${approved === 0 ? 'No application is approved for it.' : `${approved.toLocaleString('en')} ${approved === 1 ? 'application loses its' : 'applications lose their'} approval for it.`}</li>
 <li>A gateway that asks for <code>${suiteId}</code> gets the answer that there is no such suite, and lets no request through.</li>
 <li>Its secrets are deleted: ${secrets.length}. It can no longer use introspection.</li>`,

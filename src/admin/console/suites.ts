@@ -6,9 +6,9 @@ import { badge, emptyState, name, note, number, pager, section, table, time } fr
 import { canChange, field, fieldsOf } from './forms.ts'
 import { type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { registration } from './owner.ts'
+import { registrationForm } from './owner.ts'
 import { credentialsPage, howToCheckTokens, urlsOf } from './secrets.ts'
-import { ABOVE } from './suite.ts'
+import { PARENT } from './suite.ts'
 
 const PAGE_SIZE = 50
 
@@ -64,9 +64,9 @@ function secretsOf(secrets: ListedSuite['secrets']): Html {
 export function newSuite(console: FastifyInstance, context: AdminContext): void {
   const urls = urlsOf(context)
 
-  registration(console, {
+  registrationForm(console, {
     path: '/new-suite',
-    above: ABOVE,
+    parent: PARENT,
     title: 'Register a suite',
     lead: 'A suite is an API that checks tokens, by itself or through a gateway. It gets a secret, which is shown once.',
     errorsAt: { conflict: 'suite_id', id: 'suite_id' },
@@ -90,11 +90,11 @@ function registeredPage(suite: RegisteredSuite & { notApproved: number }, urls: 
     title: `${suite.name} is registered`,
     heading: html`${name(suite.name)} is registered`,
     section: '/suites',
-    trail: [ABOVE],
+    trail: [PARENT],
     clientId: suiteId,
     clientSecret,
     advice: 'It is needed for introspection, not for the gateway check.',
-    content: html`${notApproved > 0 && note('warn', html`<p>No application is approved for it yet (there ${notApproved === 1 ? 'is 1' : `are ${notApproved.toLocaleString('en')}`}). On the page of each application that may use it, tick it under “Approvals”.</p>`)}
+    content: html`${notApproved > 0 && note('warn', html`<p>No application is approved for it yet (there ${notApproved === 1 ? 'is 1' : `are ${notApproved.toLocaleString('en')}`}). Tick it under “Approvals” of each application that may use it.</p>`)}
 ${section('gateway', 'How tokens are checked', howToCheckTokens({ suiteId, clientSecret, ...urls }))}
 <div class="buttons"><a class="button primary" href="${path`/suites/${suiteId}`}">Go to the suite</a></div>`,
   })

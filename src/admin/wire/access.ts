@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { RefusedOperator } from './problem.ts'
 
-/** Routes with their own rule, HEAD like GET. Everywhere else any operator may read, and only an admin may make changes. */
+/** Routes with a rule of their own (GET includes HEAD). On all others any operator may read, and only an admin may change. */
 export const EXCEPTIONS: Record<string, 'anyone' | 'any operator'> = {
   'GET /login': 'anyone',
   'POST /login': 'anyone',
@@ -16,7 +16,7 @@ export function isSafe(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-/** Checks access before the body is read. API and console have set the caller in `onRequest`. */
+/** Checks access before the body is read. The API and the console have already set the caller, in `onRequest`. */
 export function limitAccess(app: FastifyInstance): void {
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     assertAccess(request)

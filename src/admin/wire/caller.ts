@@ -24,7 +24,7 @@ declare module 'fastify' {
   }
 }
 
-/** Adds the fields above to requests. API and console authenticate in their own ways and call setCaller. */
+/** Adds the fields above to requests. The API and the console each authenticate in their own way, and call setCaller. */
 export function decorateRequests(app: FastifyInstance): void {
   let isUnixSocket = false
   app.server.once('listening', () => {
@@ -33,7 +33,7 @@ export function decorateRequests(app: FastifyInstance): void {
   app.decorateRequest('remoteAddress', '')
   app.decorateRequest('caller', null)
   app.addHook('onRequest', (request, _reply, done) => {
-    // Now, because a closed connection no longer has an address.
+    // Read now, because a closed connection no longer has an address.
     request.remoteAddress = isUnixSocket ? 'unix socket' : remoteAddressOf(request)
     done()
   })

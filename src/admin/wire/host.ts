@@ -38,8 +38,8 @@ function nameIn(host: string): string {
 
 /**
  * Returns a check that throws RefusedOperator for a change from a page of another site (CSRF). Without Sec-Fetch-Site (Fetch
- * Metadata) the Origin must be that of this listener, with plain HTTP for local names only: anyone on the network could forge a
- * page of another name.
+ * Metadata) the Origin must be that of this listener. Plain HTTP is accepted for local names only: under any other name,
+ * anyone on the network could forge the page.
  */
 export function createOriginCheck({ adminUrl }: Pick<AdminContext, 'adminUrl'>) {
   const proxied = adminUrl && new URL(adminUrl).host

@@ -82,6 +82,11 @@ const REFUSALS: Record<RefusedOperator['reason'], Problem> = {
   'revoked key': INVALID_KEY,
   'another host': { status: 421, detail: 'This server does not answer for this host: check ADMIN_URL.' },
   'another site': { status: 403, detail: 'This request does not come from a page of this console.' },
+  'too many requests': {
+    status: 503,
+    detail: 'Too many of your requests are waiting.',
+    headers: { 'retry-after': '1' },
+  },
   viewer: { status: 403, detail: 'A viewer can see everything, but change nothing: ask an admin.' },
 }
 
@@ -100,7 +105,7 @@ const DETAILS: Record<number, string> = {
   415: 'This content type is not accepted. The API takes application/json.',
 }
 
-/** The answer to an error. An unexpected one is not described. */
+/** The answer to an error. It does not describe an unexpected error. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof ProblemError) return error.problem
   if (error instanceof RefusedOperator) return REFUSALS[error.reason]
@@ -118,7 +123,7 @@ export function problemOf(error: unknown): Problem {
   return { status: 500, detail: 'The server failed.' }
 }
 
-/** Returns the answer to an error, for the error handlers of API and console. Reports refused operators and failures (5xx). */
+/** Returns the answer to an error, for both error handlers. Reports refused operators and failures (5xx). */
 export function reportError(observe: Observer, error: unknown, request: FastifyRequest): Problem {
   const problem = problemOf(error)
   const { id: requestId, method, remoteAddress, caller } = request
@@ -158,14 +163,14 @@ const TYPES: Record<string, string> = {
 /** The problem for a schema validation error: 422 with each field of the body, or 400 for query parameters. */
 function invalid({ validation = [], validationContext }: FastifyError): Problem {
   const isBody = validationContext === 'body'
-  const errors = validation.map((one) => ({ detail: wordsOf(one, isBody), path: pathOf(one) }))
+  const errors = validation.map((one) => ({ detail: detailOf(one, isBody), path: pathOf(one) }))
   const sentences = errors.map(({ detail, path }) => {
     const name = path.slice(1).replaceAll('~1', '/').replaceAll('~0', '~')
     return name === '' ? `The body ${detail}.` : `The ${isBody ? 'field' : 'parameter'} ${name} ${detail}.`
   })
   const detail = sentences.join(' ')
   if (!isBody) return { status: 400, detail }
-  const pointer = (path: string) => `#${path.split('/').map(encodeURIComponent).join('/')}`
+  const pointer = (path: string) => `#${path.toWellFormed().split('/').map(encodeURIComponent).join('/')}`
   return { status: 422, detail, errors: errors.map(({ detail, path }) => ({ detail, pointer: pointer(path) })) }
 }
 
@@ -175,12 +180,12 @@ function pathOf({ instancePath, params }: FastifySchemaValidationError): string 
   return own ? `${instancePath}/${String(own).replaceAll('~', '~0').replaceAll('/', '~1')}` : instancePath
 }
 
-function wordsOf({ keyword, params }: FastifySchemaValidationError, isBody: boolean): string {
+function detailOf({ keyword, params }: FastifySchemaValidationError, isBody: boolean): string {
   if (keyword === 'required') return 'is missing'
   if (keyword === 'additionalProperties') return 'is unknown'
   if (keyword === 'minProperties') return 'must have at least one field'
   if (!isBody) return 'is given more than once'
-  // The type of an optional one is ['object', 'null'].
+  // The type of an optional field is ['object', 'null'].
   if (keyword === 'type') return `must be ${TYPES[[params.type].flat()[0] as string]}`
   return `must be ${params.limit} or ${params.comparison === '>=' ? 'more' : 'less'}`
 }

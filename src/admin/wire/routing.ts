@@ -24,7 +24,7 @@ export function createNotFoundHandler(app: FastifyInstance): (request: FastifyRe
 /** Refuses text that PostgreSQL cannot store, NUL and unpaired surrogates, in the path, the query and the body. */
 export function refuseUnstorable(app: FastifyInstance): void {
   app.addHook('preHandler', ({ params, query, body }, _reply, done) => {
-    // None of them nests deeper than a list.
+    // They contain texts and lists of texts, but no deeper nesting.
     const values = [params, query, body].flatMap((sent) => Object.values(sent ?? {})).flat()
     if (values.every((value) => typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0'))))
       return done()

@@ -1,29 +1,30 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { ProblemError } from './problem.ts'
+import { createFairQueue } from '../../domain/fair-queue.ts'
+import { ProblemError, RefusedOperator } from './problem.ts'
 
-/** Further requests get 503. A single connection can send any number by pipelining. */
-const MAX_WAITING = 64
+/** How many requests of one operator and in all may wait. A single connection can send any number by pipelining. */
+const QUEUE = { concurrency: 1, perParty: 16, total: 64 }
 
 /**
- * Handles one request at a time, and yields to the event loop after each, except for the live overview, which takes almost no
- * work. The process may also issue tokens: a token request then waits for one step of one admin request at most.
+ * Handles one request at a time, of each operator in turn, and yields to the event loop after each, except for the live
+ * overview, which takes almost no work. The process may also issue tokens: a token request then waits for one step of one
+ * admin request at most.
  */
 export function takeTurns(app: FastifyInstance): void {
   const turns = new WeakMap<FastifyRequest, () => void>()
-  let last: Promise<unknown> = Promise.resolve()
-  let waiting = 0
+  const queue = createFairQueue(QUEUE)
   app.addHook('preHandler', async (request) => {
     if (request.routeOptions.url === '/live') return
-    if (waiting >= MAX_WAITING) {
-      throw new ProblemError({ status: 503, detail: 'Too many requests are waiting.', headers: { 'retry-after': '1' } })
-    }
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const before = last
-    last = promise
-    waiting++
-    await before
-    waiting--
-    turns.set(request, resolve)
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    const party = request.caller?.operator.name ?? request.remoteAddress
+    const isQueued = queue.run(party, () => {
+      begin()
+      return ended
+    })
+    if (!isQueued) throw new RefusedOperator('too many requests')
+    await begun
+    turns.set(request, end)
     if (request.socket.destroyed) throw new ProblemError({ status: 400, detail: 'The connection is closed.' })
   })
   // The work is done. A slow client must not hold up the others.

@@ -16,7 +16,7 @@ type Partners = Awaited<ReturnType<typeof createDemoWorld>>['partners']
 /** Values for the fields that make no difference in the demo. */
 const VALUES = Object.fromEntries(Object.keys(updateSchema.shape).map((field) => [field, 'Demo'])) as ApplicationValues
 
-/** Registers suites, an application for the user to try, and partners for the simulated traffic, by the result of their requests. */
+/** Registers suites, an application for the user to try, and partners for the simulated traffic, grouped by their answers. */
 export async function createDemoWorld(administration: Administration) {
   const { applications } = administration
   await administration.suites.register({ suiteId: 'store', name: 'Store API' })
@@ -74,7 +74,7 @@ export async function makeTraffic(
   pause = () => sleep(PAUSE_MS, undefined, { ref: false }),
 ): Promise<void> {
   try {
-    // The secret worked once, so that the diagnosis can say when it was last used.
+    // One request with the right secret, so that the diagnosis can say when it was last used.
     await ask({ ...wrongSecret, clientSecret: wrongSecret.rightSecret })
     while (true) {
       for (const partner of busy) await useToken(partner, 'store')

@@ -10,15 +10,15 @@ import { createAuditLog } from '../../telemetry/audit-log.ts'
 import { createLineLog, createTerminalLog } from '../../telemetry/log.ts'
 import type { Terminal } from './terminal.ts'
 
-/** How long a command waits for a server that is writing. */
+/** How long a command waits for the locks of a server. */
 export const LOCK_TIMEOUT_MS = 10_000
 
-/** Whether to create the database if it is missing. By default that is an error: DATABASE_URL is probably wrong. */
+/** Whether to create a missing database. By default it is an error: DATABASE_URL is probably wrong. */
 export interface CreateOption {
   create?: boolean | undefined
 }
 
-/** For commands that can be the first one on a new database. */
+/** The option `--create`, for commands that may be the first one on a new database. */
 export function createOption(): Option {
   return new Option('--create', 'create the database if it does not exist')
 }

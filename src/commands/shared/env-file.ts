@@ -3,26 +3,26 @@ import { parseEnv } from 'node:util'
 import { parseSettings, settings } from '../../config.ts'
 import { differsBy } from '../../domain/text.ts'
 
-/** In the working directory. */
+/** The file with settings, in the working directory. */
 export const ENV_FILE = '.env'
 
 /** KEY=value. A value in quotes may have several lines. */
 const ENTRY = /^[^\S\n]*(?:export[^\S\n]+)?([^\s=#]+)[^\S\n]*=[^\S\n]*(?:"[^"]*"|'[^']*'|`[^`]*`|[^\n]*)[^\n]*$/gm
-/** A value without quotes, and a # that no space separates from it. */
+/** An entry whose value has no quotes, but a # without a space before it. */
 const CUT_OFF = /^[^=]*=[^\S\n]*[^"'`#\s][^#]*(?<=\S)#/
 const BLANK = /^\s*(#.*)?$/
 
-/** How many of its letters a misspelt setting may have wrong: one of four, two of eight. */
-const MISSPELT = 1 / 4
+/** The share of its letters that may be wrong in a misspelt setting: one of four, two of eight. */
+const MAX_WRONG_SHARE = 1 / 4
 
-/** Shorter names of other programs are too similar to ours by chance. */
-const LONG = 6
+/** Shorter variables of other programs resemble a setting by chance too often. */
+const MIN_LENGTH = 6
 
 interface EnvFile {
   settings: NodeJS.Dict<string>
   /** Sentences about probable mistakes. */
   warnings: string[]
-  /** Sentences about what cannot be read. */
+  /** Sentences about the lines that cannot be read. */
   errors: string[]
 }
 
@@ -37,19 +37,19 @@ export function readEnvFile(file: string): EnvFile {
     const { code, message } = error as NodeJS.ErrnoException
     if (code !== 'ENOENT') return { settings: {}, warnings: [], errors: [`Cannot read ${file}: ${message}.`] }
   }
-  // Without the entries, but with their line breaks, so that the numbers of the lines stay.
+  // Removes the entries, but not their line breaks, so that line numbers stay the same.
   const rest = text.replace(ENTRY, (entry) => entry.replace(/[^\n]/g, '')).split('\n')
-  const wrong = rest.flatMap((line, at) => (BLANK.test(line) ? [] : [at]))
-  const good = text.split('\n').filter((_, at) => !wrong.includes(at))
+  const wrong = rest.flatMap((line, index) => (BLANK.test(line) ? [] : [index]))
+  const good = text.split('\n').filter((_, index) => !wrong.includes(index))
   const entries = parseEnv(good.join('\n'))
   return {
     settings: entries,
     warnings: [...doubtfulEntries(text, file), ...misspeltSettings(Object.keys(entries))],
-    errors: wrong.map((at) => `Line ${at + 1} of ${file} is neither KEY=value nor a comment.`),
+    errors: wrong.map((index) => `Line ${index + 1} of ${file} is neither KEY=value nor a comment.`),
   }
 }
 
-/** Warns of settings with several values, and of values that a # cuts off, for example in the middle of a URL. */
+/** Warns of settings with several values, and of values that a # cuts off, such as one in a URL. */
 function doubtfulEntries(text: string, file: string): string[] {
   const seen = new Map<string, string | undefined>()
   return Array.from(text.matchAll(ENTRY)).flatMap(([entry, name = '']) => {
@@ -69,13 +69,13 @@ function doubtfulEntries(text: string, file: string): string[] {
 /** Warns of names in `.env` that look like a misspelt setting. Other unknown names belong to other programs. */
 export function misspeltSettings(names: string[]): string[] {
   return misspelt(names, ENV_FILE, (name, setting) =>
-    differsBy(Math.floor(setting.length * MISSPELT), name.toUpperCase(), setting),
+    differsBy(Math.floor(setting.length * MAX_WRONG_SHARE), name.toUpperCase(), setting),
   )
 }
 
 /** Warns of names in the environment that differ from a setting in one letter. */
 export function misspeltVariables(names: string[]): string[] {
-  return misspelt(names, 'the environment', (name, setting) => name.length >= LONG && differsBy(1, name, setting))
+  return misspelt(names, 'the environment', (name, setting) => name.length >= MIN_LENGTH && differsBy(1, name, setting))
 }
 
 function misspelt(names: string[], place: string, isNear: (name: string, setting: string) => boolean): string[] {

@@ -15,14 +15,14 @@ const WRONG_USAGE = 2
 /** The status that a shell reports for a program that SIGPIPE ended: 128 and the number of the signal. */
 const READER_GONE = 141
 
-/** How long the end of a command waits for pending writes. */
-const HANGING_MS = 1000
+/** How long `runProcess` waits for pending writes before it ends the process. */
+const PENDING_WRITES_MS = 1000
 
 /** Runs the command that the arguments name. Resolves to the exit status. Prints errors on standard error. */
 export async function runCommand(program: Command, args: string[], terminal: Terminal): Promise<number> {
   const json = wantsJson(args)
   useTerminal(program, terminal, (usage) => {
-    // Commander's messages begin with `error: `. In JSON that is the key.
+    // Commander's messages begin with `error: `, which is the key in JSON.
     const text = usage.trimEnd()
     say(terminal, { json }, 'error', json ? text.replace(/^error: /, '') : text)
   })
@@ -41,7 +41,7 @@ function wantsJson(args: string[]): boolean {
   return args.includes('--json')
 }
 
-/** The message of an error that an operator can fix. All other errors are bugs, whose stack is needed. */
+/** The message of an error that an operator can fix. Any other error is a bug, whose stack is needed. */
 function errorText(error: unknown): string {
   if (error instanceof OperatorError || error instanceof StoreUnavailable) return error.message
   return `This is a bug in token-server. Please report it with the following:\n${(error as Error).stack}`
@@ -80,7 +80,7 @@ export async function runProcess(main: () => Promise<number>): Promise<void> {
   // A worker that failed would be kept alive, for example by its channel to the leader. A database whose disk has failed
   // must stay open, but an orderly exit would close it (docs/adr/0015).
   if (status !== 0 || isAnyLeftOpen()) {
-    await Promise.race([waitForFileOperations(), sleep(HANGING_MS)])
+    await Promise.race([waitForFileOperations(), sleep(PENDING_WRITES_MS)])
     endProcess(status)
   }
 }

@@ -7,7 +7,7 @@ import { visible } from '../../domain/text.ts'
 
 type Output = { write(data: string | Uint8Array, done?: (error?: Error | null) => void): unknown; isTTY?: boolean }
 
-/** What commands use of the process. */
+/** The parts of the process that commands use. */
 export interface Terminal {
   env: NodeJS.ProcessEnv
   stdin: AsyncIterable<Buffer | string> & { isTTY?: boolean }
@@ -30,7 +30,7 @@ export class OutputFailed extends OperatorError {
   }
 }
 
-/** Adds a command that prints a result, as JSON with `--json`. `usage`: its name, and arguments that need no description. */
+/** Adds a command with the option `--json`. `usage`: its name, and arguments that need no description. */
 export function addCommand(parent: Command, usage: string, description: string): Command {
   return parent.command(usage).description(description).option('--json', 'print JSON')
 }
@@ -43,19 +43,19 @@ export function write({ stdout }: Terminal, text: string | Uint8Array): Promise<
   })
 }
 
-/** Prints a result, as JSON or as text. Rejects with OutputFailed. */
+/** Prints a result: with `--json` as JSON, otherwise as `words`. Rejects with OutputFailed. */
 export function show(terminal: Terminal, { json }: JsonOption, result: unknown, words: string): Promise<void> {
   return write(terminal, `${json ? JSON.stringify(result, null, 2) : words}\n`)
 }
 
-/** Prints the result of a change. Rejects with OperatorError; `lost`: what to do then if it can be shown only once. */
+/** Like `show`, for the result of a change. Rejects with OperatorError. `lost`: what to do if a secret was not shown. */
 export async function print(terminal: Terminal, options: JsonOption, result: unknown, words: string, lost = '') {
   await show(terminal, options, result, words).catch(({ message, cause }: OutputFailed) => {
     throw new OperatorError(`The change was made. ${message} ${lost}`.trimEnd(), { cause })
   })
 }
 
-/** Like `print`, for a result with the new secret of an application or a suite. */
+/** Like `print`, for a result that contains a new secret of an application or a suite. */
 export function printSecret(owner: string, ...rest: Parameters<typeof show>): Promise<void> {
   const lost = `The new secret of ${owner} is lost: "secrets rotate ${owner}" makes another one. The lost one ends with the others.`
   return print(...rest, lost)
@@ -70,7 +70,7 @@ export function say({ stderr }: Terminal, { json }: JsonOption, kind: 'error' | 
 const INTERVAL_ON_TERMINAL_MS = 1000
 const INTERVAL_MS = 10_000
 
-/** Returns a function that reports progress, but ignores calls that follow too soon. */
+/** Returns a function that reports progress, at most once per interval: it ignores other calls. */
 export function createProgress(terminal: Terminal, options: JsonOption): (text: string) => void {
   const interval = terminal.stderr.isTTY ? INTERVAL_ON_TERMINAL_MS : INTERVAL_MS
   let reportedAt = performance.now()

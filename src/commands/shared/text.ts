@@ -27,7 +27,7 @@ export function table(heading: string[], rows: string[][]): string {
   return lines.map((cells) => cells.map(padded).join('  ').trimEnd()).join('\n')
 }
 
-/** Lines with a label and a value each, the values in one column. */
+/** One line for each label and its value, with the values in one column. */
 export function labelled(values: Record<string, string>): string {
   const width = Math.max(...Object.keys(values).map(({ length }) => length))
   return Object.entries(values)
@@ -75,13 +75,13 @@ export function number(pattern: RegExp, message: string): (text: string) => numb
 /** Parses a duration of at most 365 days. Returns milliseconds. Throws a usage error. */
 export function upToAYear(text: string): number {
   const time = duration(text)
-  if (time > 365 * UNITS.d) throw new InvalidArgumentError('It may be 365d at most.')
+  if (time > 365 * UNITS.d) throw new InvalidArgumentError('It must be 365d at most.')
   return time
 }
 
-export const SHOWN_ONCE = 'Save each generated secret now: it cannot be shown again.'
+export const SHOWN_ONCE = 'A generated secret is shown only now and cannot be shown again.'
 
-/** A registered application with its credentials. `more`: more lines. */
+/** The text for a registered application and its credentials. `more`: further lines. */
 export function registeredApplicationText(
   application: RegisteredApplication,
   more: Record<string, string> = {},
@@ -90,7 +90,7 @@ export function registeredApplicationText(
   return registeredText(`${name} (${developerEmail})`, { client_id: clientId, client_secret: clientSecret, ...more })
 }
 
-/** A registered suite with its credentials. */
+/** The text for a registered suite and its credentials. */
 export function registeredSuiteText({ suiteId, clientSecret, name }: RegisteredSuite): string {
   return registeredText(`${name} (suite)`, { client_id: suiteId, client_secret: clientSecret })
 }

@@ -6,7 +6,7 @@ import { timesGiven } from '../../listener/pipeline.ts'
 type Request = Pick<FastifyRequest, 'headers' | 'raw'>
 
 /**
- * The Authorization header. Two of them are a refusal, because Node.js would use the first. It is returned, not thrown,
+ * The Authorization header. Two of them are refused, because Node.js would use the first. The refusal is returned, not thrown,
  * because another error may take precedence.
  */
 export function authorizationOf(request: Request): string | undefined | RequestRefused {
@@ -19,7 +19,7 @@ export function authorizationOf(request: Request): string | undefined | RequestR
 
 /**
  * The token of `Authorization: Bearer …`, RFC 6750 §2.1. Undefined for a missing header, another scheme, or an empty token,
- * which clients send that got none. Returns a refusal if the header is malformed.
+ * which is sent by clients that did not get a token. Returns a refusal if the header is malformed.
  */
 export function bearerToken(request: Request): string | undefined | RequestRefused {
   const authorization = authorizationOf(request)
@@ -30,9 +30,9 @@ export function bearerToken(request: Request): string | undefined | RequestRefus
 }
 
 /**
- * The credentials of `Authorization: Basic …`, RFC 7617 §2, both parts form-encoded (RFC 6749 §2.3.1). Undefined without a
- * token68 (RFC 9110 §11.2) or a colon in it. Throws RequestRefused if the token68 is not canonical base64 (RFC 4648 §3), or a
- * part has characters that are invalid in credentials (RFC 6749 appendix A).
+ * The credentials of `Authorization: Basic …`, RFC 7617 §2, both parts form-encoded (RFC 6749 §2.3.1). Undefined if there is
+ * no token68 (RFC 9110 §11.2) or no colon in it. Throws RequestRefused if the token68 is not canonical base64 (RFC 4648 §3), or
+ * a part has characters that are invalid in credentials (RFC 6749 appendix A).
  */
 export function basicCredentials(authorization: string): Credentials | undefined {
   const [, encoded] = /^basic +([A-Za-z0-9._~+/-]+=*)$/i.exec(authorization) ?? []
@@ -58,7 +58,7 @@ export function basicClientId(authorization: string | undefined): string | undef
   }
 }
 
-/** RFC 6749 appendix A: `VSCHAR = %x20-7E`. Bytes that are not UTF-8 were decoded to U+FFFD. */
+/** RFC 6749 appendix A: `VSCHAR = %x20-7E`. Bytes that are not UTF-8 were decoded to U+FFFD, which is outside it. */
 const VSCHARS = /^[\x20-\x7e]*$/
 
 /** Undefined if the percent-encoding is invalid. */

@@ -15,7 +15,6 @@ export interface CheckOptions {
   publicUrl: string
 }
 
-/** Reports a check as an event. */
 export function reportCheck(
   { observe, observeDetails, measure }: CheckOptions,
   verdict: Verdict,

@@ -6,29 +6,29 @@ const FORM = /^application\/x-www-form-urlencoded[\t ]*(;|$)/i
 /** Bytes. */
 export const BODY_LIMIT = 8 * 1024
 
-/** How much of an unknown field's name the answer repeats. Characters. */
+/** How many characters of an unknown field's name the answer repeats. */
 const NAME_LENGTH = 40
 
-/** Takes forms, and credentials in the Authorization header. */
-export const formsOnly = formHook({ takesHeader: true })
+/** Accepts forms, and credentials in the Authorization header. */
+export const formsOnly = formHook({ acceptsHeader: true })
 
-/** Takes forms, with credentials in the body only: docs/contract.md, against RFC 6749 §2.3.1 (docs/adr/0003). */
-export const credentialsInForm = formHook({ takesHeader: false })
+/** Accepts forms with credentials in the body only, as in docs/contract.md, but unlike RFC 6749 §2.3.1 (docs/adr/0003). */
+export const credentialsInForm = formHook({ acceptsHeader: false })
 
 /**
  * A hook that refuses, before the body is read, a request that is not a form or has a query, even an empty one (docs/contract.md;
  * RFC 6749 §3.2). The refusal never repeats the query: it may contain a secret.
  */
-function formHook({ takesHeader }: { takesHeader: boolean }): onRequestHookHandler {
+function formHook({ acceptsHeader }: { acceptsHeader: boolean }): onRequestHookHandler {
   return ({ raw, headers }, _reply, done) => {
     if (raw.url?.includes('?')) throw new RequestRefused('query in the address')
     if (!FORM.test(headers['content-type'] ?? '')) throw new RequestRefused('not a form')
-    if (!takesHeader && headers.authorization !== undefined) throw new RequestRefused('credentials in a header')
+    if (!acceptsHeader && headers.authorization !== undefined) throw new RequestRefused('credentials in a header')
     done()
   }
 }
 
-/** The schema of a form: requires these fields, once and not empty, and allows any others, once (§3.2). */
+/** The schema of a form: requires these fields, not empty, and allows any others; none may be repeated (RFC 6749 §3.2). */
 export function formSchema(required: string[]) {
   return {
     type: 'object',

@@ -1,24 +1,24 @@
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** How long an answer waits at least. */
+/** The shortest delay of an answer. */
 const DELAY_MS = 1000
 
-/** Answers wait longer by a random number of steps, so that throttled clients do not return all at once. */
+/** A random number of steps is added to each delay, so that throttled clients do not all return at the same time. */
 const STEPS = 100
 const STEP_MS = 10
 
-/** The connections on which answers may wait. */
+/** On how many connections answers may wait. */
 const CAPACITY = 1024
 
 export type LateAnswers = ReturnType<typeof createLateAnswers>
 
-/** Calls `end` with a connection after a time, in milliseconds. */
+/** Calls `end` with a connection after a delay, in milliseconds. */
 export type Later = (end: (socket: Socket) => void, delay: number, socket: Socket) => void
 
 /**
- * Delays answers of 429, because a throttled request costs as much as a good one. On a client's own connection an answer waits
- * once more for each throttled request after it. The connection of a proxy is shared by many clients, and never waits longer.
+ * Delays answers of 429, because a throttled request costs as much as a good one. On a client's own connection, the delay
+ * begins again for each throttled request behind the first. On a proxy's connection, shared by many clients, it does not.
  */
 export function createLateAnswers({
   isShared,
@@ -31,7 +31,7 @@ export function createLateAnswers({
 }) {
   const waiting = new Map<Socket, { answer: () => void; behind: number }>()
 
-  /** Sends an answer later; at capacity at once, and closes the connection if it is a client's own. */
+  /** Sends an answer later. At capacity, sends it at once, and closes the connection if it is a client's own. */
   function delay(request: FastifyRequest, reply: FastifyReply, answer: () => void): void {
     const { socket } = request.raw
     const isOwn = request.ip === socket.remoteAddress && !isShared(request.ip)
@@ -47,7 +47,7 @@ export function createLateAnswers({
     answer()
   }
 
-  /** Any number of timers is cheap in Node.js if they have few different delays. */
+  /** In Node.js, any number of timers is cheap if they have few different delays. */
   function wait(socket: Socket): void {
     later(end, DELAY_MS + Math.floor(Math.random() * STEPS) * STEP_MS, socket)
   }

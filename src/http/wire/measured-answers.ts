@@ -8,7 +8,7 @@ import { type Measured, pipelineOf } from '../../listener/pipeline.ts'
 /** The endpoint of requests without a route. */
 export const OTHER = 'other'
 
-/** The class of answers that are each reported when they are sent. */
+/** A class of answers, each of which is reported when it is sent. */
 export function measuredAnswer(measure: Observer): typeof CountedAnswer {
   const turn = createTurnClock()
 
@@ -37,8 +37,8 @@ export function measuredAnswer(measure: Observer): typeof CountedAnswer {
 }
 
 /**
- * A clock that stands still during a turn of the event loop, because all its requests were waiting when it began: closer to
- * what clients measure, and cheaper than a reading for each. Milliseconds.
+ * A clock, in milliseconds, that stands still during a turn of the event loop, because all requests of a turn were waiting when
+ * it began: this is closer to what clients measure, and cheaper than reading the time for each request.
  */
 function createTurnClock(): () => number {
   let now = 0
@@ -68,7 +68,7 @@ export function measureRequests(app: FastifyInstance): void {
   })
 }
 
-/** Sets the route's pattern of an answer; undefined: it has no route. */
+/** Sets the endpoint of an answer: its route's pattern; undefined: it has no route. */
 export function setEndpoint(answer: ServerResponse & Partial<Measured>, endpoint: string | undefined): void {
   answer.endpoint = endpoint ?? OTHER
 }

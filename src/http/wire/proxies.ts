@@ -8,15 +8,15 @@ const CAPACITY = 1024
 export type Proxies = ReturnType<typeof createProxies>
 
 /**
- * The proxies in front of this server: those that TRUST_PROXY names, and private addresses that sent an X-Forwarded-For, which
- * it should name. Clients behind the latter all appear under the proxy's address. Each of these is reported once.
+ * The proxies in front of this server: those that TRUST_PROXY names, and private addresses that sent an X-Forwarded-For header,
+ * which it should name: all clients behind such a proxy appear under its address. Each of them is reported once.
  */
 export function createProxies({ trustProxy, observe }: { trustProxy: false | string[]; observe: Observer }) {
   const isTrusted = rangesOf(trustProxy || [])
   const untrusted = new Set<string>()
   let lastOther = ''
 
-  /** Records the peer of a connection with an X-Forwarded-For. */
+  /** Notes the peer of a connection that sent an X-Forwarded-For header. */
   function notice(peer: string): void {
     const remoteAddress = withoutZone(peer)
     if (remoteAddress === lastOther || untrusted.has(remoteAddress) || untrusted.size >= CAPACITY) return

@@ -41,7 +41,7 @@ export function refuse(
   // The hook that does this may not have run.
   setEndpoint(reply.raw, endpoint)
   const event = eventOf(error, { status: answer.status, ...requestContext(request, endpoint) })
-  // createMalformedAnswers reports a client that closes the connection within a body.
+  // createMalformedAnswers reports a client that closes the connection while it sends a body.
   if (error !== request.raw.errored) report(event, request, { observe, issuer })
 
   const { challenge } = config as { challenge?: string }
@@ -68,10 +68,10 @@ export function errorBody({ code, description }: ErrorAnswer, field = ''): strin
   return JSON.stringify({ error: code, error_description: text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?') })
 }
 
-/** Reports an event, with the client id of the request if it is registered: another one may be a secret in the wrong field. */
+/** Reports an event, with the client id of the request if it is registered: an unregistered one may be a secret. */
 function report(event: Event, request: FastifyRequest, { observe, issuer }: RefuseOptions): void {
   const isRefused = event.type === 'request refused'
-  // An event of too many failures has it already.
+  // An event of too many failures already has it.
   const clientId = isRefused && event.reason !== 'too many failures' ? sentClientId(request) : undefined
   if (clientId === undefined || !isRefused) observe(event)
   else {

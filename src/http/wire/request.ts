@@ -10,28 +10,28 @@ export function requesterOf(request: FastifyRequest) {
   return { requestId: request.id, traceId: traceIdOf(request.headers), remoteAddress }
 }
 
-/** The same and what was requested. `endpoint`: the route's pattern; without one, what may be logged of the path. */
+/** The same, and what was requested. `endpoint`: the route's pattern; if there is none, adds the path as it may be logged. */
 export function requestContext(request: FastifyRequest, endpoint: string | undefined) {
   const path = endpoint === undefined ? shownPath(request.url) : undefined
   return { method: request.method, endpoint, path, ...requesterOf(request) }
 }
 
-/** Sends the client the id of its request, and its own X-Correlation-Id. */
+/** Sends the client the id of its request, and sends back its X-Correlation-Id. */
 export function sendRequestId(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
   const correlationId = sentId(request.headers, 'x-correlation-id')
   if (correlationId !== undefined) reply.header('x-correlation-id', correlationId)
 }
 
-/** VERSION-TRACE-PARENT-FLAGS. Version ff is invalid, later ones than 00 may have more parts. No id may be all zeros. */
+/** VERSION-TRACE-PARENT-FLAGS. Version ff is invalid; versions after 00 may have more parts. No id may be all zeros. */
 const TRACEPARENT = /^(?!ff)(?!00.{53}.)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/
 
-/** Characters. Version 00 has 55. The id is a slice of the header, and keeps all of it in memory. */
-const MAX_LENGTH = 128
+/** In characters; version 00 has 55. Limited because the id is a slice of the header, and keeps all of it in memory. */
+const MAX_TRACEPARENT_LENGTH = 128
 
 /** The id of the trace that a request is part of: W3C Trace Context §3.2, §4.3. Undefined if missing or malformed. */
 export function traceIdOf({ traceparent }: IncomingHttpHeaders): string | undefined {
-  if (typeof traceparent !== 'string' || traceparent.length > MAX_LENGTH) return undefined
+  if (typeof traceparent !== 'string' || traceparent.length > MAX_TRACEPARENT_LENGTH) return undefined
   return TRACEPARENT.exec(traceparent)?.[1]
 }
 
@@ -46,7 +46,7 @@ const WORD = /^(v\d{1,2}|[a-z._-]{0,20}\d?)$/i
 
 const SHOWN_SEGMENTS = 8
 
-/** The first segments of an unknown path, for the log: what may be a secret is `*`. */
+/** The first segments of an unknown path, for the log: a segment that may be a secret becomes `*`. */
 export function shownPath(target: string): string {
   const [path = ''] = target.split(/[?#]/, 1)
   const segments = path.split('/', SHOWN_SEGMENTS)

@@ -8,19 +8,19 @@ import { OperatorError } from '../../domain/operator-error.ts'
 
 const CONNECT_TIMEOUT_MS = 1000
 
-/** A server that vanishes while no statement is under way is noticed 10 s after this. */
+/** How long a connection is idle before TCP probes it. If the server has vanished, that is noticed 10 s later. */
 const KEEP_ALIVE_MS = 5000
 
-/** Everything that the driver needs for a connection. Rejects with OperatorError if a file in the settings cannot be used. */
+/** What the driver needs to connect to a server. Rejects with OperatorError if a file in the settings cannot be used. */
 export async function clientConfig(location: PostgresLocation, { host, port }: PostgresHost): Promise<ClientConfig> {
   const { database, user, tls } = location
   const file = tls?.rootCertificateFile
   // Undefined: the authorities that Node.js trusts.
-  const ca = file === undefined ? undefined : await readSetting('The file of sslrootcert', file)
+  const ca = file === undefined ? undefined : await readSettingFile('The file of sslrootcert', file)
   return {
     ...{ host, port, database, user },
     password: await passwordFor(location, { host, port }),
-    // Not undefined: the driver would use PGSSLMODE.
+    // With undefined the driver would use PGSSLMODE.
     ssl: tls ? { ca } : false,
     application_name: 'token-server',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -38,19 +38,19 @@ export async function passwordFor(
   { host, port }: PostgresHost,
 ): Promise<string | undefined> {
   if (passwordFile !== undefined) {
-    return (await readSetting('DATABASE_PASSWORD_FILE', passwordFile)).replace(/\r?\n$/, '')
+    return (await readSettingFile('DATABASE_PASSWORD_FILE', passwordFile)).replace(/\r?\n$/, '')
   }
   if (password !== undefined) return password
-  const found = last.then(() => findInPassfile({ host, port, database, user }))
-  last = found.catch(() => {})
+  const found = lastSearch.then(() => findInPassfile({ host, port, database, user }))
+  lastSearch = found.catch(() => {})
   return found
 }
 
-/** One search at a time: pgpass has one stream for all warnings. */
-let last: Promise<unknown> = Promise.resolve()
+/** One search runs at a time: pgpass has one stream for all warnings. */
+let lastSearch: Promise<unknown> = Promise.resolve()
 
 async function findInPassfile(server: Parameters<typeof pgpass>[0]): Promise<string | undefined> {
-  // Not standard error, where the log goes.
+  // By default pgpass writes warnings to standard error.
   const warnings = new PassThrough({ encoding: 'utf8' })
   pgpass.warnTo(warnings)
   const found = await new Promise<string | undefined>((done) => pgpass(server, done))
@@ -59,7 +59,7 @@ async function findInPassfile(server: Parameters<typeof pgpass>[0]): Promise<str
   return found
 }
 
-async function readSetting(name: string, file: string): Promise<string> {
+async function readSettingFile(name: string, file: string): Promise<string> {
   return readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new OperatorError(`${name}, ${resolve(file)}, cannot be read: ${cause.code}.`)
   })

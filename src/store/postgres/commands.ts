@@ -5,26 +5,26 @@ import type { Primary } from './primary.ts'
 import type { Session } from './session.ts'
 import * as sql from './statements/session.ts'
 
-/** How long a statement may take besides waiting for a lock. The session ends if it takes longer. */
+/** How long a statement may take, not counting waits for locks. If it takes longer, the session ends. */
 const STATEMENT_MS = 8000
 
 export type Commands = ReturnType<typeof createCommands>
 
 /**
- * Runs whatever no check waits for, one at a time, on a connection of its own. Of token requests, only an application's first in
- * an hour waits for it, and only if there is a quota. `lockTimeout`: how long a change waits for another node's. Milliseconds.
+ * Runs the statements that no check waits for, one at a time, on a connection of its own. Of token requests, only an
+ * application's first in an hour waits for it, if there is a quota. `lockTimeout`: how long a change waits for locks, in ms.
  */
 export function createCommands(primary: Primary, lockTimeout: number) {
-  // Longer than the server waits for a lock: it then reports the time-out itself, and the session stays usable.
+  // Longer than the server waits for a lock: so the server reports that time-out, and the session stays usable.
   const timeout = lockTimeout + STATEMENT_MS
-  let last: Promise<unknown> = Promise.resolve()
+  let lastAction: Promise<unknown> = Promise.resolve()
 
   function enqueue<Result>(action: (ask: Ask, session: Session) => Promise<Result>): Promise<Result> {
-    const result = last.then(async () => {
+    const result = lastAction.then(async () => {
       const session = await primary.session()
       return action(askWithin(session.commands, timeout), session)
     })
-    last = result.catch(() => {})
+    lastAction = result.catch(() => {})
     return result
   }
 
@@ -46,11 +46,11 @@ export function createCommands(primary: Primary, lockTimeout: number) {
   /** Makes changes in one transaction. Rejects with StoreUnavailable, also if another node holds a lock for too long. */
   const inTransaction = <Result>(action: (ask: Ask) => Promise<Result>) =>
     transaction(sql.begin, async (ask) => {
-      await ask(sql.setLockTimeout, [`${lockTimeout}ms`])
+      await ask(sql.prepareTransaction, [`${lockTimeout}ms`])
       return action(ask)
     })
 
-  const transactBehind = <Result>(lock: string, begin: () => Work<Result>) =>
+  const transactWithLock = <Result>(lock: string, begin: () => Work<Result>) =>
     inTransaction(async (ask) => {
       await ask(lock)
       return runWork(begin(), ask)
@@ -59,7 +59,7 @@ export function createCommands(primary: Primary, lockTimeout: number) {
   return {
     ask: ((statement, values) => enqueue((ask) => ask(statement, values))) as Ask,
 
-    /** Reads from a proven primary, for permissions: a stale read could accept a revoked credential. */
+    /** Reads permissions from a server that is certainly the primary: a stale read could accept a revoked credential. */
     askPrimary: <Row extends unknown[]>(statement: string, values?: unknown[]) =>
       enqueue(async (ask, session) => {
         await session.proveIfNeeded()
@@ -69,17 +69,17 @@ export function createCommands(primary: Primary, lockTimeout: number) {
       }),
 
     /**
-     * Sends a statement that no request waits for. The server ends it within a second, whether it waits for a lock or works:
-     * requests queue behind it, and the session is to survive. Its change may be lost in a crash.
+     * Sends a statement that no request waits for. The server ends it after a second, whether it is waiting or working:
+     * requests queue behind it, and the session must survive. Its change may be lost in a crash.
      */
     askInBackground: ((statement, values) =>
       transaction(sql.beginInBackground, (ask) => ask(statement, values))) as Ask,
 
     inTransaction,
-    /** Changes the registry or operators in one transaction. Only one node at a time does. */
-    transact: <Result>(begin: () => Work<Result>) => transactBehind(sql.lockRegistry, begin),
-    /** Changes refusals. Only one node at a time does, so that two never wait for each other's rows in a deadlock. */
-    transactInBackground: <Result>(begin: () => Work<Result>) => transactBehind(sql.lockRefusals, begin),
+    /** Changes the registry or operators in one transaction. One node at a time does so. */
+    transact: <Result>(begin: () => Work<Result>) => transactWithLock(sql.lockRegistry, begin),
+    /** Changes refusals. One node at a time does so: two could deadlock on each other's rows. */
+    transactInBackground: <Result>(begin: () => Work<Result>) => transactWithLock(sql.lockRefusals, begin),
   }
 }
 

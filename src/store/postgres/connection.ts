@@ -25,7 +25,7 @@ export async function connect(location: PostgresLocation, host: PostgresHost) {
   const client = new pg.Client(await clientConfig(location, host))
   const broken = Promise.withResolvers<PostgresUnavailable>()
   let brokenBecause: PostgresUnavailable | undefined
-  /** A warning about the current statement, such as that no standby has its changes. The answer does not show it. */
+  /** A warning about the current statement, such as that no standby has its changes. The answer does not include it. */
   let warning: string | undefined
 
   /** Closes the connection at once, for this reason. */
@@ -84,13 +84,13 @@ export async function connect(location: PostgresLocation, host: PostgresHost) {
   return { host, ask, broken: broken.promise, destroy }
 }
 
-/** Other types stay text. Every number here is below 2^53. */
+/** The parser for values of a type. Numbers, all below 2^53, and booleans are converted; other types stay text. */
 function parserOf(type: number): (text: string) => unknown {
   if (NUMBERS.has(type)) return Number
   return type === BOOL ? (text) => text === 't' : String
 }
 
-/** An array of ids or numbers as PostgreSQL reads it. */
+/** Ids or numbers as an array in PostgreSQL's syntax. */
 export function arrayOf(items: readonly unknown[]): string {
   return `{${items.map((item) => item ?? 'NULL').join(',')}}`
 }

@@ -22,12 +22,12 @@ const ADVICE: Record<string, string> = {
 /** Part of the driver's message if the server asks for a password and there is none. */
 const NO_PASSWORD = 'client password must be a string'
 
-/** The class of errors about data, which PostgreSQL repeats in the message. Logs must not have it. */
+/** The class of SQLSTATEs for errors in data. PostgreSQL quotes the data in the message, and logs must not contain it. */
 const DATA_EXCEPTION = '22'
 
-/** A server could not do something, and why. */
+/** Why a server could not be used. */
 export class PostgresUnavailable extends StoreUnavailable {
-  /** Whether the server did not answer. It may still be working. */
+  /** Whether the server did not answer. It may still be running the statement. */
   readonly isSilent: boolean
   /** Whether the settings are wrong, so that retrying is useless. */
   readonly isMisconfigured: boolean
@@ -45,7 +45,7 @@ export class PostgresUnavailable extends StoreUnavailable {
   }
 }
 
-/** The error for an answer of a server, or for a failure to reach it. */
+/** The error for what a server reported, or for a failure to reach it. */
 export function unavailable(
   { host, port }: PostgresHost,
   error: Error,
@@ -71,7 +71,7 @@ function describe(message: string, code: string | undefined): string {
 function isMisconfiguration(cause: Error, code: string | undefined): boolean {
   if (code !== undefined) return /^(28|3D)/.test(code)
   if (cause.message.includes('does not support SSL') || cause.message.includes(NO_PASSWORD)) return true
-  // Errors of TLS have a code, like those of the network, but no system call.
+  // TLS errors have a code, like network errors, but no system call.
   return 'code' in cause && !('syscall' in cause)
 }
 
@@ -80,7 +80,7 @@ export function isLockedOut(error: unknown): boolean {
   return error instanceof PostgresUnavailable && (error.code === LOCK_TIMEOUT || error.code === DEADLOCK)
 }
 
-/** Whether to open another session after an error: the server ends or is no longer the primary, or the outcome is unknown. */
+/** Whether an error ends the session: the server shuts down or is no longer the primary, or the outcome is unknown. */
 export function endsSession(cause: unknown): boolean {
   // By the code: the severity is a word in the server's language.
   return !(cause instanceof DatabaseError) || /^(25006|57P|08)/.test(String(cause.code))

@@ -8,8 +8,8 @@ import * as sql from './statements/session.ts'
 
 const STATEMENT_TIMEOUT_MS = 1000
 
-/** How long the other servers have to answer after the first primary has. */
-const OTHERS_MS = 300
+/** How long the other servers may still answer after the first primary has answered. */
+const GRACE_MS = 300
 
 const NOT_NEEDED = new PostgresUnavailable('not needed')
 
@@ -17,7 +17,7 @@ type PrimaryServer = Awaited<ReturnType<typeof connectToPrimary>>
 
 /**
  * Connects to every host at once and keeps the connection to the primary. If several servers claim to be the primary, because
- * one was cut off and does not know better, the one with the highest timeline wins. Rejects with StoreUnavailable, or with
+ * one was cut off before a failover, the one with the highest timeline wins. Rejects with StoreUnavailable, or with
  * OperatorError if the server would lose commits or the settings are wrong.
  */
 export async function findPrimary(location: PostgresLocation): Promise<PrimaryServer> {
@@ -30,17 +30,17 @@ export async function findPrimary(location: PostgresLocation): Promise<PrimarySe
       throw error
     })
     found.push(primary)
-    // Also if this one answers after the choice.
+    // Runs even if this server answers after the choice.
     void choice.then((chosen) => {
       if (primary !== chosen) primary.connection.destroy(NOT_NEEDED)
     })
   })
-  const firstAndSomeTime = Promise.any(attempts).then(() => sleep(OTHERS_MS, undefined, { ref: false }))
-  await Promise.race([Promise.allSettled(attempts), firstAndSomeTime.catch(() => {})])
+  const firstAndGrace = Promise.any(attempts).then(() => sleep(GRACE_MS, undefined, { ref: false }))
+  await Promise.race([Promise.allSettled(attempts), firstAndGrace.catch(() => {})])
   const [highest] = found.sort((a, b) => b.timeline.localeCompare(a.timeline))
   choose(highest)
   if (highest) return highest
-  // An unreachable server explains more than a standby does.
+  // The error of an unreachable server explains more than that of a standby.
   const isInformative = (error: unknown) => !(error instanceof NotPrimary)
   throw errors.find((error) => error instanceof OperatorError) ?? errors.find(isInformative) ?? errors[0]
 }
@@ -69,7 +69,7 @@ async function connectToPrimary(location: PostgresLocation, host: PostgresHost) 
   }
 }
 
-/** With the other settings a crash or a failover undoes commits that were answered. */
+/** With the other values of the setting, a crash or a failover can undo commits that were answered. */
 export function isDurable(synchronousCommit: string): boolean {
   return synchronousCommit !== 'off' && synchronousCommit !== 'local'
 }

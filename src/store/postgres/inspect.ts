@@ -12,7 +12,14 @@ const STATEMENT_TIMEOUT_MS = 5000
 /** Connects to the primary for a read-only view. Rejects with StoreUnavailable or OperatorError. */
 export async function inspectPostgres(location: PostgresLocation): Promise<Inspector> {
   const { connection } = await findPrimary(location)
-  const ask = askWithin(connection, STATEMENT_TIMEOUT_MS)
+  const askNow = askWithin(connection, STATEMENT_TIMEOUT_MS)
+  /** The connection runs one statement at a time, and doctor's checks run at the same time. */
+  let last: Promise<unknown> = Promise.resolve()
+  const ask: typeof askNow = (...statement) => {
+    const answer = last.then(() => askNow<never>(...statement))
+    last = answer.catch(() => {})
+    return answer
+  }
 
   return {
     software: async () => `PostgreSQL ${await singleValue<string>(ask(sql.serverVersion))}`,
@@ -20,8 +27,8 @@ export async function inspectPostgres(location: PostgresLocation): Promise<Inspe
     async schema() {
       const version = await schemaVersion(ask)
       const oldestProgram = version === undefined ? undefined : await singleValue<string>(ask(sql.oldestProgram))
-      const theirs = version === undefined && (await singleValue(ask(sql.countTables))) !== 0
-      return judgeSchema({ version: version ?? 0, latest: latestVersion(), oldestProgram }, { theirs })
+      const isForeign = version === undefined && (await singleValue(ask(sql.countTables))) !== 0
+      return judgeSchema({ version: version ?? 0, latest: latestVersion(), oldestProgram }, { isForeign })
     },
 
     move: async () => undefined,

@@ -10,22 +10,22 @@ import * as sql from './statements/session.ts'
 
 const FOLDER = new URL('../../../migrations/postgres/', import.meta.url)
 
-/** Long, for tables with many rows. */
+/** Long enough for tables with many rows. */
 const STATEMENT_TIMEOUT_MS = 30 * 60_000
 
 /**
- * How long an attempt waits for others that use a table, such as a pg_dump. All later statements on the table wait behind it: so
- * it is shorter than requests wait for an answer, but longer than the second after which an autovacuum gives way.
+ * How long an attempt waits for others that use a table, such as a pg_dump. All later statements on the table queue behind
+ * it: so it is shorter than requests wait for an answer, but longer than the second after which an autovacuum gives way.
  */
 const LOCK_TIMEOUT = '1200ms'
 
-/** How often it tries to lock the tables that change, and the pause in between: about a minute in total. */
+/** How many times it tries to lock the tables that change, and the pause between two tries: about a minute in total. */
 const MAX_TRIES = 12
 const PAUSE_MS = 4000
 
 /**
  * Migrates a database to this program's version: each migrations/postgres/NNNN_name.sql once, in order, all in one transaction
- * behind a lock, so that one of several nodes migrates and the others find it done. A database that a newer program has migrated
+ * under a lock, so that one of several nodes migrates and the others find it done. A database that a newer program has migrated
  * stays as it is. Rejects with OperatorError if it requires a newer program than this one, belongs to another program, or is
  * empty and `create` is false. The connection may then still be in a transaction.
  */
@@ -60,7 +60,7 @@ export async function migrate(
   async function migrateOnce(): Promise<{ from: number; to: number }> {
     await ask(sql.begin)
     await ask(sql.lockMigrations)
-    await ask(sql.setLockTimeout, [LOCK_TIMEOUT])
+    await ask(sql.prepareTransaction, [LOCK_TIMEOUT])
     // Another node, maybe a newer one, may have been faster.
     const current = (await schemaVersion(ask)) ?? 0
     await assertAllowed(current)
@@ -68,10 +68,10 @@ export async function migrate(
       await assertEmpty()
       await ask(sql.createMigrations)
     }
-    for (const [at, { name, sql: statements }] of migrations.entries()) {
-      if (at < current) continue
+    for (const [index, { name, sql: statements }] of migrations.entries()) {
+      if (index < current) continue
       await ask(statements)
-      await ask(sql.insertMigration, [at + 1, name])
+      await ask(sql.insertMigration, [index + 1, name])
     }
     await ask(sql.commit)
     return { from: current, to: Math.max(current, latest) }

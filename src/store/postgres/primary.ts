@@ -27,16 +27,16 @@ export async function keepPrimary(
   let current: Session | undefined
   /** Why there is no session. */
   let reason: unknown
-  /** Resolves when the next session is open, or waiting for it takes too long. */
+  /** Resolves when the next session is open, or when calls should wait for it no longer. */
   let replacement: Promise<unknown> | undefined
   const closing = new AbortController()
   const closed = Promise.withResolvers<PostgresUnavailable>()
 
   const first = await open(performance.now() + timeout)
-  // Rejects when the store is closed while there is no session.
+  // Rejects when the store is closed.
   void keep(first).catch(() => {})
 
-  /** Opens a session, with any number of attempts. With a deadline, also rejects if the settings are wrong. */
+  /** Retries until a session is open or the deadline is over. With a deadline, rejects at once if the error `isFinal`. */
   async function open(deadline?: number): Promise<Session> {
     for (;;) {
       try {
@@ -53,7 +53,7 @@ export async function keepPrimary(
     let session = first
     for (;;) {
       current = session
-      // Also if the store was closed while the session was being opened.
+      // Resolves at once if the store was closed while the session was being opened.
       const loss = await Promise.race([closed.promise, session.ended])
       session.end(loss)
       current = undefined
@@ -61,7 +61,7 @@ export async function keepPrimary(
       closing.signal.throwIfAborted()
       observe({ type: 'database lost', err: loss })
       const next = open()
-      // A server that did not answer is rarely back so soon.
+      // A server that did not answer rarely comes back so soon.
       const tooLong = loss.isSilent ? undefined : sleep(REPLACEMENT_MS, undefined, { signal: closing.signal })
       replacement = Promise.race([next, tooLong]).catch(() => {})
       session = await next

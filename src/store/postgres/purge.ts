@@ -5,9 +5,9 @@ import { hourOf } from '../../domain/usage.ts'
 import { singleValue } from '../shared/work.ts'
 import type { Commands } from './commands.ts'
 
-// Rows that are locked are left to the next purge.
+// Each statement skips locked rows: the next purge deletes them.
 
-// Behind a lock, so that only one node does it at a time.
+// Under a lock, so that only one node does it at a time.
 const purgeTokens = `
   WITH expired AS MATERIALIZED (
     SELECT id

@@ -10,10 +10,10 @@ import { type RegistryView, readRegistry, type Wanted } from './registry.ts'
 import { type Session, TIMEOUT_MS } from './session.ts'
 import * as sql from './statements/tokens.ts'
 
-/** How many turns of the event loop a round trip waits for more reads: it costs as much as dozens of them. */
+/** For how many turns of the event loop a round trip waits for more reads. It costs as much as dozens of reads. */
 const READ_TURNS = 9
 
-/** How many requests may wait for an answer. */
+/** How many reads may wait for an answer. */
 const MAX_READS = 8192
 
 /** A longer round trip says too little about the database's clock. */
@@ -43,12 +43,12 @@ type Reads = Pick<
 >
 
 /**
- * The reads of a check and an authentication. All that arrive while a round trip is under way share the next one, which is one
- * statement: so each sees what was answered before it arrived. Tokens are read each time. Applications and suites are cached for
- * as long as the registry has the version that comes with the tokens (docs/adr/0018). `database`: its place, for messages.
+ * The reads of a check and an authentication. All that arrive while a round trip is under way share the next one: so each
+ * sees every change that was answered before it arrived. Tokens are read each time. Applications and suites are cached for as
+ * long as the registry's version, which is read with the tokens, stays the same (docs/adr/0018). `database`: its location.
  */
 export function createReads(primary: Primary, database: string): Reads {
-  /** By how many milliseconds the database's clock is ahead. */
+  /** How far the database's clock is ahead, in milliseconds. */
   let clockOffset: number | undefined
 
   const read = createBatch<Read, unknown>(
@@ -60,11 +60,11 @@ export function createReads(primary: Primary, database: string): Reads {
       const tokens = await readTokens(session, ask, reads)
       if (reads.some(({ type }) => type === 'most imported secrets')) await readMostImportedSecrets(session, ask)
       const answers = reads.map((read) => answer(read, tokens, session.cache))
-      const pending = reads.filter((_, at) => answers[at] === undefined)
+      const pending = reads.filter((_, index) => answers[index] === undefined)
       if (pending.length > 0) {
         const registry = await readRegistry(session.cache, ask, wantedBy(pending, tokens))
-        for (const [at, read] of reads.entries())
-          if (answers[at] === undefined) answers[at] = answer(read, tokens, registry)
+        for (const [index, read] of reads.entries())
+          if (answers[index] === undefined) answers[index] = answer(read, tokens, registry)
       }
       session.assertPrimary()
       return answers.map((answer) => answer ?? undefined)
@@ -72,7 +72,7 @@ export function createReads(primary: Primary, database: string): Reads {
     { maxTurns: READ_TURNS, maxItems: MAX_READS },
   )
 
-  const checkAnswers = () => read({ type: 'nothing' })
+  const readNothing = () => read({ type: 'nothing' })
 
   async function readTokens({ cache }: Session, ask: Ask, reads: readonly Read[]): Promise<Map<string, TokenRow>> {
     const ids = reads.flatMap((read) => (read.type === 'token' ? [read.idText] : []))
@@ -95,15 +95,15 @@ export function createReads(primary: Primary, database: string): Reads {
     clockOffset: () => clockOffset,
 
     async ping() {
-      await checkAnswers()
-      // NaN, and so not too far apart, while the offset is unknown.
+      await readNothing()
+      // NaN while the offset is unknown, which is not above any limit.
       const apart = Math.round(Math.abs(Number(clockOffset)))
       if (!(apart > CLOCK_TOLERANCE)) return
-      throw new StoreUnavailable(`this machine's clock and that of ${database} are ${apart} ms apart: use NTP`)
+      throw new StoreUnavailable(`this machine's clock and that of ${database} are ${apart} ms apart: set both by NTP`)
     },
 
     async backlog() {
-      await checkAnswers()
+      await readNothing()
       return undefined
     },
   }
@@ -123,7 +123,7 @@ async function readMostImportedSecrets({ cache }: Session, ask: Ask): Promise<vo
   cache.mostImportedSecrets = most
 }
 
-/** The answer if this view of the registry has it. Null: what was asked for does not exist. Undefined: it must be read first. */
+/** The answer to a read. Null: what was asked for does not exist. Undefined: this view of the registry lacks it. */
 function answer(
   read: Read,
   tokens: Map<string, TokenRow>,

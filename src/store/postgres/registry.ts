@@ -4,7 +4,7 @@ import { createCache, detachString, isLong, MISS_CAPACITY } from '../cache.ts'
 import { type Ask, arrayOf } from './connection.ts'
 import * as sql from './statements/tokens.ts'
 
-/** What was read of the registry. Null: it does not exist. Undefined: it was not read. */
+/** The part of the registry that was read. Null: it does not exist. Undefined: it was not read. */
 export interface RegistryView {
   application(clientId: string): Application | null | undefined
   applicationOf(key: ApplicationKey): Application | null | undefined
@@ -14,7 +14,7 @@ export interface RegistryView {
 /** What a session has read of one version of the registry. */
 type RegistryCache = ReturnType<typeof createRegistryCache>
 
-/** An empty cache for one session: another server may use the same number for another version. */
+/** Creates the cache of one session. With another server, the same number may mean another version. */
 export function createRegistryCache() {
   let version: number | undefined
   const applications = createCache<string, Application>()
@@ -27,7 +27,7 @@ export function createRegistryCache() {
 
   const cache = {
     mostImportedSecrets: undefined as number | undefined,
-    /** Forgets everything, unless it is of this version. */
+    /** Forgets everything that belongs to another version. */
     moveTo(newVersion: number): void {
       if (version === newVersion) return
       version = newVersion

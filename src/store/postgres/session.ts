@@ -8,7 +8,7 @@ import { findPrimary, isDurable } from './find-primary.ts'
 import { createRegistryCache } from './registry.ts'
 import * as sql from './statements/session.ts'
 
-/** How long a request waits for the database, for reads and then for a write. */
+/** How long a request waits for its reads, and then as long again for its write. */
 export const TIMEOUT_MS = 1500
 
 /** How often the session commits something, and how long a commit proves that the server is the primary. */
@@ -32,15 +32,15 @@ export async function openSession(
   { monotonic = () => performance.now(), observe }: SessionOptions,
 ): Promise<Session> {
   const { connection: reads, startedAt } = await findPrimary(location)
-  // A promise, so that a connection that is made after another one has failed is closed, too.
+  // A promise, so that a connection that is opened after another one has failed is closed, too.
   const { promise: over, resolve: end } = Promise.withResolvers<PostgresUnavailable>()
   void over.then(reads.destroy)
   try {
-    // A statement that waits for a standby or a locked table stays when its client disconnects. This session adds no other.
+    // A statement that waits for a standby or a locked table goes on when its client disconnects: do not add another.
     if ((await singleValue(reads.ask(sql.countStuck, [], TIMEOUT_MS))) !== 0) {
-      throw newReason('commits wait for a standby that does not answer, or statements for a locked table')
+      throw sessionUnavailable('commits wait for a standby that does not answer, or statements for a locked table')
     }
-    const [writes, commands] = await Promise.all([connectAgain(), connectAgain()])
+    const [writes, commands] = await Promise.all([connectToSameServer(), connectToSameServer()])
     const session = createSession(
       { reads: timed(reads, 'read'), writes: timed(writes, 'write'), commands: timed(commands, 'command') },
       { startedAt, end, monotonic },
@@ -52,11 +52,11 @@ export async function openSession(
     throw error
   }
 
-  async function connectAgain(): Promise<Connection> {
+  async function connectToSameServer(): Promise<Connection> {
     const connection = await connect(location, reads.host)
     void over.then(connection.destroy)
     const [server] = await connection.ask(sql.describeServer, [], TIMEOUT_MS)
-    if (server?.at(-1) !== startedAt) throw newReason('another server has the address now')
+    if (server?.at(-1) !== startedAt) throw sessionUnavailable('another server has the address now')
     return connection
   }
 
@@ -90,7 +90,7 @@ function createSession(
     end(reason)
   })
 
-  /** Sends a statement that is a transaction, one at a time: new and revoked tokens, heartbeats. */
+  /** Sends one statement at a time, each a transaction: new and revoked tokens, heartbeats. */
   async function write(statement: string, values: unknown[]): Promise<unknown[][]> {
     while (pendingWrite) await pendingWrite.catch(() => {})
     pendingWrite = send(statement, values).finally(() => {
@@ -110,8 +110,8 @@ function createSession(
   async function prove(): Promise<void> {
     const [row] = await write(sql.heartbeat, [])
     const [, synchronousCommit, serverStartedAt] = row as [unknown, string, string]
-    if (serverStartedAt !== startedAt) end(newReason('another server has the address now'))
-    if (!isDurable(synchronousCommit)) end(newReason(`synchronous_commit is ${synchronousCommit} now`))
+    if (serverStartedAt !== startedAt) end(sessionUnavailable('another server has the address now'))
+    if (!isDurable(synchronousCommit)) end(sessionUnavailable(`synchronous_commit is ${synchronousCommit} now`))
   }
 
   const isProven = () => monotonic() - provenAt <= PROOF_LIFETIME_MS
@@ -125,10 +125,10 @@ function createSession(
     cache: createRegistryCache(),
     /**
      * Throws StoreUnavailable unless it is certain that this server is still the primary. One that was cut off from the others
-     * still answers reads, without the revocations on the next primary, but its commits do not return.
+     * still answers reads, without the revocations made on the new primary, but its commits do not return.
      */
     assertPrimary(): void {
-      if (!isProven()) throw newReason('it is not certain that it is the primary still')
+      if (!isProven()) throw sessionUnavailable('it is not certain that this server is still the primary')
     },
     /** Commits something if the last proof is too old. Rejects with StoreUnavailable. */
     async proveIfNeeded(): Promise<void> {
@@ -140,6 +140,6 @@ function createSession(
   }
 }
 
-function newReason(text: string): PostgresUnavailable {
+function sessionUnavailable(text: string): PostgresUnavailable {
   return new PostgresUnavailable(`PostgreSQL: ${text}`)
 }

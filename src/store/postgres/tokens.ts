@@ -9,7 +9,7 @@ import { arrayOf } from './connection.ts'
 import type { Primary } from './primary.ts'
 import * as sql from './statements/tokens.ts'
 
-/** How many turns of the event loop a round trip waits for more writes: it costs as much as dozens of them. */
+/** For how many turns of the event loop a round trip waits for more writes. It costs as much as dozens of writes. */
 const COMMIT_TURNS = 9
 
 /** How many writes may wait for an answer. */
@@ -54,7 +54,7 @@ function insertValues(tokens: readonly StoredToken[]): string[] {
   ]
 }
 
-/** Each token once: of two revocations the first counts. */
+/** The parameters for revocations. Each token occurs once: of two revocations the first counts. */
 function revocationValues(revocations: readonly { id: Buffer; at: number }[]): string[] {
   const times = new Map(revocations.toReversed().map(({ id, at }) => [id.toString('hex'), at]))
   return [arrayOf([...times.keys()]), arrayOf([...times.values()])]

@@ -17,7 +17,7 @@ const READ = { application: readApplications, suite: readSuites, operator: readO
 
 type StoredKind = keyof typeof READ
 
-/** Turns a stored subject into its public fields. */
+/** How each kind of stored subject becomes its public fields. */
 const PUBLIC_FIELDS = {
   application: (stored: Application) => ({ ...applicationFields(stored), secrets: stored.secrets.map(secretFields) }),
   suite: (stored: Suite) => ({ ...suiteFields(stored), secrets: stored.secrets.map(secretFields) }),
@@ -41,8 +41,8 @@ export interface AuditEntry {
 }
 
 /**
- * Makes a change in a transaction, with one audit event for each of these subjects that it changed, and the idempotency record
- * if there is one. Throws IdempotencyKeyTaken if the change was already made.
+ * Makes a change in a transaction, and stores one audit event for each of these subjects that it changed, and the idempotency
+ * record if there is one. Throws IdempotencyKeyTaken if the change was already made.
  */
 export function* audited<Result>(
   audit: Audit,
@@ -57,7 +57,7 @@ export function* audited<Result>(
   const before = yield* snapshots(subjects)
   const result = yield* change
   const after = yield* snapshots(subjects)
-  const entries = subjects.flatMap((subject, nth) => entryOf(subject, before[nth], after[nth]) ?? [])
+  const entries = subjects.flatMap((subject, index) => entryOf(subject, before[index], after[index]) ?? [])
   if (entries.length > 0) yield* record(audit, entries)
   if (idempotency && entries.length > 0) {
     yield* ask(sql.insertIdempotencyRecord, [idempotency.digest, idempotency.sealed, at])
@@ -76,14 +76,14 @@ export function* record({ author, at }: Audit, entries: readonly AuditEntry[]): 
   yield* ask(sql.insertAuditEvents, [rowsJson(rows), at, actor, origin, remoteAddress, requestId])
 }
 
-/** An entry for the database as a whole. `place`: its location. */
+/** An audit entry for the database as a whole, at this location. */
 export function databaseEntry(
   action: AuditEntry['action'],
-  place: string,
+  location: string,
   before: PublicFields,
   after: PublicFields,
 ): AuditEntry {
-  return { action, subjectKind: 'database', subject: place, before, after }
+  return { action, subjectKind: 'database', subject: location, before, after }
 }
 
 /** The subjects as JSON, in order, equal if and only if nothing changed. Undefined: the subject does not exist. */
@@ -96,7 +96,7 @@ function* snapshots(subjects: readonly AuditSubject[]): Work<(string | undefined
   return subjects.map(({ kind, id }) => found.get(`${kind} ${id}`))
 }
 
-/** Undefined if the subject did not change. */
+/** The audit entry of a subject; undefined if it did not change. */
 function entryOf({ action, kind, id }: AuditSubject, jsonBefore?: string, jsonAfter?: string): AuditEntry | undefined {
   if (jsonBefore === jsonAfter) return undefined
   const [before, after] = [fieldsOf(kind, jsonBefore), fieldsOf(kind, jsonAfter)]
@@ -155,7 +155,7 @@ export function createAuditTrail(database: Database): AuditTrail {
     const rows = toObjects<Row>(await database.ask(statement, values), ...COLUMNS)
     return rows.map(({ kind, subject, requestId, before, after, ...rest }) => ({
       ...rest,
-      // The database has null.
+      // NULL if the change had none.
       requestId: requestId ?? undefined,
       subject: { kind, id: subject },
       before: before && JSON.parse(before),

@@ -7,7 +7,7 @@ import * as operators from './statements/operators.ts'
 import * as sql from './statements/registry.ts'
 import { ask, type Database, namesJson, rowsJson, type Work } from './work.ts'
 
-/** How each change is made. Returns the row of a key or session that was added. */
+/** The statements of each change. They return the id of an admin key or session that was added, as one row. */
 const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => Work<unknown[][]> } = {
   'application updated': ({ clientId, values }) =>
     ask(sql.updateApplication, [clientId, ...Object.values(columnsOf(values))]),
@@ -20,9 +20,9 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
   'suite updated': ({ suite, name }) => ask(sql.updateSuite, [suite, name]),
   'suite removed': ({ suite }) => ask(sql.deleteSuite, [suite]),
   'secret added': ({ owner, secret }) => insertSecrets([{ owner, ...secret }]),
-  *'secret rotated'({ owner, secret, othersEndAt, deleteEndedBefore }) {
+  *'secret rotated'({ owner, secret, othersEndAt, deleteEndedBefore }, at) {
     yield* ask(sql.deleteEndedSecrets, [owner, deleteEndedBefore])
-    yield* ask(sql.endSecrets, [owner, othersEndAt])
+    yield* ask(sql.endSecrets, [owner, othersEndAt, othersEndAt > at ? null : at])
     return yield* insertSecrets([{ owner, ...secret }])
   },
   'secret revoked': ({ owner, secretId, force }, at) => ask(sql.revokeSecret, [owner, secretId, at, force]),
@@ -42,7 +42,7 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
   'session ended': ({ operator, sessionId }) => ask(operators.deleteSession, [operator, sessionId]),
 }
 
-/** These changes are not copied when the store moves: operators can still log in and out. */
+/** Changes of data that does not move with the store. They stay allowed after the move: operators can log in and out. */
 const LOGIN_CHANGES = new Set<Change['type']>(['login link made', 'operator logged in', 'session ended'])
 
 /** Every change that operators make, each in one transaction with its audit events. */
@@ -104,7 +104,7 @@ function* register({ suites, applications }: NewClients): Work<NewClients> {
   return { suites: addedSuites, applications: added }
 }
 
-/** Leaves out applications with the id of an earlier one and, if they skip namesakes, with its name and developer. */
+/** Leaves out applications with the id or, if they skip namesakes, the name and developer of an earlier one. */
 function withoutDuplicates(applications: readonly NewApplication[]): NewApplication[] {
   const ids = new Set<string>()
   const names = new Set<string>()
@@ -118,7 +118,7 @@ function withoutDuplicates(applications: readonly NewApplication[]): NewApplicat
   })
 }
 
-/** The items whose ids were inserted: of duplicates the first. */
+/** The items whose ids were inserted; of duplicates only the first. */
 function insertedOf<Item>(items: readonly Item[], rows: [id: string][], idOf: (item: Item) => string) {
   const inserted = new Set(rows.map(([id]) => id))
   return items.filter((item) => inserted.delete(idOf(item)))

@@ -20,7 +20,7 @@ export function createRefusals({ askInBackground, transactInBackground }: Databa
         ...row,
         isKnown: row.isKnown === 1,
         suite: row.suite || undefined,
-        // The database has null.
+        // NULL if the request had none.
         requestId: row.requestId ?? undefined,
         traceId: row.traceId ?? undefined,
       }))
@@ -35,7 +35,7 @@ export function createRefusals({ askInBackground, transactInBackground }: Databa
 
 function* record(refusals: readonly RefusalCount[]): Work<void> {
   const owners = new Set<number>()
-  // PostgreSQL refuses to change a row twice in one statement, so the nth refusals of all rows share one.
+  // PostgreSQL refuses to change a row twice in one statement, so each statement adds one refusal to each row.
   const perRow = [...Map.groupBy(refusals.map(toRow), rowKey).values()]
   for (let nth = 0; perRow.some((refusals) => nth in refusals); nth++) {
     const rows = perRow.flatMap((refusals) => refusals.slice(nth, nth + 1))

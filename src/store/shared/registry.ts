@@ -4,7 +4,7 @@ import type { Suite } from '../../domain/suite.ts'
 import * as sql from './statements/registry.ts'
 import { type Database, namesJson, rowsJson, singleValue, toObjects } from './work.ts'
 
-/** Keys outside of all rows: ids begin with 1. */
+/** Keys before and after those of all rows: ids begin at 1. */
 const BEFORE_THE_FIRST = 0
 const AFTER_THE_LAST = Number.MAX_SAFE_INTEGER
 

@@ -7,8 +7,8 @@ interface Statement {
 }
 
 /**
- * The statements of one transaction: a generator that yields each statement and receives its rows. SQLite runs it without a
- * pause, PostgreSQL awaits each answer.
+ * The statements of one transaction: a generator that yields each statement and receives its rows. SQLite runs it
+ * synchronously, PostgreSQL awaits each answer.
  */
 export type Work<Result> = Generator<Statement, Result, unknown[][]>
 
@@ -17,18 +17,18 @@ export function* ask<Row extends unknown[]>(sql: string, values: readonly unknow
   return (yield { sql, values }) as Row[]
 }
 
-type AskOnce = <Row extends unknown[]>(sql: string, values?: unknown[]) => Promise<Row[]>
+type Query = <Row extends unknown[]>(sql: string, values?: unknown[]) => Promise<Row[]>
 
 /** How the shared parts of a store use its database. Every method rejects with StoreUnavailable. */
 export interface Database {
-  ask: AskOnce
+  ask: Query
   /** For permissions: answered only by a server that is certain to be the primary. */
-  askPrimary: AskOnce
+  askPrimary: Query
   /** For statements that no request waits for. Changes may be lost in a crash. */
-  askInBackground: AskOnce
+  askInBackground: Query
   /**
    * Makes a change in one transaction, durable when it resolves. Calls `begin` again whenever the database was locked.
-   * `isCopied`: whether the change affects data that moves with the store; then it rejects with OperatorError after the move.
+   * `isCopied`: whether the changed data moves with the store. If so, this rejects with OperatorError once the store has moved.
    */
   transact<Result>(begin: () => Work<Result>, options: { isCopied: boolean }): Promise<Result>
   /** Like `transact`, but no request waits for it, and the change may be lost in a crash. */
@@ -44,7 +44,7 @@ export async function singleValue<Value>(rows: Promise<unknown[][]>): Promise<Va
 export function toObjects<Item>(rows: readonly unknown[][], ...names: (keyof Item)[]): Item[] {
   return rows.map((row) => {
     const item: Partial<Record<keyof Item, unknown>> = {}
-    // Object.fromEntries takes four times as long, which a search of all names would notice.
+    // Object.fromEntries takes four times as long, and a search reads the names of all applications.
     for (const [nth, name] of names.entries()) item[name] = row[nth]
     return item as Item
   })

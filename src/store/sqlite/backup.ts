@@ -17,9 +17,9 @@ import { openSqlite } from './store.ts'
 const LOCK_TIMEOUT_MS = 10_000
 
 /**
- * Copies a database, which may be in use, as of one moment. The connection is read-only and migrates nothing. A file
- * appears under its name, replacing an earlier one, when it is complete and on disk; for other targets the copy is
- * first written beside the database. Throws OperatorError.
+ * Copies a database, which may be in use, as of one moment. The connection is read-only and migrates nothing. A target
+ * file appears, or replaces an earlier one, when it is complete and on disk; for other targets the copy is first written
+ * beside the database. Throws OperatorError.
  */
 export async function backUpSqlite(
   path: string,
@@ -28,9 +28,9 @@ export async function backUpSqlite(
 ): Promise<BackupContents> {
   const database = locate(path)
   if (typeof target === 'string') assertReplaceable(target, database)
-  const beside = typeof target === 'string' ? resolve(target) : path
+  const neighbour = typeof target === 'string' ? resolve(target) : path
   try {
-    const { contents, stream } = await inTemporaryFolder(`${beside}.partial-`, async (folder) => {
+    const { contents, stream } = await inTemporaryFolder(`${neighbour}.partial-`, async (folder) => {
       const copy = join(folder, 'copy.db')
       // SQLite writes into an existing empty file and keeps its permissions.
       closeSync(openSync(copy, 'wx', 0o600))
@@ -43,14 +43,14 @@ export async function backUpSqlite(
       if (typeof target !== 'string') return { contents, stream: createReadStream('', { fd: openSync(copy, 'r') }) }
       syncToDisk(copy)
       renameSync(copy, target)
-      syncToDisk(dirname(beside))
+      syncToDisk(dirname(neighbour))
       return { contents }
     })
-    // The file is deleted by now, so nothing is left behind however this ends.
+    // The file has been deleted by now, so nothing is left behind, however this ends.
     if (stream && typeof target !== 'string') for await (const chunk of stream) await target(chunk)
     return contents
   } catch (error) {
-    throw toOperatorError(`The database ${path} could not be backed up`, error, beside)
+    throw toOperatorError(`The database ${path} could not be backed up`, error, neighbour)
   }
 }
 
@@ -104,7 +104,7 @@ function copyRows(source: Database, copy: Database, table: string): void {
   for (const row of rows.iterate()) insert.run(row)
 }
 
-/** Throws OperatorError if the backup is damaged or another program's. */
+/** Describes a backup. Throws OperatorError if it is damaged or was made by another program. */
 export function inspectBackup(file: string): BackupContents {
   const bytes = statSync(file).size
   if (bytes === 0) throw new OperatorError('it is empty')
@@ -136,7 +136,7 @@ export function syncToDisk(path: string): void {
   closeSync(descriptor)
 }
 
-/** How long others may keep the database locked. Milliseconds. */
+/** How long recording a backup waits for a lock. */
 const RECORD_LOCK_TIMEOUT_MS = 2000
 
 /**

@@ -5,9 +5,9 @@ import { createBatch } from '../batch.ts'
 import { cacheLookup } from '../cache.ts'
 import type { RetryLocked } from './retry-locked.ts'
 import * as sql from './statements/database.ts'
-import * as hot from './statements/tokens.ts'
+import * as tokensSql from './statements/tokens.ts'
 
-/** What is cached: tokens, or the registry (applications, suites, secrets, approvals). */
+/** What a cache contains: tokens, or the registry (applications, suites, secrets, approvals). */
 type Subject = 'registry' | 'tokens'
 
 /** The row of the table `changes`. */
@@ -90,15 +90,15 @@ export function createCachedRegistry(db: Database, changes: ChangeDetector, read
       return json === undefined ? undefined : JSON.parse(json)
     })
   }
-  const findApplication = find<Application>(hot.findApplication)
-  const findClientId = db.prepare<[ApplicationKey], string>(hot.findClientId).pluck()
-  const selectImportedSecrets = db.prepare<[], number>(hot.mostImportedSecrets).pluck()
+  const findApplication = find<Application>(tokensSql.findApplication)
+  const findClientId = db.prepare<[ApplicationKey], string>(tokensSql.findClientId).pluck()
+  const selectImportedSecrets = db.prepare<[], number>(tokensSql.mostImportedSecrets).pluck()
   const mostImportedSecrets = reader(changes.cached('registry', (_: undefined) => selectImportedSecrets.get()))
 
   return {
     registry: {
       findApplication: reader(findApplication),
-      findSuite: reader(find<Suite>(hot.findSuite)),
+      findSuite: reader(find<Suite>(tokensSql.findSuite)),
       mostImportedSecrets: () => mostImportedSecrets(undefined) as Promise<number>,
     },
     /** Finds an application by the key in its tokens; throws an SqliteError. */

@@ -5,13 +5,13 @@ import { isFsyncFailure } from './explain.ts'
 import { logSize } from './files.ts'
 import * as sql from './statements/database.ts'
 
-/** How many commits there are between two checks of the log. */
-const COMMITS = 16
+/** The log is checked after this many commits. */
+const COMMITS_PER_CHECK = 16
 
 /** How long emptying the log may block other processes, in milliseconds. */
 const EMPTYING_MS = 50
 
-/** The result of a checkpoint: whether it was blocked, the pages in the log, and how many of them are copied. */
+/** The result of a checkpoint: 1 if it was blocked, else 0; the pages in the log; how many of them are copied. */
 interface CheckpointResult {
   busy: number
   log: number
@@ -24,9 +24,9 @@ interface Options {
   /** Throws StoreUnavailable if nothing may be written. */
   assertWritable: () => void
   /**
-   * The number of uncopied pages that are copied at once: 16 MB. That blocks the event loop for some milliseconds: four
-   * times as long as SQLite's default and a quarter as often, so that it delays less than one request in a hundred.
-   * What a reader has blocked is copied at once when the reader ends: 0.44 s for 206 MB.
+   * How many uncopied pages make a checkpoint due; 4000 are 16 MB. It blocks the event loop for some milliseconds: four
+   * times as long as SQLite's default and a quarter as often, so that it delays less than one request in a hundred. Pages
+   * that a reader has blocked are all copied in one go when the reader ends: 0.44 s for 206 MB.
    */
   pages?: number
   large?: number
@@ -53,7 +53,7 @@ export function createCheckpoints(
 
   /** Call it only when the disk has just answered: a checkpoint waits for the disk, and blocks. */
   function checkpointIfDue(): void {
-    if (commits < COMMITS) return
+    if (commits < COMMITS_PER_CHECK) return
     commits = 0
     attempt(copyIfDue)
   }
@@ -65,8 +65,8 @@ export function createCheckpoints(
   }
 
   /**
-   * Copies what is due, and empties a large log. Returns its size and the cause if that failed. Call it only when the
-   * disk has just answered.
+   * Copies what is due, and empties a large log. Returns the log's size and the cause if that failed. Call it only when
+   * the disk has just answered.
    */
   function backlog(): Backlog | undefined {
     // Needed in the leader, which purges and never waits for a commit.
@@ -79,10 +79,10 @@ export function createCheckpoints(
     return cause === undefined ? undefined : { bytes, cause }
   }
 
-  /** Returns the cause if that failed. Copying takes long, so it is done first, without blocking other processes. */
+  /** Empties the log, or returns why not. Copying takes long, so it is done first, without blocking other processes. */
   function emptyLog(): string | undefined {
     const { log, checkpointed } = copy.get() as CheckpointResult
-    if (checkpointed < log) return 'a process keeps reading an old state'
+    if (checkpointed < log) return 'a reader still needs an old state'
     return empty.get()?.busy ? 'another process is always reading or writing' : undefined
   }
 

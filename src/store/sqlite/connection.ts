@@ -9,13 +9,13 @@ import { assertFilesUnchanged, identify, isUnsound, prepareFile, restrictToOwner
 import { migrate } from './migrate.ts'
 import * as sql from './statements/database.ts'
 
-/** How long opening and migrating wait for other processes. */
+/** How long opening and migrating wait for the locks of other processes. */
 const OPEN_TIMEOUT_MS = 10_000
 
 /**
  * Opens a SQLite file or `:memory:`, migrates it, and hands the connection to `use`. If any of that fails it closes the
  * connection and throws: OperatorError if the file does not exist and may not be created, else StoreUnavailable with
- * the path, the cause and how to fix it. A bug's error stays as it is.
+ * the path, the cause and how to fix it. An unexpected error, from a bug, is thrown unchanged.
  */
 export function openDatabase<Result>(
   path: string,
@@ -55,7 +55,7 @@ function connect(file: string): Database.Database {
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
   db.pragma('temp_store = MEMORY')
-  // KiB: twice the inner pages of five million tokens; the driver is compiled with 16 MB.
+  // Negative, so in KiB: twice the inner pages of five million tokens; the driver is compiled with 16 MB.
   db.pragma('cache_size = -8000')
   return db
 }

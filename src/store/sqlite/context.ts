@@ -11,7 +11,7 @@ interface Guards {
   assertWritable: () => void
   /** Throws StoreUnavailable if the log is full. Call it before each transaction that writes, not within it. */
   assertLogNotFull: () => void
-  /** Call it right after each commit whose result is not awaited on disk. */
+  /** Call it right after each commit that does not wait for the disk. */
   countCommit: () => void
   /** Call it right after every other commit: resolves when it is on disk; rejects with StoreUnavailable. */
   committed: () => Promise<void>
@@ -63,7 +63,7 @@ export function createContext(db: Connection, guards: Guards) {
   }
 }
 
-/** Runs the statements that all stores share on a connection. Each is prepared once. */
+/** Runs the statements that all stores share, on this connection. Each statement is prepared once. */
 export function createRunner(db: Connection) {
   const statements = new Map<string, Statement>()
   // As in PostgreSQL (0006_shared.sql): one row for each element of a JSON array.
@@ -89,7 +89,7 @@ export function createRunner(db: Connection) {
 
   function ask<Row>(sql: string, values: readonly unknown[] = []): Row[] {
     const statement = prepare(sql)
-    const named = values.length === 0 ? [] : [Object.fromEntries(values.map((value, at) => [at + 1, storable(value)]))]
+    const named = values.length === 0 ? [] : [Object.fromEntries(values.map((value, i) => [i + 1, storable(value)]))]
     if (statement.reader) return statement.all(...named) as Row[]
     statement.run(...named)
     return []
@@ -109,7 +109,7 @@ function storable(value: unknown): unknown {
   return typeof value === 'boolean' ? Number(value) : (value ?? null)
 }
 
-/** The database for the code that all stores share. `assertNotMoved` throws OperatorError once the store has moved. */
+/** This database as the code that all stores share uses it. `assertNotMoved` throws OperatorError once the store has moved. */
 export function createShared({ db, runner, read, write, change }: Context, assertNotMoved: () => void): Database {
   const ask: Database['ask'] = (sql, values) =>
     read(() => runner.isRead(sql)).then((isRead) => (isRead ? read : write)(() => runner.ask(sql, values)))

@@ -15,7 +15,7 @@ interface Options {
   fsync: () => Promise<unknown>
   /** Throws StoreUnavailable if another process's fsync has failed. */
   assertSound: () => void
-  /** Reports this process's failure to the others. */
+  /** Marks the database, so that the other processes learn of the failure. */
   mark: () => void
 }
 
@@ -80,7 +80,7 @@ export function createDisk({ fsync, assertSound, mark }: Options) {
 // for all processes, in the mode of the write-ahead log: that needs no space, outlives every process, and is read by
 // the system call that checks whether the file is still the same (docs/adr/0015).
 
-/** Marks a database, if possible: where no mode can be changed, nothing can be written after the gap either. */
+/** Marks a database, if possible: where no mode can be changed, nothing more can be written to the log either. */
 export function markUnsound(file: string): void {
   changeMode(file, (mode) => mode | MARK)
 }
@@ -101,8 +101,8 @@ function changeMode(file: string, change: (mode: number) => number): void {
 const CHUNK_BYTES = 1024 * 1024
 
 /**
- * Writes a log over itself, so that the kernel sees all of it as unwritten and the next fsync is true. No other process
- * may be writing to it.
+ * Overwrites a log with its own contents: so the kernel takes all of it for unwritten, and the next fsync writes it. No
+ * other process may be writing to the log.
  */
 export function rewriteLog(file: string): void {
   const descriptor = openSync(sideFilesOf(file)[0], 'r+')
@@ -126,8 +126,8 @@ const RECOVERY_TIMEOUT_MS = 2000
  * fsync has left only in memory is then safe. If another process has it open this does nothing, or throws OperatorError
  * if the database is marked as unsound. If the disk fails it marks the database and throws OperatorError.
  *
- * It must be alone because SQLite then reads the whole log from the file and copies all of it. With other processes it
- * would trust their index of the log, and skip what they had copied without an fsync.
+ * With no other process, SQLite reads the whole log from the file and copies all of it. Otherwise it would trust the index
+ * of the log that the others keep, and skip what they had copied without an fsync.
  */
 export function recoverLog(file: string): void {
   const isRequired = isUnsound(file)
@@ -148,13 +148,13 @@ export function recoverLog(file: string): void {
     db.close()
     if (!isLocked(error)) throw error
     if (!isRequired) return
-    const cause = 'the missing data can be written to the disk only while no other process has the database open'
+    const cause = 'what is not on the disk can only be written there while no other process has the database open'
     const fix = 'End every process that has it (token-server, sqlite3, a backup), then start again.'
     throw new OperatorError(`an fsync has failed, and ${cause}. ${fix} ${warning}`, { cause: error })
   }
 
   try {
-    // First of all: with a gap in the log, a power cut amid the checkpoint would leave a half-copied database.
+    // Before the checkpoint: if the disk lacks a part of the log, a power cut during it would leave a half-copied database.
     rewriteLog(file)
     db.pragma('wal_checkpoint(TRUNCATE)')
     markSound(file)

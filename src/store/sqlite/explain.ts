@@ -25,10 +25,10 @@ export function toOperatorError(beginning: string, error: unknown, file: string)
   return new OperatorError(`${beginning}: ${cause}`, { cause: error })
 }
 
-/** With less free space than this a disk counts as full: SQLite needs some pages in each of three files. */
-const LITTLE_BYTES = 256 * 1024
+/** With less free space than this, in bytes, a disk counts as full: SQLite needs some pages in each of three files. */
+const MIN_FREE_BYTES = 256 * 1024
 
-/** Codes of the file system and SQLite for a full disk, among many other causes. */
+/** Codes with which the file system and SQLite report a full disk, but also other failures. */
 const MAYBE_FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL|SQLITE_CANTOPEN|SQLITE_IOERR)/
 const SURELY_FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL)/
 
@@ -42,7 +42,7 @@ export function explain(error: Error & { code?: string; path?: string }, file: s
     const [folder] = nearestExisting(dirname(resolve(file)))
     const { bavail, bsize, files, ffree } = statfs(folder)
     if (files > 0 && ffree === 0) return `the file system of ${folder} has no inode left. Delete some files there.`
-    if (SURELY_FULL.test(code) || bavail * bsize < LITTLE_BYTES) {
+    if (SURELY_FULL.test(code) || bavail * bsize < MIN_FREE_BYTES) {
       return `the disk is full. Free some space on the file system of ${folder}.`
     }
   }

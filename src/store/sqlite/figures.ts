@@ -13,7 +13,7 @@ interface LiveStep {
   live: number
 }
 
-/** The figures that have a method of their own in SQLite, and the time of the last backup. */
+/** The figures that SQLite measures in its own way, and the record of the last backup. */
 export function createOwnFigures({ db, read, write }: Context) {
   const selectNewestTokenAt = db.prepare<[], number>(newestTokenAt).pluck()
   const selectLiveTokens = db.prepare<[Buffer, number], LiveStep>(countLiveTokens)

@@ -76,7 +76,7 @@ export function belongsTo(database: string, file: string): boolean {
   })
 }
 
-/** The size in bytes; 0: it is in memory. Throws StoreUnavailable if it is not visible. */
+/** The size of a database in bytes; 0: it is in memory. Throws StoreUnavailable if it is not visible. */
 export function databaseSize(file: string): number {
   return statIfVisible(file)?.size ?? 0
 }
@@ -86,7 +86,7 @@ export function logSize(file: string): number {
   return databaseSize(sideFilesOf(file)[0])
 }
 
-/** Throws StoreUnavailable for a folder without permission or an I/O error. */
+/** Undefined: the file does not exist. Throws StoreUnavailable if that cannot be seen: no permission, or an I/O error. */
 function statIfVisible(file: string): Stats | undefined {
   try {
     return statSync(file, { throwIfNoEntry: false })
@@ -122,7 +122,7 @@ const NOT_THE_OWNER = 0o077
 /**
  * Checks that a database's file can be used. Creates a missing file and its folders, for their owner only, and changes
  * nothing that exists. Returns the real path, because SQLite keeps the side files beside that, not beside a link to it.
- * Throws the file system's error, or OperatorError if it is no file, or is missing and may not be created.
+ * Throws the file system's error, or OperatorError if it is not a file, or is missing and may not be created.
  */
 export function prepareFile(path: string, { create }: { create: boolean }): string {
   assertNotMissing(resolveLinks(path))
@@ -180,7 +180,7 @@ function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** Node's `recursive` never ends under /proc and takes a read-only file system for a missing folder. */
+/** Not with Node's `recursive`, which never ends under /proc and takes a read-only file system for a missing folder. */
 function makeFolder(folder: string): void {
   if (exists(folder)) return
   makeFolder(dirname(folder))

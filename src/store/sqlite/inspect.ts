@@ -12,7 +12,7 @@ import { assertNotMissing, isDatabase, resolveLinks, sideFilesOf } from './files
 import { latestVersion } from './migrate.ts'
 import * as sql from './statements/database.ts'
 
-/** How long it waits, blocking, for a process that has locked the database. Milliseconds. */
+/** How long a statement waits, blocking this process, while another process has locked the database. */
 const LOCK_TIMEOUT_MS = 1000
 
 /** The methods that both drivers have. */
@@ -34,14 +34,14 @@ export function inspectSqlite(path: string, access = accessSync): Inspector {
       const version = versionOf(db)
       const oldest = has('compatibility') ? row<{ oldest_program: string }>(sql.oldestProgram) : undefined
       const found = { version, latest: latestVersion(), oldestProgram: oldest?.oldest_program }
-      return judgeSchema(found, { theirs: version === 0 && row(sql.findTable) !== undefined })
+      return judgeSchema(found, { isForeign: version === 0 && row(sql.findTable) !== undefined })
     },
 
     move: async () => (has('moved') ? row<Move>(sql.findMove) : undefined),
     clockOffset: async () => 0,
 
     ...createSharedInspector(async <Row extends unknown[]>(statement: string, values: unknown[] = []) => {
-      const named = values.length === 0 ? [] : [Object.fromEntries(values.map((value, at) => [at + 1, value]))]
+      const named = values.length === 0 ? [] : [Object.fromEntries(values.map((value, i) => [i + 1, value]))]
       const rows = db.prepare(statement).all(...named)
       return rows.map((row) => Object.values(row as object) as Row)
     }),
@@ -75,7 +75,7 @@ function versionOf(db: Connection): number {
   return (db.prepare(sql.schemaVersion).get() as { user_version: number }).user_version
 }
 
-/** SQLite's own error would only say that it cannot open the file. */
+/** Throws OperatorError with the cause: SQLite's own error would only say that it cannot open the file. */
 function assertReadable(file: string, access: typeof accessSync): void {
   try {
     access(file, constants.R_OK)
@@ -86,8 +86,8 @@ function assertReadable(file: string, access: typeof accessSync): void {
 }
 
 /**
- * A database that no process has open has no index of its log, and the store's driver would create one. Node.js's own
- * driver can open the file as immutable and create nothing.
+ * Opens a database without creating a file. If no process has it open, it has no index of its log, and the store's driver
+ * would create one. Node.js's own driver can open the file as immutable instead.
  */
 function connect(file: string): Connection {
   const [, index] = sideFilesOf(file)

@@ -23,7 +23,7 @@ export function migrate(db: Database, { folder = FOLDER, program = VERSION, crea
 
   return db
     .transaction(() => {
-      // Another process, perhaps of a newer program, may have migrated it meanwhile.
+      // Another process, perhaps of a newer program, may have migrated it in the meantime.
       const current = versionOf(db)
       assertAllowed(current)
       if (current === 0 && db.prepare(sql.findTable).get()) {

@@ -38,7 +38,7 @@ export function createMove({ db, read, change, runner }: Context) {
     /** Rejects with OperatorError if a copy was completed. */
     assertNotCopied: (): Promise<void> => read(assertNotCopied),
 
-    /** Sets the mark, in place of that of an unfinished copy. Rejects with OperatorError if a copy was completed. */
+    /** Sets the mark; replaces the mark of an unfinished copy. Rejects with OperatorError if a copy was completed. */
     begin: (place: string, at: number): Promise<void> =>
       change(() => {
         assertNotCopied()
@@ -78,15 +78,15 @@ export function createMove({ db, read, change, runner }: Context) {
 }
 
 function markIsGone(): OperatorError {
-  return new OperatorError('The store was reopened in the meantime, or another copy of it has begun.')
+  return new OperatorError('The store was opened again in the meantime, or is being copied a second time.')
 }
 
 function hasMoved({ place, beganAt, copiedAt }: Move): OperatorError {
   const since = new Date(copiedAt ?? beganAt).toISOString()
   const sentence =
     copiedAt === null
-      ? `A copy of the store to ${place} began at ${since}, and is running or was interrupted: wait, or copy it again.`
-      : `The store moved to ${place} at ${since}: use that in DATABASE_URL.`
+      ? `A copy of the store to ${place} began at ${since}. It is still running, or was interrupted: wait, or copy it again.`
+      : `The store moved to ${place} at ${since}: name that in DATABASE_URL.`
   return new OperatorError(`${sentence} To allow changes here again, run "token-server store reopen".`)
 }
 

@@ -30,7 +30,7 @@ export const PURGES: Record<Purgeable, string[]> = {
   ],
 }
 
-/** Purges are not flushed to disk: the next change does that. */
+/** Purges are not flushed to disk: the next change flushes them, too. */
 export function createPurge({ db, write }: Context): Store['purge'] {
   const prepared = Object.fromEntries(
     Object.entries(PURGES).map(([what, statements]) => [what, statements.map((sql) => db.prepare(sql))]),

@@ -26,8 +26,8 @@ import { migrate } from './migrate.ts'
 
 /**
  * Replaces a database that is not in use with a backup, and keeps the old one under another name. The last rename
- * switches from the whole old database to the whole new one. Throws OperatorError, which tells whether that has
- * happened; if not, nothing has changed.
+ * switches from the whole old database to the whole new one. Throws OperatorError, whose message says whether
+ * that has happened; if not, nothing has changed.
  */
 export async function restoreSqlite(
   path: string,
@@ -42,7 +42,7 @@ export async function restoreSqlite(
     const isNew = !existsSync(place)
     const aside = nameAside(place, now())
     putLogBack = moveLogAside(place, aside)
-    // Creates a missing database, so that it can be locked: no server may start on a new one meanwhile.
+    // Creates a missing database, so that it can be locked: no server may create and use a new one in the meantime.
     const database = prepareFile(path, { create: true })
     return await inTemporaryFolder(`${database}.restore-`, async (folder) => {
       const wal = join(folder, 'wal')
@@ -71,7 +71,7 @@ export async function restoreSqlite(
   } catch (error) {
     if (restored) {
       const before = restored.replaced ? ` (the previous database is ${restored.replaced})` : ''
-      throw toOperatorError(`Restored${before}, but then something failed`, error, path)
+      throw toOperatorError(`Restored${before}, but a later step failed`, error, path)
     }
     putLogBack?.()
     throw toOperatorError('Nothing was restored', error, path)
@@ -79,8 +79,8 @@ export async function restoreSqlite(
 }
 
 /**
- * Throws OperatorError if the file is the database itself, whose locks reading it would drop, or was copied without its
- * write-ahead log.
+ * Throws OperatorError if the file is the database itself, because reading it would drop the locks of this process, or if
+ * it was copied without its write-ahead log.
  */
 function assertBackup(file: string, database: string): void {
   if (belongsTo(database, file)) throw new OperatorError(`${file} belongs to the database itself`)
@@ -88,7 +88,7 @@ function assertBackup(file: string, database: string): void {
   throw new OperatorError(`a part of ${file} is in ${file}-wal: make a backup of it, with DATABASE_URL=sqlite:${file}`)
 }
 
-/** An unused name for the old database, even for the second restore in a second. */
+/** An unused name for the old database, even if two restores begin in the same second. */
 function nameAside(database: string, now: number): string {
   const name = `${database}.replaced-${new Date(now).toISOString().replace(/[-:]|\.\d+/g, '')}`
   let unused = name
@@ -113,10 +113,10 @@ function lockDatabase(database: string, link: string): Database.Database | undef
   try {
     // Moves the log into the database, so that one rename replaces all of it.
     recoverLog(database)
-    // Under another name, because a connection deletes the -wal file beside its own when it closes.
+    // Under another name, because a connection that closes deletes the -wal file beside its own file.
     linkSync(database, link)
     db = new Database(link, { fileMustExist: true, timeout: 0 })
-    // In exclusive mode SQLite asks for the lock that every other connection shares.
+    // In exclusive mode SQLite takes the lock that every other connection shares.
     db.pragma('locking_mode = EXCLUSIVE')
     db.exec('BEGIN EXCLUSIVE')
     return db

@@ -6,17 +6,17 @@ import { explain, isFsyncFailure, isLocked } from './explain.ts'
 /** The delay between attempts while another process holds a lock. */
 const RETRY_MS = 2
 
-/** Runs an operation on the database. Rejects with StoreUnavailable if that failed and nothing was done. */
+/** Runs a synchronous operation on the database. Rejects with StoreUnavailable if that failed and nothing was done. */
 export type RetryLocked = <Result>(action: () => Result) => Promise<Result>
 
 interface Options {
-  /** Called when SQLite fails for another reason than a lock. */
+  /** Called when SQLite fails for a reason other than a lock. */
   onError: () => void
-  /** Called when an fsync of SQLite's own fails. */
+  /** Called when an fsync by SQLite itself fails. */
   distrust: (cause: unknown) => void
 }
 
-/** Waits up to `timeout` milliseconds for locks, without blocking the event loop. `file` is for messages. */
+/** Retries for up to `timeout` milliseconds while locked, without blocking the event loop. `file` is for messages. */
 export function createRetryLocked(file: string, timeout: number, { onError, distrust }: Options): RetryLocked {
   return async (action) => {
     let deadline: number | undefined

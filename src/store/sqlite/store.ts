@@ -38,7 +38,7 @@ function createStore(db: Database, lockTimeout: number, observe: Observer) {
   const log = db.memory ? undefined : openSync(`${db.name}-wal`, 'r+')
   // `retryLocked` waits for locks; SQLite would block.
   db.pragma('busy_timeout = 0')
-  // A commit goes to the write-ahead log and is answered after an fsync of the log. With FULL SQLite would fsync inside
+  // A commit goes to the write-ahead log and is answered after an fsync of the log. With FULL, SQLite would fsync inside
   // the commit, holding the lock and blocking the event loop (docs/adr/0007).
   db.pragma('synchronous = NORMAL')
   const disk = createDiskOf(db, log, observe)
@@ -74,7 +74,7 @@ function createStore(db: Database, lockTimeout: number, observe: Observer) {
 
   async function close(): Promise<void> {
     try {
-      // Closing makes a checkpoint, which waits for the disk, blocking, and builds on what is there.
+      // Closing makes a checkpoint, which blocks until the disk answers, and relies on what is on the disk.
       disk.assertAnswering()
       await disk.flush()
     } catch {
@@ -146,7 +146,7 @@ function guard(db: Database, { flush, distrust, assertTrusted, assertAnswering }
     })
 
   async function backlog() {
-    // Also for the leader, which purges and waits for the disk at no other time. But never a second time while the disk
+    // The leader needs this flush: it purges, and waits for the disk at no other time. But never a second one while the disk
     // hangs: each fdatasync keeps one of libuv's four threads, which the log and scrypt need.
     assertWritable()
     await flush()

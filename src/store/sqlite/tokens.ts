@@ -7,7 +7,7 @@ import { createBatch } from '../batch.ts'
 import type { Context } from './context.ts'
 import * as sql from './statements/tokens.ts'
 
-/** How many turns of the event loop a commit waits for more writes: it costs as much as dozens of them. */
+/** For how many turns of the event loop a commit waits for more writes. It costs as much as dozens of writes. */
 const COMMIT_TURNS = 9
 
 /** How many writes may be unanswered: at 1 ms per fsync, 50 ms of work. */
@@ -25,7 +25,7 @@ export function createTokens(
   const selectToken = db.prepare(sql.findToken)
   const revokeToken = db.prepare(sql.revokeToken)
 
-  // The key is the id as text, because two buffers are never the same key; the hash as text takes half the memory.
+  // The key is the id as text, because two buffers are never the same key. The hash is text to take half the memory.
   const rowOf = changes.cached('tokens', (id: string) => {
     const row = selectToken.get(Buffer.from(id, 'latin1')) as Omit<StoredToken, 'id'> | undefined
     return row && { ...row, secretHash: row.secretHash.toString('latin1') }
@@ -77,7 +77,7 @@ export function createTokens(
   }
 }
 
-/** Usage is not flushed to disk: the next change does that. */
+/** Usage is not flushed to disk: the next change flushes it, too. */
 export function createUsage({ db, read, write }: Context): Usage {
   const addTokenCount = db.prepare(sql.addTokenCount)
   const recordApplicationUse = db.prepare(sql.recordApplicationUse)

@@ -4,7 +4,7 @@ import { AUTHENTICATION_REASONS, CHECK_REASONS, REQUEST_REASONS } from '../../do
 export interface Metric {
   type: 'counter' | 'gauge' | 'histogram'
   help: string
-  /** Every value that each label can have: never text of a request. Empty: known only when the server starts. */
+  /** Every value that each label can have: never text from a request. Empty: the values are known only when the server starts. */
   labels: Record<string, readonly string[]>
   /** The upper bounds of a histogram. */
   buckets?: readonly number[]
@@ -46,7 +46,7 @@ export const CATALOGUE = {
   http_requests_total: counter('Requests that were answered.', { endpoint: ENDPOINTS, status: STATUSES }),
   http_requests_abandoned_total: counter('Requests whose client was gone before the answer.', { endpoint: ENDPOINTS }),
   http_request_duration_seconds: histogram(
-    'From the request to the answer, or to the end of a client that did not wait; without answers of 429.',
+    'From the request to the answer, or until the client disconnects before it; without answers of 429.',
     { endpoint: ENDPOINTS },
     REQUEST_BUCKETS,
   ),
@@ -62,7 +62,7 @@ export const CATALOGUE = {
   request_refusals_total: counter('Requests that were refused or failed for another reason.', {
     reason: Object.keys(REQUEST_REASONS).filter((reason) => reason !== 'no credentials'),
   }),
-  token_checks_total: counter('Checks of access tokens, by what they came to.', { result: RESULTS }),
+  token_checks_total: counter('Checks of access tokens, by their result.', { result: RESULTS }),
 
   write_batch_size: histogram('Writes of tokens in one transaction.', {}, SIZE_BUCKETS),
   commit_duration_seconds: histogram('Transactions that write tokens, without the fsync on SQLite.', {}, STORE_BUCKETS),
@@ -73,8 +73,8 @@ export const CATALOGUE = {
     STORE_BUCKETS,
   ),
   store_up: gauge('Whether the store can be used: 1, or 0.'),
-  database_bytes: gauge('What the store takes up on its disk.'),
-  wal_bytes: gauge('What the write-ahead log takes up on its disk; SQLite only.'),
+  database_bytes: gauge('The size of the store on disk.'),
+  wal_bytes: gauge('The size of the write-ahead log on disk; SQLite only.'),
   purged_tokens_total: counter('Expired tokens that were deleted.'),
   oldest_expired_token_seconds: gauge('How long ago the oldest token that is still stored expired; 0: none has.'),
   background_failures_total: counter('Work in the background that failed, and is tried again.', {
@@ -89,19 +89,19 @@ export const CATALOGUE = {
   log_lines_dropped_total: counter('Lines of the log for which there was no room.'),
 
   workers: gauge('Processes that answer requests.'),
-  workers_expected: gauge('How many there are to be.'),
+  workers_expected: gauge('Processes that should answer requests.'),
   worker_restarts_total: counter('Workers that got a successor.', { reason: REPLACEMENT_REASONS }),
   worker_cpu_seconds_total: counter('CPU time of the processes that answer requests.', { worker: [] }),
   worker_resident_memory_bytes: gauge('Resident memory of a process that answers requests.', { worker: [] }),
-  worker_event_loop_lag_seconds: gauge('The longest that its event loop was late within the last second.', {
+  worker_event_loop_lag_seconds: gauge('The longest delay of its event loop within the last second.', {
     worker: [],
   }),
 
-  secrets_ending: gauge('Applications and suites that have no secret any more soon, though they have one now.', {
+  secrets_ending: gauge('Applications and suites that have an active secret now, but soon will not.', {
     within: ['1d', '7d'],
   }),
-  last_backup_timestamp_seconds: gauge('When token-server backup last made one; 0: never.'),
-  build_info: gauge('Always 1; the labels say what runs.', { version: [], node: [], store: [] }),
+  last_backup_timestamp_seconds: gauge('When token-server backup last made a backup; 0: never.'),
+  build_info: gauge('Always 1; the labels describe what runs.', { version: [], node: [], store: [] }),
 } satisfies Record<string, Metric>
 
 function counter(help: string, labels: Metric['labels'] = {}): Metric {

@@ -14,8 +14,8 @@ export interface Series {
 export type Counters = ReturnType<typeof createCounters>
 
 /**
- * A number for each series of the catalogue that counts events, all 0. A histogram has several for each series: one for each
- * bucket (not cumulative), one for larger values, and the sum.
+ * Creates the counters: a number, at first 0, for each series of the catalogue that counts events. A histogram has several for
+ * each series: one for each bucket (not cumulative), one for larger values, and the sum.
  */
 export function createCounters() {
   const series = new Map<string, Series[]>()

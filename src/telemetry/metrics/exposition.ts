@@ -3,8 +3,8 @@ import { collectDefaultMetrics, type Metric as LibraryMetric, Registry } from '@
 import { CATALOGUE, type Metric, PREFIX } from './catalogue.ts'
 import type { Counters, MetricName, Series } from './counters.ts'
 
-/** The metrics that are not counted by events: the values of the labels, in their order, and the number, for each line. */
-export type Measured = Partial<Record<MetricName, [labels: string[], value: number][]>>
+/** The metrics that are not counted by events. Each line has the values of its labels, in their order, and the number. */
+export type MeasuredValues = Partial<Record<MetricName, [labels: string[], value: number][]>>
 
 interface Line {
   metricName?: string
@@ -14,11 +14,11 @@ interface Line {
 
 /**
  * All metrics in Prometheus's text format: the counters, what `measure` returns, and the library's process metrics. The library
- * reads the counters for each scrape: adding to its own is expensive (docs/adr/0020).
+ * reads the counters for each scrape: adding to its own counters is expensive (docs/adr/0020).
  */
-export function createExposition(counters: Counters, measure: () => Promise<Measured>) {
+export function createExposition(counters: Counters, measure: () => Promise<MeasuredValues>) {
   const registry = new Registry()
-  let measured: Measured = {}
+  let measured: MeasuredValues = {}
   for (const [name, metric] of Object.entries<Metric>(CATALOGUE)) {
     const { type, help } = metric
     const described = { name: PREFIX + name, help, type }
@@ -72,7 +72,7 @@ function labelsOf({ labels }: Metric, values: readonly string[]): Record<string,
   return Object.fromEntries(Object.keys(labels).map((label, index) => [label, values[index] as string]))
 }
 
-/** Observing each garbage collection costs 3 % and more of the CPU time of a check (docs/performance). */
+/** Observing each garbage collection costs 3 % or more of the CPU time of a check (docs/adr/0020). */
 const EXPENSIVE_METRICS = ['gc', 'eventLoopUtilization']
 
 /** How often the library measures the delay of the event loop. Milliseconds. */

@@ -24,7 +24,7 @@ export type Member = ReturnType<Fleet['join']>
 
 /**
  * The processes that answer requests. The sum of what they have counted stays when they exit; samples go with them. Each
- * process has one of the slots, which its successor takes over; one that finds none is only part of the sums.
+ * process has one of the slots, which its successor takes over; one that finds none free counts only in the sums.
  */
 export function createFleet(counters: Pick<Counters, 'merge'>, slots: number) {
   const members = new Set<{ slot: number | undefined; sample?: Sample }>()
@@ -42,7 +42,7 @@ export function createFleet(counters: Pick<Counters, 'merge'>, slots: number) {
           if (slot !== undefined) cpuSeconds[slot] = (cpuSeconds[slot] as number) + sample.cpuSeconds
           member.sample = sample
         },
-        /** Gives its slot to a successor. It may report until it leaves, and later. */
+        /** Frees its slot for a successor. The process may still report, even after it has left. */
         retire(): void {
           member.slot = undefined
         },

@@ -3,7 +3,7 @@ import type { Clock } from '../../domain/time.ts'
 import { CATALOGUE, CHECKS, type Metric } from './catalogue.ts'
 import type { Counters, Series } from './counters.ts'
 
-/** How many spans are kept. */
+/** How many spans of each length are kept. */
 const MINUTES = 60
 const TENS = 60
 const SECONDS = 60
@@ -34,7 +34,7 @@ export function createHistory(counters: Counters, { now, monotonic }: { now: Clo
   return {
     takeSnapshot,
 
-    read(): Pick<Statistics, 'lastMinute' | 'lastHour' | 'minutes' | 'lately' | 'refusals'> {
+    read(): Pick<Statistics, 'lastMinute' | 'lastHour' | 'minutes' | 'lastTenMinutes' | 'refusals'> {
       const at = second()
       const minute = Math.floor(at / 60)
       const ten = Math.floor(at / 10)
@@ -57,7 +57,7 @@ export function createHistory(counters: Counters, { now, monotonic }: { now: Clo
         lastMinute,
         lastHour: trafficOf(hour),
         minutes: [...pastMinutes, present],
-        lately: [...pastTens, present],
+        lastTenMinutes: [...pastTens, present],
         refusals: refusalsOf(hour),
       }
     },
@@ -76,8 +76,8 @@ function difference(from: Float64Array, to: Float64Array): Float64Array {
 type SnapshotOptions = Record<'seconds' | 'length' | 'maxLate', number>
 
 /**
- * A ring buffer of the last `length` snapshots, one every so many seconds. Each has the number of the span, counted since the
- * epoch, that it begins. One that would be more than `maxLate` seconds late is skipped: it would count for the wrong span.
+ * A ring buffer of the last `length` snapshots, one every `seconds` seconds. Each has the number of the span that it begins,
+ * counted since the epoch. One that would be more than `maxLate` seconds late is skipped: it would count for the wrong span.
  */
 function createSnapshots(read: () => Float64Array, { seconds, length, maxLate }: SnapshotOptions) {
   const ring: { number: number; values: Float64Array }[] = []
@@ -90,14 +90,14 @@ function createSnapshots(read: () => Float64Array, { seconds, length, maxLate }:
   return {
     get,
 
-    /** `second`: since the epoch. */
+    /** Takes a snapshot if one is due. `second`: since the epoch. */
     take(second: number): void {
       const number = Math.floor(second / seconds)
       const isInTime = ring.length === 0 || second % seconds < maxLate
       if (isInTime && !get(number)) ring[number % length] = { number, values: read() }
     },
 
-    /** The oldest snapshot that is kept, starting at `from`. */
+    /** The oldest snapshot that is kept of the spans from `from` to `to`. */
     oldest(from: number, to: number): Float64Array | undefined {
       let number = from
       while (number < to && !get(number)) number++

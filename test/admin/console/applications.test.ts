@@ -74,10 +74,10 @@ async function newcomers(t: Test) {
   return { ...world, browser, form, send }
 }
 
-t.test('New application: the form has every suite ticked, and the focus in its first field', async (t) => {
+t.test('New application: the form has no suite ticked, and the focus in its first field', async (t) => {
   const { browser, administration } = await newcomers(t)
   const { body } = await browser('/new-application')
-  t.equal(body.match(/name="suite" value="[a-z]+" checked/g)?.length, 2)
+  t.equal(body.match(/name="suite" value="[a-z]+">/g)?.length, 2)
   t.match(body, /<details><summary>Use an existing client id/)
   t.match(body, /<input id="field-name"[^>]* autofocus/)
   t.match(body, 'A suite is an API.')

@@ -15,7 +15,7 @@ function chartOf(...all: Figures[]): Chart {
     description: 'What it is.',
     moments: (all[0] ?? []).map((_, n) => START + n * MINUTE),
     series: all.map((figures, n) => ({ label: `Series ${n}`, figures })),
-    write: String,
+    format: String,
     step: 1,
   }
 }

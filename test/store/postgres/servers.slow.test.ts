@@ -91,6 +91,35 @@ t.test(
   },
 )
 
+t.test(
+  'A dedicated server: what is answered after a reload switches synchronous_commit off survives a crash',
+  async (t) => {
+    // Otherwise the server would write commits to the disk by itself soon.
+    const own = await startPostgres(t, { settings: { wal_writer_delay: '10s' } })
+    const url = await own.createDatabase()
+    const store = await open(t, locationOf(url))
+    const key = await newKey(store, 'a')
+    await own.query('ALTER SYSTEM SET synchronous_commit = off')
+    await own.query('SELECT pg_reload_conf()')
+    let answered = 0
+    // The next heartbeat ends the session.
+    for (let isOver = false; !isOver; ) {
+      const writes = [store.addToken(mintToken(key, Date.now()).stored), on(store).revokeTokens('a', answered + 1)]
+      const [token, revocation] = await Promise.allSettled(writes)
+      isOver = token?.status === 'rejected' || revocation?.status === 'rejected'
+      if (!isOver) answered++
+    }
+    await own.kill()
+    await own.start()
+    const [found] = await query(
+      url,
+      'SELECT count(*)::int AS tokens, max(tokens_valid_from)::int AS last FROM tokens, applications',
+    )
+    t.ok(answered > 0)
+    t.ok(found.tokens >= answered && found.last >= answered, `${answered}: ${JSON.stringify(found)}`)
+  },
+)
+
 const skip = needs('openssl')
 
 t.test('PostgreSQL with TLS: the server has to prove its identity', { skip }, async (t) => {
@@ -187,7 +216,7 @@ t.test('Session: a server is trusted for three seconds after a successful commit
   clock.time = 3000
   session.assertPrimary()
   clock.time = 3001
-  t.throws(() => session.assertPrimary(), { name: 'StoreUnavailable', message: /not certain that it is the primary/ })
+  t.throws(() => session.assertPrimary(), { name: 'StoreUnavailable', message: /not certain that this server/ })
   await session.proveIfNeeded()
   session.assertPrimary()
 

@@ -85,7 +85,7 @@ t.test('Checkpoints: a log that a reader keeps from being copied or emptied is r
   write(LARGE / 2)
   t.equal(backlog(), undefined, 'not large yet')
   write(LARGE)
-  t.strictSame(backlog(), { bytes: walSize(), cause: 'a process keeps reading an old state' })
+  t.strictSame(backlog(), { bytes: walSize(), cause: 'a reader still needs an old state' })
   t.ok(walSize() > LARGE)
   stop()
   t.equal(backlog(), undefined)
@@ -102,7 +102,7 @@ t.test('Checkpoints: nothing is written to a full log until it has been emptied'
   write(FULL)
   t.doesNotThrow(assertLogNotFull, 'it is looked at after some commits only')
   commits(16)
-  t.throws(assertLogNotFull, { name: 'StoreUnavailable', message: /reached its limit: a process keeps reading/ })
+  t.throws(assertLogNotFull, { name: 'StoreUnavailable', message: /reached its limit: a reader still needs/ })
   t.throws(assertLogNotFull)
   stop()
   disk.isAnswering = false

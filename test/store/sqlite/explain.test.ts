@@ -8,8 +8,8 @@ import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const error = (code: string) => Object.assign(new Error('disk I/O error'), { code })
-const disk = (bytes: number, ffree: number) =>
-  (() => ({ bsize: 1, bavail: bytes, files: 10, ffree })) as unknown as typeof statfsSync
+const disk = (bytes: number, ffree: number, files = 10) =>
+  (() => ({ bsize: 1, bavail: bytes, files, ffree })) as unknown as typeof statfsSync
 const ROOMY = disk(2 ** 30, 5)
 
 t.test('Explain: SQLite has the same error for a full disk and a broken one; the sentence differs', async (t) => {
@@ -22,6 +22,7 @@ t.test('Explain: SQLite has the same error for a full disk and a broken one; the
     ['SQLITE_FULL ENOSPC EDQUOT', ROOMY, full],
     ['SQLITE_CANTOPEN', disk(2 ** 30, 0), `the file system of ${folder} has no inode left. Delete some files there.`],
     ['SQLITE_IOERR_READ', ROOMY, 'disk I/O error (SQLITE_IOERR_READ).'],
+    ['SQLITE_IOERR_READ', disk(2 ** 30, 0, 0), 'disk I/O error (SQLITE_IOERR_READ).'],
     ['SQLITE_BUSY_RECOVERY', ROOMY, 'another program has locked it. End that program.'],
     ['EIO', ROOMY, 'disk I/O error.'],
   ]

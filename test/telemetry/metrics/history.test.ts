@@ -40,8 +40,8 @@ function createWatch() {
   /** Of each minute, by how many minutes ago it ended. */
   const tokens = () => known(history.read().minutes, (_, index) => 60 - index)
   /** Of each window of 60 seconds, by how many seconds ago it ended. */
-  const lately = () => known(history.read().lately, (endedAt) => (clock.time - endedAt) / 1000)
-  return { clock, counters, count, history, pass, skip, issue, answer, tokens, lately }
+  const lastTenMinutes = () => known(history.read().lastTenMinutes, (endedAt) => (clock.time - endedAt) / 1000)
+  return { clock, counters, count, history, pass, skip, issue, answer, tokens, lastTenMinutes }
 }
 
 t.test('History: without any counts the sums are zero, and minutes before the start are unknown', async (t) => {
@@ -135,24 +135,24 @@ t.test('History: very high counts are exact', async (t) => {
 })
 
 t.test('History: for the last ten minutes it has a 60-second window every ten seconds', async (t) => {
-  const { history, pass, skip, issue, lately } = createWatch()
-  t.strictSame(lately(), { 0: 0 })
+  const { history, pass, skip, issue, lastTenMinutes } = createWatch()
+  t.strictSame(lastTenMinutes(), { 0: 0 })
   pass(9)
   issue()
   pass(6)
-  t.strictSame(lately(), { 15: 0, 5: 1, 0: 1 })
+  t.strictSame(lastTenMinutes(), { 15: 0, 5: 1, 0: 1 })
   issue(2)
   pass(50)
-  t.strictSame(lately(), { 65: 0, 55: 1, 45: 3, 35: 3, 25: 3, 15: 3, 5: 3, 0: 3 })
+  t.strictSame(lastTenMinutes(), { 65: 0, 55: 1, 45: 3, 35: 3, 25: 3, 15: 3, 5: 3, 0: 3 })
   pass(20)
-  t.match(lately(), { 15: 2, 5: 0, 0: 0 })
+  t.match(lastTenMinutes(), { 15: 2, 5: 0, 0: 0 })
   skip(25)
   pass(15)
-  t.match(lately(), { 45: 0, 15: 0, 5: 0 })
-  t.notOk('25' in lately() || '35' in lately(), 'no samples')
+  t.match(lastTenMinutes(), { 45: 0, 15: 0, 5: 0 })
+  t.notOk('25' in lastTenMinutes() || '35' in lastTenMinutes(), 'no samples')
   pass(600)
-  t.equal(Object.keys(lately()).length, 61)
-  t.equal(history.read().lately.length, 61)
+  t.equal(Object.keys(lastTenMinutes()).length, 61)
+  t.equal(history.read().lastTenMinutes.length, 61)
 })
 
 t.test('History: clock jitter does not shift the minutes', async (t) => {

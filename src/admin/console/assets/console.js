@@ -15,7 +15,7 @@ function showLocalTimes(part) {
   }
 }
 
-/** Replaces the note about UTC by one about the time zone of the reader. */
+/** Replaces the note about UTC with one about the reader's time zone. */
 function nameZone() {
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
   for (const element of document.querySelectorAll('[data-zone]')) {

@@ -71,7 +71,7 @@ function receive() {
   timer = setTimeout(ask, INTERVAL_MS)
 }
 
-/** Says since when there are no new figures, and tries again. @param {string} word */
+/** Shows since when there are no new figures, and tries again. @param {string} word */
 function fail(word, delay = RETRY_MS) {
   timer = setTimeout(ask, delay)
   if (Date.now() - waitingSince < STALE_MS) return say('Connecting', 'warn')
@@ -103,10 +103,10 @@ function show(answer) {
   }
 }
 
-/** Makes a node equal to another one. Elements stay where possible, with focus, selection and tooltip. @param {Node} old @param {Node} now */
+/** Makes a node equal to another one. Keeps elements where possible, with focus, selection and tooltip. @param {Node} old @param {Node} now */
 function update(old, now) {
   if (old.isEqualNode(now)) return
-  // console.js has translated it already.
+  // console.js has already converted it to the reader's time zone.
   if (old instanceof HTMLTimeElement && now instanceof HTMLTimeElement && old.dateTime === now.dateTime) return
   const parent = /** @type {Node} */ (old.parentNode)
   const [children, others] = [[...old.childNodes], [...now.childNodes]]

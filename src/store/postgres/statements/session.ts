@@ -10,7 +10,7 @@ export const describeServer = `
 // Every promotion of a standby increases the timeline.
 export const timeline = 'SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)'
 
-// Statements that wait for a standby or a locked table. No time-out ends them, and another one would only wait as well.
+// Statements that wait for a standby or a locked table. No time-out ends them, and one more would only wait as well.
 export const countStuck = `
   SELECT count(*)
     FROM pg_stat_activity
@@ -24,8 +24,8 @@ export const heartbeat = `
          current_setting('synchronous_commit'),
          extract(epoch FROM pg_postmaster_start_time())::text`
 
-// Overrides the settings of the role and the database: at a higher level, statements that had to wait for a lock fail. The
-// time-out is for a node whose machine has died: its locks would stay for the two hours of TCP's keepalive.
+// Overrides the settings of the role and the database: at a higher isolation level, statements that had to wait for a lock
+// fail. The time-out is for a node whose machine has died: its locks would stay for the two hours of TCP's keepalive.
 export const begin = `
   BEGIN ISOLATION LEVEL READ COMMITTED;
   SET LOCAL idle_in_transaction_session_timeout = '5s'`
@@ -42,8 +42,14 @@ export const beginInBackground = `
 export const commit = 'COMMIT'
 export const rollback = 'ROLLBACK'
 
-// For this transaction only: behind a PgBouncer the next one may belong to another client.
-export const setLockTimeout = "SELECT set_config('lock_timeout', $1, true)"
+// Settings for one transaction only: behind a PgBouncer the next one may belong to another client.
+
+// Its commit is durable even if a reload of the server's settings has just switched synchronous_commit off.
+export const insistOnDurability = `
+  set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+    WHEN 'off' THEN 'on' WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit') END, true)`
+
+export const prepareTransaction = `SELECT set_config('lock_timeout', $1, true), ${insistOnDurability}`
 
 // Changes to the registry begin with this lock, so all nodes make them one by one: what a change reads is still true when it
 // writes.
@@ -56,7 +62,7 @@ export const lockRefusals = "SELECT pg_advisory_xact_lock(7033017, 3), set_confi
 
 export const lockMigrations = 'SELECT pg_advisory_xact_lock(7033017, 1)'
 
-// With this column, since other programs also have a table of that name.
+// Looks for this column, too: other programs also have a table of that name.
 export const findMigrations = `
   SELECT EXISTS (
     SELECT FROM pg_attribute WHERE attrelid = to_regclass('migrations') AND attname = 'number')`

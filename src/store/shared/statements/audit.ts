@@ -1,6 +1,6 @@
-// The audit trail. Each filter has its own index. A filter by time reads all times since then from their index.
+// The audit trail. Each filter has its own index. A filter by time scans the index on `at` from that time on.
 
-// In the order of the entries of one change.
+// Inserted in the order of the entries.
 export const insertAuditEvents = `
   INSERT INTO audit_events (
            at, actor, origin, remote_address, request_id, action, subject_kind, subject, before, after)
@@ -14,7 +14,7 @@ const AUDIT_EVENTS = `
     FROM audit_events`
 
 // By id, the order in which the changes were made: clocks go back, and differ between nodes. The first id since a time is
-// found in the index on `at` alone; the additions of 0 keep the database from scanning all rows.
+// found in the index on `at` alone; `+ 0` keeps the planner from choosing another index, whose rows it would have to scan.
 const NEWEST = `
      AND id < coalesce($2, 9007199254740991)
      AND id >= CASE WHEN CAST($1 AS bigint) = 0 THEN 0 ELSE (SELECT min(id + 0) FROM audit_events WHERE at >= $1) END
@@ -25,7 +25,7 @@ const NEWEST = `
 export const listAuditEvents = `${AUDIT_EVENTS} WHERE true ${NEWEST}`
 export const listAuditEventsOfActor = `${AUDIT_EVENTS} WHERE actor = $4 ${NEWEST}`
 
-// The addition of '' makes SQLite use the index on subject: a subject has fewer events than an actor.
+// `|| ''` makes SQLite use the index on subject: a subject has fewer events than an actor.
 export const listAuditEventsOfSubject = `
   ${AUDIT_EVENTS}
    WHERE subject = $4 AND (actor || '' = $5 OR $5 IS NULL) AND (subject_kind = $6 OR $6 IS NULL) ${NEWEST}`

@@ -1,4 +1,4 @@
-// Figures of the store.
+// What the store measures for statistics.
 
 export const oldestTokenAt = 'SELECT issued_at FROM tokens ORDER BY id LIMIT 1'
 export const newestTokenAt = 'SELECT issued_at FROM tokens ORDER BY id DESC LIMIT 1'
@@ -18,7 +18,7 @@ export const countEndingSecrets = `
                       AND other.revoked_at IS NULL
                       AND (other.ends_at IS NULL OR other.ends_at > $2))) ending`
 
-// In index order, so that LIMIT stops the scan. Each owner is represented by the last of its secrets to end.
+// In index order, so that LIMIT stops the scan. Of each owner it lists the secret that ends last.
 export const listEndingSecrets = `
   SELECT CASE WHEN s.suite_id IS NULL THEN 'application' ELSE 'suite' END,
          coalesce(a.client_id, u.suite_id),

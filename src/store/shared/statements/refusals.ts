@@ -1,4 +1,4 @@
-// The last refusals. An owner id is that of an application, the negated one of a suite, or 0 for unregistered client ids.
+// The last refusals. An `owner_id` is the id of an application, minus the id of a suite, or 0 for unregistered client ids.
 
 export const recordRefusals = `
   INSERT INTO refusals (
@@ -37,8 +37,8 @@ export const listRefusals = `
      AND (client_id = $1 OR CAST($1 AS text) IS NULL)
    ORDER BY last_at DESC`
 
-// At most MAX_REFUSALS.known rows of an owner are kept, so the newest rows contain the owners that were refused last. Removed
-// owners are left out.
+// At most MAX_REFUSALS.known rows of an owner are kept, so the newest $1 rows contain the $2 owners that were refused last.
+// Removed owners are left out.
 export const listLastRefused = `
   SELECT CASE WHEN r.owner_id > 0 THEN 'application' ELSE 'suite' END,
          r.client_id,

@@ -47,7 +47,7 @@ export const countApplications = 'SELECT count(*) FROM applications'
 
 // Changes.
 
-// Of duplicates the first is inserted.
+// Of duplicates only the first is inserted.
 export const insertSuites = `
   INSERT INTO suites (suite_id, name, created_at)
   SELECT value ->> 'suiteId', value ->> 'name', CAST(value ->> 'createdAt' AS bigint)
@@ -102,7 +102,7 @@ export const withdraw = `
 
 export const setStatus = 'UPDATE applications SET status = $2 WHERE client_id = $1'
 
-// The values follow in the order of the columns; null keeps the stored one.
+// The values, from $2 on, are in the order of the columns; null keeps the stored value.
 export const updateApplication = `
   UPDATE applications
      SET ${APPLICATION_COLUMNS.map((column, at) => `${column} = coalesce($${at + 2}, ${column})`).join(', ')}
@@ -120,7 +120,11 @@ const OWNED = `
      OR suite_id = (SELECT id FROM suites WHERE suite_id = $1))`
 
 export const deleteEndedSecrets = `DELETE FROM secrets WHERE ends_at < $2 AND ${OWNED}`
-export const endSecrets = `UPDATE secrets SET ends_at = CASE WHEN ends_at < $2 THEN ends_at ELSE $2 END WHERE ${OWNED}`
+// Revoked at $3 unless that is null: no clock of another node undoes that.
+export const endSecrets = `
+  UPDATE secrets
+     SET ends_at = CASE WHEN ends_at < $2 THEN ends_at ELSE $2 END, revoked_at = coalesce(revoked_at, $3)
+   WHERE ${OWNED}`
 
 // Unless forced, another secret of the owner must be active.
 export const revokeSecret = `

@@ -7,12 +7,12 @@ import { askWithin } from './connection.ts'
 import { PostgresUnavailable } from './errors.ts'
 import { findPrimary } from './find-primary.ts'
 import { migrate } from './migrate.ts'
-import { begin, commit, lockRegistry, setLockTimeout } from './statements/session.ts'
+import { begin, commit, lockRegistry, prepareTransaction } from './statements/session.ts'
 
 /** How long one step of a copy may take: a page, or the commit, which waits for the standbys. */
 const STEP_TIMEOUT_MS = 60_000
 
-/** How long it waits for others that change the registry there. */
+/** How long the copy waits for others that change the registry of the target. */
 const LOCK_TIMEOUT = '2s'
 
 // Overrides the role's and the database's settings: a copy may take minutes, and pauses between its statements.
@@ -21,19 +21,19 @@ const limitCopy = `
          set_config('statement_timeout', '0', true),
          set_config('idle_in_transaction_session_timeout', '60s', true)`
 
-// The tables that have rows. The rows of all other tables belong to rows of these.
-const findRows = ['applications', 'suites', 'secrets', 'tokens', 'token_counts', 'operators', 'audit_events']
+// Names the tables that have rows. The rows of all other tables belong to rows of these.
+const findFilledTables = ['applications', 'suites', 'secrets', 'tokens', 'token_counts', 'operators', 'audit_events']
   .map((table) => `SELECT '${table}' WHERE EXISTS (SELECT FROM ${table})`)
   .join(' UNION ALL ')
 
-// Not undone with the transaction, which is right: no key is used twice.
+// A rollback does not undo this, which does no harm: keys are skipped, never used twice.
 const setLastKey = "SELECT setval(pg_get_serial_sequence($1, 'id'), $2)"
 
 /**
  * Begins a transaction in an empty store, and keeps others from changing its registry. Creates the store if there is none.
  * Rejects with OperatorError if the store is not empty, and with StoreUnavailable.
  */
-export async function receive(location: PostgresLocation): Promise<Target> {
+export async function openTarget(location: PostgresLocation): Promise<Target> {
   const place = locationText(location)
   const { connection } = await findPrimary(location)
   const ask = askWithin(connection, STEP_TIMEOUT_MS)
@@ -41,10 +41,10 @@ export async function receive(location: PostgresLocation): Promise<Target> {
   try {
     await migrate(connection)
     await ask(begin)
-    await ask(setLockTimeout, [LOCK_TIMEOUT])
+    await ask(prepareTransaction, [LOCK_TIMEOUT])
     await ask(lockRegistry)
     await ask(limitCopy)
-    const found = (await ask<[table: string]>(findRows)).map(([table]) => table.replace('_', ' '))
+    const found = (await ask<[table: string]>(findFilledTables)).map(([table]) => table.replace('_', ' '))
     if (found.length > 0)
       throw new OperatorError(`${place} has ${found.join(', ')} already: copy to an empty database.`)
   } catch (error) {
@@ -72,7 +72,7 @@ export async function receive(location: PostgresLocation): Promise<Target> {
 function insertRows(table: Table): string {
   const columns = Object.entries(TABLES[table].columns)
   const names = columns.map(([name]) => name)
-  const arrays = columns.map(([, type], at) => `$${at + 1}::${type === 'bytea' ? 'text' : type}[]`)
+  const arrays = columns.map(([, type], index) => `$${index + 1}::${type === 'bytea' ? 'text' : type}[]`)
   return `
   INSERT INTO ${table} (${names})
   SELECT ${columns.map(([name, type]) => (type === 'bytea' ? `decode(${name}, 'hex')` : name))}
