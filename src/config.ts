@@ -117,7 +117,7 @@ export const settings = {
   ),
   DOCS_URL: setting(
     'none',
-    'Where people read about this server, the service_documentation of its metadata: an http or https URL, or none',
+    'The documentation for people, as service_documentation in the metadata: an http or https URL, or none',
     optional('none', (url) => valid(url, isHttpUrl(url), 'must be an http or https URL, or none')),
   ),
 }
@@ -177,7 +177,7 @@ function contradictions({ WORKERS, DATABASE_URL, ADMIN_ADDRESS, OPS_ADDRESS, HOS
   if (isSame(ADMIN_ADDRESS, { host: HOST, port: PORT })) {
     add('ADMIN_ADDRESS', 'not be the address of HOST and PORT, which is for clients', 'HOST', 'PORT')
   }
-  if (isSame(ADMIN_ADDRESS, OPS_ADDRESS)) add('ADMIN_ADDRESS', 'not be OPS_ADDRESS')
+  if (isSame(ADMIN_ADDRESS, OPS_ADDRESS)) add('ADMIN_ADDRESS', 'not be the address of OPS_ADDRESS')
   return found
 }
 

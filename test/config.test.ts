@@ -105,7 +105,7 @@ t.test('Settings: listeners need addresses of their own, and workers a shared st
   const taken = 'ADMIN_ADDRESS must not be the address of HOST and PORT, which is for clients.'
   const wrong: [env: NodeJS.ProcessEnv, message: string | RegExp][] = [
     [{ ...env, ADMIN_ADDRESS: '127.0.0.1:8080' }, taken],
-    [{ ...env, ADMIN_ADDRESS: '[::1]:9464' }, 'ADMIN_ADDRESS must not be OPS_ADDRESS.'],
+    [{ ...env, ADMIN_ADDRESS: '[::1]:9464' }, 'ADMIN_ADDRESS must not be the address of OPS_ADDRESS.'],
     [{ WORKERS: '2', DATABASE_URL: 'sqlite::memory:' }, /^WORKERS must be 1 /],
   ]
   for (const [env, message] of wrong) t.throws(() => readConfig(env), { message })

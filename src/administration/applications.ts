@@ -93,7 +93,7 @@ function createApplicationChanges(context: Context) {
     const { secrets } = await find(context, clientId)
     const active = secrets.filter((secret) => secretState(secret, now()) === 'active')
     const same = await findSame(active, clientSecret)
-    if (same) throw conflict(`${clientId} has this secret already: it is its secret ${same.id}.`)
+    if (same) throw conflict(`${clientId} has this secret already, as secret ${same.id}.`)
     const imported = secrets.filter((secret) => isImported(secret) && secret.revokedAt === null)
     if (imported.length >= MAX_IMPORTED) {
       const ids = imported.map(({ id }) => id).join(' and ')

@@ -111,9 +111,9 @@ export function diagnoseUnknown(findings: UnknownFindings): Diagnosis {
   const [group] = groupsOf(similarRefusals) as [RefusalGroup]
   const ids = similarApplications.map((application) => application.clientId).join(', ')
   const advice = ids
-    ? `Is it ${ids}? Compare character by character.`
+    ? `Did you mean ${ids}? Compare character by character.`
     : `Compare it with ${instructions.list}. Is it in another database, or was the application removed?`
-  const refused = `One like it was refused, ${howOften(group, now)}.`
+  const refused = `A similar one was refused, ${howOften(group, now)}.`
   return { health: 'wrong', lines: [`No application has the client id ${clientId}. ${refused} ${advice}`] }
 }
 
@@ -128,12 +128,12 @@ function nothingHappens({ application: { lastTokenAt }, refusals: [last], now }:
   const refusal = last && `${last.reason}, ${ago(last.lastAt, now)}`
   if (lastTokenAt === undefined) {
     return last
-      ? `It has not got a token yet. Its last refusal (${refusal}) is over.`
+      ? `It has not got a token yet. The cause of its last refusal (${refusal}) is gone.`
       : 'It has not asked for a token yet.'
   }
   const issued = `The last token was issued ${ago(lastTokenAt, now)}`
   if (!last) return `${issued}, and nothing was refused.`
-  if (lastTokenAt <= last.lastAt) return `${issued}. Its last refusal (${refusal}) is over.`
+  if (lastTokenAt <= last.lastAt) return `${issued}. The cause of its last refusal (${refusal}) is gone.`
   return `It works again: it got a token ${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}, after its last refusal (${refusal}).`
 }
 

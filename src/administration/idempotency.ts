@@ -73,7 +73,7 @@ function open(sealed: string, call: RepeatableCall, digest: string): unknown {
     return JSON.parse(Buffer.concat([decipher.update(bytes.subarray(text)), decipher.final()]).toString())
   } catch (cause) {
     throw new OperatorError(
-      'This idempotency key was used for another request, or by another login or admin key: take a new one.',
+      'This idempotency key was used for another request, or by another login or admin key: use a new one.',
       { kind: 'idempotency key reused', cause },
     )
   }

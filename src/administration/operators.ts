@@ -119,5 +119,5 @@ async function find({ store }: Context, name: string): Promise<Operator> {
 /** Throws OperatorError unless called by the command line: no request from the network may create a credential. */
 function assertCommandLine({ audit }: Context): void {
   if (audit().author.origin === 'command line') return
-  throw new OperatorError('Operators, their keys and login links are added by the command line only.')
+  throw new OperatorError('Operators, their keys and login links are added on the command line only.')
 }

@@ -135,7 +135,7 @@ function fromWhere({ addresses }: RefusalGroup): string {
   return addresses.size === 1 ? `from ${[...addresses][0]}` : `from ${addresses.size} addresses`
 }
 
-const DELAY_NOTE = 'uses of secrets show up after a minute'
+const DELAY_NOTE = 'uses of secrets show up within a minute'
 
 type Remedy<Known extends Findings> = (findings: Known, group: RefusalGroup) => string
 
@@ -159,16 +159,16 @@ const SECRET_REMEDIES: Partial<Record<Reason, Remedy<Findings>>> = {
 const REMEDIES: Partial<Record<Reason, Remedy<ApplicationFindings>>> = {
   'not a suite': () => 'It asks for introspection, which only suites may do: it should send its token to the suite.',
   'too many failures': () =>
-    'It has sent wrong credentials too often and has to wait. This ends within a minute after the last one. ' +
+    'It has sent wrong credentials too often and has to wait, for a minute at most after the last attempt. ' +
     'The right secret is never refused for this.',
   'token quota exceeded': ({ now }) =>
     'It has used up its quota of tokens for this hour: it should use each token until it expires. ' +
     `The next hour begins at ${timestamp((hourOf(now) + 1) * HOUR)}.`,
   'credentials in a header': () =>
     'It sends its credentials in the Authorization header: they belong in the body, client_id and client_secret.',
-  'unsupported grant type': () => 'Its grant_type is not client_credentials.',
+  'unsupported grant type': () => 'Its grant_type is wrong: it has to send grant_type=client_credentials.',
   'expired token': ({ application: { lastTokenAt }, now }) =>
-    'It uses tokens for longer than their 60 minutes: it has to ask for a new one before the old one ends. ' +
+    'It uses tokens longer than their 60 minutes: it has to ask for a new one before the old one expires. ' +
     (lastTokenAt === undefined ? '' : `The last one was issued ${ago(lastTokenAt, now)}.`),
   'revoked token': ({ application: { tokensValidFrom }, now }) =>
     (tokensValidFrom === 0
@@ -222,5 +222,5 @@ function endOf({ id, endsAt, revokedAt }: ListedSecret): string {
 /** A request that breaks a rule of the contract. */
 function malformed(_: Findings, { reason, last: { requestId, endpoint } }: RefusalGroup): string {
   const log = requestId === undefined ? '' : ` So does the server’s log: search it for ${requestId}.`
-  return `Its request to ${endpoint} breaks a rule: ${reason}. The error_description in the answer that it got says more.${log}`
+  return `Its request to ${endpoint} breaks a rule: ${reason}. The error_description in the answer says more.${log}`
 }

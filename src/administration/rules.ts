@@ -61,7 +61,7 @@ export const suiteUpdateSchema = suiteSchema.pick({ name: true })
 export const operatorSchema = z.object({
   name: textInput('The name').regex(
     /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/,
-    'The name must be 1 to 64 characters of A-Z a-z 0-9 . _ @ -, a letter or a digit first',
+    'The name must be 1 to 64 characters of A-Z a-z 0-9 . _ @ -, and begin with a letter or a digit',
   ),
   role: z.enum(ROLES, { error: 'The role must be admin or viewer' }),
 })

@@ -54,8 +54,8 @@ export function createSecrets(context: Context) {
     if (!secret) throw new OperatorError(`${owner} has no secret ${secretId}.`, { kind: 'not found' })
     if (secret.state === 'revoked') return false
     throw new OperatorError(
-      `The secret ${secretId} is the last active one of ${owner}, which could not authenticate any more: ` +
-        'rotate first, or force it.',
+      `The secret ${secretId} is the last active one of ${owner}, and ${owner} cannot authenticate without it. ` +
+        'Rotate first.',
       { kind: 'conflict' },
     )
   }

@@ -80,8 +80,8 @@ export class NothingKnown extends OperatorError {
   constructor(clientId: string, similarApplications: ApplicationNames[], list: string) {
     const ids = similarApplications.map((application) => application.clientId).join(', ')
     super(
-      `There is no application with the client id ${clientId}, and no refusal of a similar one is known. ` +
-        (ids ? `Is it ${ids}?` : `Look for its name in ${list}.`),
+      `No application has the client id ${clientId}, and no similar client id was refused. ` +
+        (ids ? `Did you mean ${ids}?` : `Look for the application in ${list}.`),
       { kind: 'not found' },
     )
     this.similarApplications = similarApplications

@@ -35,7 +35,7 @@ interface ListOptions extends Pick<SearchFilter, 'status'>, JsonOption {
 
 const CHANGES = [
   ['suspend', 'stop issuing tokens to an application, and make its tokens inactive', 'suspended'],
-  ['resume', 'undo suspend', 'active'],
+  ['resume', 'end the suspension of an application', 'active'],
   ['remove', 'remove an application, its secrets and its tokens', 'removed'],
 ] as const
 
@@ -68,8 +68,8 @@ function addRegister(applications: Command, terminal: Terminal): void {
   const command = addCommand(applications, 'register', 'register an application and print its credentials, once')
   for (const option of fieldOptions()) command.addOption(option.makeOptionMandatory())
   command
-    .option('--client-id <id>', 'the client id that it already has (default: a new one)')
-    .option('--client-secret-file <file>', 'a file with the secret that it already has, - for standard input')
+    .option('--client-id <id>', 'the client id, if it already has one (default: a new one)')
+    .option('--client-secret-file <file>', 'a file with the secret that it already has, or - for standard input')
     .option('--suite <id>', 'a suite to approve it for; may be repeated (default: none)', collect)
     .addOption(new Option('--all-suites', 'approve it for every suite').conflicts('suite'))
     .addOption(createOption())
@@ -115,7 +115,7 @@ function addUpdates(applications: Command, terminal: Terminal): void {
     'add-secret <client-id>',
     'add a secret that an application already has; its others stay valid',
   )
-    .requiredOption('--client-secret-file <file>', 'a file with the secret, - for standard input')
+    .requiredOption('--client-secret-file <file>', 'a file with the secret, or - for standard input')
     .action(async (clientId: string, options: JsonOption & { clientSecretFile: string }) => {
       const clientSecret = await readSecret(terminal, options.clientSecretFile)
       await administer(terminal, ({ applications }) => applications.addSecret(clientId, clientSecret))
@@ -130,7 +130,7 @@ function addLists(applications: Command, terminal: Terminal): void {
     .addOption(new Option('--status <status>', 'only those with this status').choices(['active', 'suspended']))
     .option(
       '--limit <number>',
-      'only this many, the newest',
+      'only the newest, at most this many',
       number(/^[1-9]\d{0,8}$/, 'It must be a whole number above 0.'),
     )
     .action(async ({ search, status, limit, ...options }: ListOptions) => {
@@ -159,7 +159,7 @@ function addApprovals(applications: Command, terminal: Terminal): void {
     await applications.approve(id, ...suites)
     return [`is approved for the ${suitesText(suites)}`]
   })
-  addApproval('withdraw', 'undo approve', 'withdrawn', async (applications, id, suites) => {
+  addApproval('withdraw', 'withdraw the approval for a suite', 'withdrawn', async (applications, id, suites) => {
     const withdrawn = await applications.withdraw(id, ...suites)
     const others = suites.filter((suite) => !withdrawn.includes(suite))
     return [

@@ -10,12 +10,12 @@ export function addAudit(program: Command, terminal: Terminal): void {
   const audit = program.command('audit').description('see who changed what')
   const description =
     'list the changes by operators, newest first: who, what, to whom, from where, and the values before'
-  const since = 'only those since then: 2026-11-22, 2026-11-22T06:30Z, or how long ago: 24h, 7d'
+  const since = 'only changes since then: 2026-11-22, 2026-11-22T06:30Z, or how long ago: 24h, 7d'
 
   addCommand(audit, 'list', description)
     .option('--since <when>', since, (text) => moment(text))
-    .option('--actor <name>', 'only those by this operator')
-    .option('--subject <id>', 'only those of this client id, suite or operator')
+    .option('--actor <name>', 'only changes by this operator')
+    .option('--subject <id>', 'only changes to this client id, suite or operator')
     .option('--limit <count>', 'at most this many', limit, 100)
     .action(async (options: JsonOption & AuditFilter) => {
       const events = await administer(terminal, ({ listAuditEvents }) => listAuditEvents(options))

@@ -9,7 +9,7 @@ import { addCommand, type JsonOption, type OutputFailed, print, type Terminal, w
 /** `backup FILE`. Prints its result on standard error if the backup goes to standard output. */
 export function addBackup(program: Command, terminal: Terminal): void {
   addCommand(program, 'backup', 'make a copy of the database while the server runs')
-    .argument('<file>', 'the file to create or to replace, - for standard output')
+    .argument('<file>', 'the file to create or to replace, or - for standard output')
     .option('--without-tokens', 'leave out the tokens: only applications, suites, their secrets and approvals')
     .action(async (file: string, options: JsonOption & { withoutTokens?: boolean }) => {
       const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
@@ -48,10 +48,10 @@ function contentsText(contents: BackupContents): string {
 /** `restore FILE` */
 export function addRestore(program: Command, terminal: Terminal): void {
   addCommand(program, 'restore', 'replace the database with a backup; the server must be stopped')
-    .argument('<file>', 'the backup, - for standard input')
+    .argument('<file>', 'the backup, or - for standard input')
     .option(
       '--revoke-all-tokens',
-      'revoke every token in the backup, so that tokens that were revoked after it do not become valid again',
+      'revoke every token in the backup; otherwise tokens that were revoked since then are valid again',
     )
     .action(async (file: string, options: JsonOption & { revokeAllTokens?: boolean }) => {
       const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
@@ -73,7 +73,7 @@ function restoredText(database: string, file: string, restored: Restored, revoke
   if (restored.replaced)
     lines.push(`The previous database is kept as ${restored.replaced}: delete it when you no longer need it.`)
   if (!restored.wasLocked) {
-    lines.push('It was damaged, so it could not be locked: if a server is running, restart it.')
+    lines.push('The previous database was damaged and could not be locked: if a server is running, restart it.')
   }
   lines.push(
     '',
@@ -85,7 +85,7 @@ function restoredText(database: string, file: string, restored: Restored, revoke
     revokeAllTokens
       ? '- Every token in the backup is revoked.'
       : '- Tokens revoked since then are valid again until they expire. (--revoke-all-tokens revokes them all.)',
-    'The log shows what to repeat: its events since the backup that have an actor.',
+    'To see what to repeat, look in the log for the events since the backup that have an actor.',
   )
   if (restored.replaced) lines.push('So does "audit list" on the previous database.')
   return lines.join('\n')

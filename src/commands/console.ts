@@ -29,12 +29,12 @@ export function addConsole(program: Command, terminal: Terminal): void {
       const words = [url, '', `It signs in ${name} once, until ${end}.`]
       if (forward && worksHere) {
         words.push(
-          'If your browser is on another machine, run this there first, with the name of this one as HOST:',
+          'If your browser is on another machine, run this there first. HOST is the machine where you are now:',
           `  ${forward}`,
         )
       } else if (forward) {
         words.unshift(
-          'Run this on the machine with your browser, with the name of this one as HOST:',
+          'Run this on the machine with your browser. HOST is the machine where you are now:',
           `  ${forward}`,
           '',
           'Then open this link there:',
@@ -66,7 +66,7 @@ function accessOf({ ADMIN_ADDRESS: place, ADMIN_URL }: Pick<Config, 'ADMIN_ADDRE
   if (ADMIN_URL !== undefined) return { base: ADMIN_URL, worksHere: true }
   if ('socket' in place) return forwarded(FORWARDED_PORT, place.socket)
   const { port } = place
-  if (port === 0) throw new OperatorError('ADMIN_ADDRESS has port 0: the line "ready" of the log has the address.')
+  if (port === 0) throw new OperatorError('ADMIN_ADDRESS has port 0: use the address in the line "ready" of the log.')
   const loopback = isIPv6(place.host) ? '::1' : '127.0.0.1'
   const host = isWildcard(place.host) ? loopback : place.host
   const address = `${hostInUrl(host)}:${port}`
@@ -81,6 +81,6 @@ function forwarded(port: number, target: string): ConsoleAccess {
 function onlyOperator(operators: readonly { name: string }[]): string {
   const [first, second] = operators
   if (!first) throw new OperatorError('There is no operator yet: "operators add NAME --role admin" adds one.')
-  if (second) throw new OperatorError(`Name one of the operators: ${operators.map(({ name }) => name).join(', ')}.`)
+  if (second) throw new OperatorError(`Name one of these operators: ${operators.map(({ name }) => name).join(', ')}.`)
   return first.name
 }

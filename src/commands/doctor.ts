@@ -17,7 +17,7 @@ export function addDoctor(program: Command, terminal: Terminal): void {
     const findings = found.map(({ level, subject, text, advice = null }) => ({ level, subject, text, advice }))
     const result = { status, version: VERSION, checked_at: timestamp(Date.now()), findings }
     await show(terminal, options, result, [...worstLast(found).map(line), '', summary(found)].join('\n'))
-    if (status === 'error') throw new OperatorError('Something is wrong.')
+    if (status === 'error') throw new OperatorError('Something is wrong: see the errors.')
   })
 }
 

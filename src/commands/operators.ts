@@ -47,7 +47,7 @@ function addKeys(operators: Command, terminal: Terminal): void {
   addCommand(operators, 'key', 'make an admin key for the administration API and print it, once')
     .argument('<name>', NAME)
     .addOption(
-      new Option('--expires <duration>', 'when it ends: 12h, 90d; 365d at most')
+      new Option('--expires <duration>', 'how long it is valid: 12h, 90d; 365d at most')
         .argParser(upToAYear)
         .makeOptionMandatory(),
     )
@@ -62,7 +62,7 @@ function addKeys(operators: Command, terminal: Terminal): void {
 
   addCommand(operators, 'revoke-key', 'end one admin key now')
     .argument('<name>', NAME)
-    .argument('<key-id>', 'its id in operators list', id)
+    .argument('<key-id>', 'its id in "operators list"', id)
     .action(async (name: string, id: number, options) => {
       const isNew = await administer(terminal, ({ operators }) => operators.revokeKey(name, id))
       const words = isNew ? 'is revoked' : 'was already revoked'
@@ -90,7 +90,7 @@ function addSessions(operators: Command, terminal: Terminal): void {
 
   addCommand(operators, 'end-session', 'end one session now')
     .argument('<name>', NAME)
-    .argument('<session-id>', 'its id in operators sessions', id)
+    .argument('<session-id>', 'its id in "operators sessions"', id)
     .action(async (name: string, id: number, options) => {
       await administer(terminal, ({ operators }) => operators.endSession(name, id))
       await print(terminal, options, { operator: name, id, status: 'ended' }, `The session ${id} of ${name} is ended.`)

@@ -11,10 +11,10 @@ const ID = 'the client id of an application, or the id of a suite'
 export function addSecrets(program: Command, terminal: Terminal): void {
   const secrets = program.command('secrets').description('rotate and revoke the secrets of an application or a suite')
 
-  addCommand(secrets, 'rotate', 'make a new secret now, print it once, and end the others after an overlap')
+  addCommand(secrets, 'rotate', 'make a new secret now, print it once, and end the other secrets after an overlap')
     .argument('<id>', ID)
     .addOption(
-      new Option('--overlap <duration>', 'how long the others stay valid: 0, 90s, 30m, 24h, 7d; 365d at most')
+      new Option('--overlap <duration>', 'how long the other secrets stay valid: 0, 90s, 30m, 24h, 7d; 365d at most')
         .argParser(upToAYear)
         .default(upToAYear('24h'), '24h'),
     )
@@ -29,7 +29,7 @@ export function addSecrets(program: Command, terminal: Terminal): void {
   addCommand(
     secrets,
     'list',
-    'list the secrets: when created and last used, whether active; never the secrets themselves',
+    'list the secrets: when created and last used, and whether active (never the secrets themselves)',
   )
     .argument('<id>', ID)
     .action(async (owner: string, options) => {
@@ -39,7 +39,7 @@ export function addSecrets(program: Command, terminal: Terminal): void {
 
   addCommand(secrets, 'revoke', 'end one secret now')
     .argument('<id>', ID)
-    .argument('<secret-id>', 'its id in secrets list', number(/^\d{1,15}$/, 'It must be a number from secrets list.'))
+    .argument('<secret-id>', 'its id in "secrets list"', number(/^\d{1,15}$/, 'It must be a number from secrets list.'))
     .option('--force', 'even if it is the last active one')
     .action(async (owner: string, id: number, options: JsonOption & { force?: boolean }) => {
       const isNew = await administer(terminal, ({ secrets }) => secrets.revoke(owner, id, options)).catch(withForce)

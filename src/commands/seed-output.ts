@@ -109,7 +109,7 @@ export function warnOfPlan(terminal: Terminal, options: JsonOption, plan: SeedPl
     return more > 0 ? [...texts.slice(0, MAX_WARNINGS), `The same applies to ${more} more.`] : texts
   })
   if (plan.isWithoutSuites) {
-    warnings.push('There is no suite yet: the applications are approved for none, until "applications approve".')
+    warnings.push('There is no suite yet, so no application is approved: register suites, then "applications approve".')
   }
   for (const warning of warnings) say(terminal, options, 'warning', warning)
 }

@@ -17,9 +17,9 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** `seed FILE` */
 export function addSeed(program: Command, terminal: Terminal): void {
-  const description = 'register the missing suites and applications of a JSON file, and print their credentials, once'
+  const description = 'register the new suites and applications in a JSON file, and print their credentials, once'
   addCommand(program, 'seed', description)
-    .argument('<file>', 'the file, - for standard input')
+    .argument('<file>', 'the JSON file, or - for standard input')
     .option('--dry-run', 'print what would be done, and change nothing')
     .action(async (file: string, options: JsonOption & { dryRun?: boolean }) => {
       // Node.js's thread pool hashes imported secrets. Its size can be set only before its first use; the default is 4.

@@ -56,7 +56,7 @@ export function addStore(program: Command, terminal: Terminal): void {
 
 function sourceOf(location: DatabaseLocation) {
   if (location.kind === 'sqlite') return location
-  throw new OperatorError('DATABASE_URL names a store on PostgreSQL: name the SQLite store to move, or the moved one.')
+  throw new OperatorError('DATABASE_URL names a store on PostgreSQL: name the SQLite store instead.')
 }
 
 /** Parses the value of `--to`. Throws OperatorError unless a store can be copied there. */
@@ -84,9 +84,9 @@ function copiedText(database: string, movedTo: string, copied: Copied): string {
     'The copy was compared with the original.',
     '',
     `From now on commands refuse to change ${database}; its server still issues, checks and revokes tokens.`,
-    'Next: restart it with the new DATABASE_URL, and with',
+    'Next: restart the server with the new DATABASE_URL, and with',
     `  PREVIOUS_DATABASE_URL=sqlite:${database}`,
-    'for an hour, during which it also looks for tokens there.',
+    'for an hour, so that it also finds the tokens that are only there.',
   ].join('\n')
 }
 

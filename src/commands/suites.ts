@@ -19,7 +19,7 @@ export function addSuites(program: Command, terminal: Terminal): void {
       const registered = await administer(terminal, ({ suites }) => suites.register({ suiteId, name }), { create })
       const { notApproved } = registered
       const lines = [registeredSuiteText(registered), SHOWN_ONCE]
-      if (notApproved > 0) lines.push(`No application is approved for it yet. Applications: ${notApproved}.`)
+      if (notApproved > 0) lines.push('No application is approved for it yet: "applications approve" does that.')
       const result = { ...registeredSuiteView(registered), applications_not_approved: notApproved }
       await printSecret(suiteId, terminal, options, result, lines.join('\n'))
     })

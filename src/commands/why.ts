@@ -12,7 +12,7 @@ import { labelled, secretsTable, table } from './shared/text.ts'
 /** `why CLIENT_ID` */
 export function addWhy(program: Command, terminal: Terminal): void {
   addCommand(program, 'why', 'explain why a client is refused, and what to do')
-    .argument('<client-id>', 'as the partner gives it')
+    .argument('<client-id>', 'the client id that the partner gave you')
     .action(async (clientId: string, options) => {
       const { checkServer } = await import('../doctor/listeners.ts')
       const config = readCommandConfig(terminal)
@@ -40,7 +40,7 @@ function explanationText(explanation: Explanation, now: number): string {
     if (application) parts.push(applicationText(application, now))
     parts.push(secretsTable(client.secrets.map(secretView), 'not yet'))
     parts.push(refusals.length > 0 ? refusalsTable(refusals, now) : 'No refusals are known.')
-    parts.push('Refusals show up after 5 seconds, tokens and uses of secrets after a minute.')
+    parts.push('Refusals show up within 5 seconds, tokens and uses of secrets within a minute.')
   }
   if (similarRefusals.length > 0) {
     parts.push(`Refused client ids that look like it:\n${refusalsTable(similarRefusals, now, { withClient: true })}`)

@@ -15,7 +15,7 @@ export async function checkSocketFolder(socket: string): Promise<Finding[]> {
     if (cause.code !== 'ENOENT') throw cause
   })
   if (!found) {
-    return [error(`The folder of ADMIN_ADDRESS, ${folder}, does not exist.`, 'The server does not create it.')]
+    return [error(`The folder of ADMIN_ADDRESS, ${folder}, does not exist.`, 'Create it: the server does not.')]
   }
   const mode = found.mode & 0o7777
   if ((mode & OTHERS_WRITE) === 0 || mode & STICKY) return [ok(`The folder of ADMIN_ADDRESS is ${folder}.`)]
@@ -26,7 +26,7 @@ export async function checkSocketFolder(socket: string): Promise<Finding[]> {
 /** Checks that there are operators, and that their admin keys do not expire soon. */
 export function checkOperators(operators: OperatorKeys[], now: number): Finding[] {
   if (operators.length === 0) {
-    return [note('There is no operator who could use ADMIN_ADDRESS.', '"operators add NAME --role admin" adds one.')]
+    return [note('There is no operator who can use ADMIN_ADDRESS.', '"operators add NAME --role admin" adds one.')]
   }
   // Only the key that expires last counts: it has replaced the others.
   const findings = operators.flatMap(({ name, lastKeyEndsAt }) => {
@@ -41,7 +41,7 @@ export function checkOperators(operators: OperatorKeys[], now: number): Finding[
 /** Checks where the password for PostgreSQL comes from, and the permissions of its file. */
 export async function checkPassword({ passwordFile, password }: PostgresLocation): Promise<Finding[]> {
   if (passwordFile === undefined) {
-    const origin = password === undefined ? 'PGPASSFILE, if at all' : 'DATABASE_URL or PGPASSWORD'
+    const origin = password === undefined ? 'PGPASSFILE, if there is one' : 'DATABASE_URL or PGPASSWORD'
     return [ok(`The password of the database comes from ${origin}.`)]
   }
   const path = resolve(passwordFile)

@@ -72,7 +72,7 @@ export function accessFinding({ path, uid }: Pick<FileInfo, 'path' | 'uid'>, cod
   if (code === 'EROFS') return error(`The file system of ${path} is read-only.`, 'Mount it writable.')
   if (uid === own) return error(`The owner of ${path} may not write to it.`, `chmod u+rwX ${path}`)
   const text = `${path} belongs to uid ${uid}, and this process, uid ${own}, may not write to it.`
-  return error(text, `Run this as the server's user. If that is uid ${own}, make it the owner.`)
+  return error(text, `Run this as the server's user. If that is uid ${own}, make it the owner of the file.`)
 }
 
 function logFindings({ log, index, isUnsound }: StoreFiles): Finding[] {
@@ -93,7 +93,7 @@ function logFindings({ log, index, isUnsound }: StoreFiles): Finding[] {
     return [warning(`${text}.`, 'A process or the disk prevents its checkpoint: end that process, or repair the disk.')]
   }
   if (size > 0 && !index) {
-    return [note(`${text}. The next start copies it. The other findings do not include it yet.`)]
+    return [note(`${text}. The other findings do not include it until the next start copies it.`)]
   }
   return [ok(`${text}.`)]
 }

@@ -36,8 +36,8 @@ export async function ask(url: string, socketPath?: string) {
 /** The finding for an address without an answer. `refused` and `advice`: its texts if connections fail there. */
 function noAnswer(address: string, code: string | undefined, refused: string, advice: string): Finding[] {
   if (code !== undefined) return [error(`${refused} ${address} (${code}).`, advice)]
-  const text = `The program that listens at ${address} does not answer within ${TIMEOUT_MS / 1000} s.`
-  return [error(text, 'It is overloaded or hangs: its log may say why. If not, restart it.')]
+  const text = `The program that listens at ${address} did not answer within ${TIMEOUT_MS / 1000} s.`
+  return [error(text, 'It is overloaded or hangs: its log may say why. If it does not, restart the program.')]
 }
 
 /** Checks whether a server with these settings answers and is ready. */

@@ -74,7 +74,7 @@ function schemaFinding({ version, latest, refusal }: Schema, location: string): 
   if (version === 0) return error(new StoreMissing(`The database ${location} is empty`).message)
   if (version === latest) return ok(`The schema has the version of this program, ${version}.`)
   if (version < latest) {
-    return note(`The schema has version ${version}, and this program ${latest}.`, 'The next start migrates it.')
+    return note(`The schema has version ${version}, but this program uses ${latest}.`, 'The next start migrates it.')
   }
   return note(`The schema has the version of a newer program (${version}, not ${latest}), but this program can use it.`)
 }
@@ -112,7 +112,7 @@ export async function checkPrevious(location: SqliteLocation, now: Clock): Promi
   const inspector = await inspectStore(location).catch((cause) => {
     // StoreMissing advises the operator to create a store, which is wrong here.
     if (!(cause instanceof StoreMissing)) throw cause
-    throw new OperatorError(`PREVIOUS_DATABASE_URL: there is no database at ${location.file}.`)
+    throw new OperatorError(`PREVIOUS_DATABASE_URL: there is no database at ${location.file}: correct the setting.`)
   })
   try {
     const move = await inspector.move()
@@ -142,7 +142,7 @@ async function checkSecrets(inspector: Inspector, now: number): Promise<Finding[
   const more = owners.length - MAX_NAMED
   return [
     ...[...active, ...ended].slice(0, MAX_NAMED).map((owner) => secretFinding(owner, now)),
-    ...(more > 0 ? [warning(`There are ${more} more whose secrets have expired or expire within a week.`)] : []),
+    ...(more > 0 ? [warning(`The last secret of ${more} more has expired or expires within a week.`)] : []),
   ]
 }
 
@@ -160,7 +160,7 @@ function secretFinding(owner: SecretOwner, now: number): Finding {
     return warning(`${subject} has never had a valid secret, and ${consequence}.`, `${rotate}, or seed again.`)
   if (isActive(owner, now)) {
     const text = `The last secret of the ${kind} ${name} (${id}) expires at ${timeText(endsAt)}.`
-    return warning(text, `${rotate} makes another one, which then has to be passed on.`)
+    return warning(text, `${rotate} makes another one: hand it over before that.`)
   }
   const advice = kind === 'suite' ? `${rotate} makes one.` : `${rotate} makes one; or suspend or remove it.`
   return warning(`${subject} has had no secret since ${timeText(endsAt)}, and ${consequence}.`, advice)

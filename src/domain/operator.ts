@@ -48,7 +48,7 @@ export const OPERATOR = object('Operator', 'A person or a program that uses this
   role: choice(ROLES, 'A viewer can look, but not change anything'),
   created_at: time('When the operator was added'),
   keys: list('Oldest first, ended ones too', ADMIN_KEY),
-  sessions: list('Those that are not over', SESSION),
+  sessions: list('The sessions that have not ended', SESSION),
 })
 
 /** An operator in audit events, without times of use: a use is not a change. */

@@ -40,7 +40,7 @@ export async function openPrevious(location: SqliteLocation, options: OpenOption
   const store = await openSqliteStore(location, { ...options, create: false }).catch((error) => {
     // StoreMissing advises the operator to create a store, which is wrong here.
     if (!(error instanceof StoreMissing)) throw error
-    throw new OperatorError(`PREVIOUS_DATABASE_URL: there is no database at ${location.file}.`)
+    throw new OperatorError(`PREVIOUS_DATABASE_URL: there is no database at ${location.file}: correct the setting.`)
   })
   if (store.move.isCopied()) return store
   await store.close()

@@ -140,7 +140,7 @@ t.test('Secrets: none is added twice, and the last active one is revoked by forc
   const { administration, credentials } = await createWorld(t)
   const id = credentials.client_id
   await t.rejects(administration.addSecret(id, credentials.client_secret), { name: 'OperatorError', kind: 'conflict' })
-  await t.rejects(administration.revokeSecret(id, 1), { message: /last active one .* force it/, kind: 'conflict' })
+  await t.rejects(administration.revokeSecret(id, 1), { message: /last active one .* Rotate first/, kind: 'conflict' })
   t.match(await administration.listSecrets(id), [{ state: 'active' }])
   await administration.revokeSecret(id, 1, { force: true })
   t.match(await administration.listSecrets(id), [{ state: 'revoked' }])

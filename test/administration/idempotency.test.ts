@@ -63,7 +63,7 @@ t.test('Idempotency: a key is refused for another request, and for another login
     await t.rejects(applications.register(NEW, call(other)), {
       name: 'OperatorError',
       kind: 'idempotency key reused',
-      message: /take a new one\.$/,
+      message: /use a new one\.$/,
     })
   }
   t.equal(await store.countApplications(), 2)

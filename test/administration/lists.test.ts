@@ -195,7 +195,7 @@ t.test('Search: it reads in small steps, and other work runs in between', async 
   t.strictSame(most, { names: 100, whole: 10 })
   read = 0
   await aTurn()
-  await t.rejects(why('a-501'), { message: /there is no application with the client id a-501/i })
+  await t.rejects(why('a-501'), { message: /no application has the client id a-501/i })
   t.equal(read, 501, 'also while looking for similar client ids')
   t.strictSame(most, { names: 100, whole: 10 })
 })

@@ -84,7 +84,7 @@ t.test('Operators: a request from the network cannot create credentials, but can
   for (const origin of ['API', 'console'] as const) {
     const author = { ...AUTHOR, actor: 'anna', origin }
     const { operators: remote } = createAdministration({ store, now: () => clock.time, observe: () => {}, author })
-    const expected = { message: 'Operators, their keys and login links are added by the command line only.' }
+    const expected = { message: 'Operators, their keys and login links are added on the command line only.' }
     await t.rejects(remote.add('bert', 'admin'), expected)
     await t.rejects(remote.addKey('anna', DAY), expected)
     await t.rejects(remote.makeLoginCode('anna'), expected)

@@ -155,7 +155,7 @@ const CASES: Record<string, Script> = {
   ],
   'a secret that has ended while a newer one is not used is the first thing that is said': [
     'token; rotation with 1 min; 3 min; first secret',
-    /The secret that it uses \(1\) ended at 20\d\d-.*Z: it has a newer one \(\d+\), which was not used yet \(uses of secrets show up after a minute\)\. If the partner does not use that by now, hand it over;/,
+    /The secret that it uses \(1\) ended at 20\d\d-.*Z: it has a newer one \(\d+\), which was not used yet \(uses of secrets show up within a minute\)\. If the partner does not use that by now, hand it over;/,
     'newest secret; 1 min; first secret',
     /the newer one \(\d+\) was last used 60 s ago, so one of its instances still has the old one/,
   ],
@@ -194,7 +194,7 @@ const CASES: Record<string, Script> = {
     'wrong',
     /^It is suspended: .*"applications resume/,
     'resumption',
-    /^It has not got a token yet\. Its last refusal \(suspended application, 0 s ago\) is over\.\n/,
+    /^It has not got a token yet\. The cause of its last refusal \(suspended application, 0 s ago\) is gone\.\n/,
     'first secret revoked; 2 min',
     /^None of its secrets is valid: an operator revoked the last one at .* \(2 min ago\)\. "secrets rotate/,
   ],
@@ -202,7 +202,7 @@ const CASES: Record<string, Script> = {
     'token at another suite',
     /^One of its tokens was refused .* It is not approved for product-information\. .*If it should be: "applications approve \w+ --suite product-information"\.$/,
     'approval',
-    /^The last token was issued .* ago\. Its last refusal \(application not approved, .*\) is over\./,
+    /^The last token was issued .* ago\. The cause of its last refusal \(application not approved, .*\) is gone\./,
     'no suite',
     /It is not approved for product-information/,
   ],
@@ -218,7 +218,7 @@ const CASES: Record<string, Script> = {
     'token that it revokes; 1 ms',
     /One of its tokens was refused.*It uses a token that it has revoked itself/,
   ],
-  'an expired token of an application that got none that is known': ['expired token', /before the old one ends\. ?$/],
+  'an expired token of an application that got none that is known': ['expired token', /old one expires\. ?$/],
   'too many failures come with their cause': [
     '10 wrong secrets, and some too many',
     /^Its requests are refused, 10 times.* it sends is wrong.*\nIts requests are refused with 429, 2 times, .* wrong credentials too often/,
@@ -229,7 +229,7 @@ const CASES: Record<string, Script> = {
     'broken rule',
     /Its request to \/ breaks a rule: field missing\. The error_description in .* says more\.\nIts .* 429/,
   ],
-  'a grant type that there is not': ['wrong grant type', /Its grant_type is not client_credentials\./],
+  'a grant type that there is not': ['wrong grant type', /Its grant_type is wrong: it has to send grant_type=cl/],
   'a request that breaks a rule': [
     'empty secret',
     /Its request to \/v1\/oauth\/accesstoken breaks a rule: field empty\..* So does the server’s log: search it for [\w-]+\.$/,
@@ -316,13 +316,13 @@ t.test('Why: a client id that is nobody’s: what looks like it, and whose it ma
   const cut = id.slice(0, -1)
   await t.rejects(explain(cut), {
     name: 'OperatorError',
-    message: new RegExp(`no application with the client id ${cut}, .* Is it ${id}\\?$`),
+    message: new RegExp(`^No application has the client id ${cut}, .* Did you mean ${id}\\?$`),
   })
-  await t.rejects(explain('nobody'), { message: /Look for its name in "applications list"\.$/ })
+  await t.rejects(explain('nobody'), { message: /Look for the application in "applications list"\.$/ })
   await send({ client_id: cut })
   await send({ client_id: 'xyz' })
   later(3)
-  await says(new RegExp(`^No application has the client id ${cut}\\. .* once, 3 min ago.* Is it ${id}\\?`), cut)
+  await says(new RegExp(`^No application has the client id ${cut}\\. .* once, 3 min ago.* Did you mean ${id}\\?`), cut)
   t.match(await explain(cut), {
     health: 'wrong',
     application: undefined,

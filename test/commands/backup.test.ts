@@ -79,7 +79,7 @@ t.test('Backup: it replaces the backup that was there, whole or not at all', asy
   writeFileSync(inFolder('damaged.db'), readFileSync(file).fill(0xff, 4096 * 2))
   writeFileSync(inFolder('alone.db-wal'), 'a log')
   const failures = {
-    'alone.db': /could not be backed up: .*alone\.db is missing, but its log .*alone\.db-wal is there: put it back/,
+    'alone.db': /could not be backed up: .*alone\.db is missing, but its log .*alone\.db-wal is there: put/,
     'missing.db': /^There is no database at .*missing\.db\.\n$/,
     'damaged.db': /^The database .*damaged\.db could not be backed up: .*malformed \(SQLITE_CORRUPT\)\.\n$/,
     'no-folder/store.db': /^The database .* could not be backed up: ENOTDIR: .*\.\n$/,

@@ -157,7 +157,7 @@ t.test('Console: if it cannot print a link, it says what to do', async (t) => {
     [nobody, 'console', /^There is no console: set ADMIN_ADDRESS, for example to 127\.0\.0\.1:8081/],
     [{ ...nobody, ADMIN_ADDRESS }, 'console', /^There is no operator yet: "operators add/],
     [{ ...nobody, ADMIN_ADDRESS }, 'console anna', /no operator with the name anna/],
-    [{ ...two, ADMIN_ADDRESS }, 'console', /^Name one of the operators: anna, bert\.\n$/],
+    [{ ...two, ADMIN_ADDRESS }, 'console', /^Name one of these operators: anna, bert\.\n$/],
     [{ ...two, ADMIN_ADDRESS: '127.0.0.1:0' }, 'console anna', /has port 0/],
   ]
   for (const [env, command, err] of cases) await expectAll(t, shell(env), [[command, fails(err)]])

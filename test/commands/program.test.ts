@@ -18,7 +18,7 @@ const APPLICATION = '--name A --developer-email a@b.example'
 /** What is said where there is no store, with its place. */
 const noStore = (place: string) =>
   new RegExp(
-    `^(There is no database at|The database) ${place}( is empty)?\\. If there should be a store, .*: put it back, or restore a backup\\. .* \`register\` or \`operators add\` with --create\\.`,
+    `^(There is no database at|The database) ${place}( is empty)?\\. If there should be one, .*: put it back, or restore a backup\\. .* \`register\` or \`operators add\` with --create\\.`,
   )
 
 t.test('Commands: a failure is one sentence on standard error, with status 1; with --json it is JSON', async (t) => {
@@ -57,7 +57,7 @@ t.test('Commands: help and version are no errors', async (t) => {
   await expectAll(t, shell({}), [
     ['--help', /^Usage: token-server/],
     ['apps register --help', /--name <name> +its name: 1 to 200 characters\s+\(required\)/],
-    ['apps register --help', /--client-id <id> +the client id that it\s+already\s+has \(default: a\s+new\s+one\)\n/],
+    ['apps register --help', /-id <id> +the client id, if it\s+already\s+has\s+one \(default: a\s+new\s+one\)\n/],
     ['secrets rotate --help', /365d at most\s+\(default: 24h\)/],
     ['--version', { out: new RegExp(`^${version}\n$`) }],
     ['version', { json: { version, node, sqlite } }],

@@ -39,7 +39,7 @@ t.test('Seed: imported credentials are accepted, and the secret is not printed',
   const { run } = await startShell(t)
   const one = { client_id: 'legacy-id', name: 'A', developer_email: 'a@b.example' }
   const stdin = JSON.stringify({ applications: [{ ...one, client_secret: 'legacy-secret-16' }] })
-  const err = /^Warning: There is no suite yet: the applications .* for none, until "applications approve"\.\n$/
+  const err = /^Warning: There is no suite yet, so no application is approved: .* "applications approve"\.\n$/
   await expectAll(t, { run }, [
     ['seed - --dry-run', { stdin, err }],
     ['seed -', fails(/^- is not JSON/, '{')],

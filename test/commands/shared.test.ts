@@ -67,7 +67,7 @@ t.test(
   '.env: every other line is refused with its number, and a file that cannot be read with the reason',
   async (t) => {
     const file = envFile(t, 'HOST=::\nPORT: 18142\nA="1\n2"\nLOG_LEVEL\n')
-    const message = `Line 2 of ${file} is not KEY=value.\nLine 5 of ${file} is not KEY=value.`
+    const message = `Line 2 of ${file} is neither KEY=value nor a comment.\nLine 5 of ${file} is neither KEY=value nor a comment.`
     const { settings, errors } = readEnvFile(file)
     t.strictSame({ ...settings }, { HOST: '::', A: '1\n2' }, 'the other lines can be read')
     t.equal(errors.join('\n'), message)
@@ -108,7 +108,7 @@ t.test('.env: settings that are different, new or gone have changed; what a star
   writeFileSync(file, 'HOST=::1\nLOG_LEVEL=warn\nOTHER=2\n')
   t.strictSame(settingsNow(), { changed: ['HOST', 'PORT', 'LOG_LEVEL'], problems: [] })
   writeFileSync(file, 'HOST=::\nPORT=1\nWORKERS: 3\n')
-  t.strictSame(settingsNow(), { changed: [], problems: [`Line 3 of ${file} is not KEY=value.`] })
+  t.strictSame(settingsNow(), { changed: [], problems: [`Line 3 of ${file} is neither KEY=value nor a comment.`] })
   writeFileSync(file, 'HOST=::\nPORT=loud\nLOG_LEVEL=loud\nWORKERS=many\nHSOT=secret\n')
   t.strictSame(settingsNow(), {
     changed: ['PORT', 'LOG_LEVEL', 'WORKERS'],

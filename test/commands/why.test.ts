@@ -43,7 +43,7 @@ t.test('why: the diagnosis comes first, then what is known, in words and as JSON
     /^client id +fG\w+\nname +A \(a@b\.example\)\nstatus +active\nsuites +none\nlast token +none yet\ntokens this hour +0$/,
     /^secret +origin .*\n\d +generated .* not yet +active$/,
     /^last refused +times +reason +endpoint +suite +address +request id\n3 min ago +17 +application not approved +\/v1\/oauth\/verify\/:suite +store +192\.0\.2\.1 +r1$/,
-    /^Refusals show up after 5 seconds, tokens and uses of secrets after a minute\.$/,
+    /^Refusals show up within 5 seconds, tokens and uses of secrets within a minute\.$/,
     /^Refused client ids that look like it:\nclient id .*\n\S+\.\.\. \(31 characters\) +3 min ago .* - +192\.0\.2\.1 +-$/,
   ])
 
@@ -71,7 +71,7 @@ t.test('why: the diagnosis comes first, then what is known, in words and as JSON
   t.match(await run('why nobody'), {
     status: 1,
     out: /^$/,
-    err: /^There is no application with the client id nobody, .* Look for its name in "applications list"\.\n$/,
+    err: /^No application has the client id nobody, .* Look for the application in "applications list"\.\n$/,
   })
 })
 
@@ -85,7 +85,7 @@ t.test('why: of a suite its secrets and refusals are shown', async (t) => {
     /^store is a suite: .* Its requests are refused, 17 times, .*"secrets rotate store"/,
     /^secret +origin .*\n\d +generated .* not yet +active$/,
     /^last refused .*\n3 min ago +17 +wrong secret +\/introspect +- +192\.0\.2\.1 +r1$/,
-    'Refusals show up after 5 seconds',
+    'Refusals show up within 5 seconds',
     /^Refused client ids that look like it:\nclient id .*\n\\u000d\\u000ast\.\.\. \(7 characters\) +3 min/,
   ])
   t.match(await json('why store'), {

@@ -50,7 +50,7 @@ t.test('Doctor: what is looked at depends on where the store is, and on which se
 t.test('Doctor: a previous store that is missing, or none, is an error', async (t) => {
   const { env, file } = temporaryDatabase(t)
   const errors = async () => (await look({ ...env, PREVIOUS_DATABASE_URL: `sqlite:${file}.old` })).errors
-  const text = `PREVIOUS_DATABASE_URL: there is no database at ${file}.old.`
+  const text = `PREVIOUS_DATABASE_URL: there is no database at ${file}.old: correct the setting.`
   t.match(await errors(), [{ subject: 'store' }, { subject: 'previous', text }])
   writeFileSync(`${file}.old`, 'This is no database, however long it may be. '.repeat(100))
   t.match(await errors(), [{ subject: 'store' }, { subject: 'previous', text: /cannot be read: file is not a/ }])

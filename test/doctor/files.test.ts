@@ -76,7 +76,7 @@ t.test('Doctor: the files of a store are said, and a log that is large, marked o
   await close()
   const log = `${file}-wal`
   writeFileSync(log, 'x', { mode: 0o600 })
-  t.match(await wrong(), [{ level: 'note', text: 'The write-ahead log is 1 bytes. The next start copies it.' }])
+  t.match(await wrong(), [{ level: 'note', text: 'The write-ahead log is 1 bytes. The other findings' }])
   writeFileSync(`${file}-shm`, '', { mode: 0o600 })
   t.match(await wrong(), [])
   truncateSync(log, 64 * 1024 ** 2)
@@ -108,7 +108,7 @@ t.test('Doctor: the file with the password is looked at, and what is in it is no
   const location = { kind: 'postgres', hosts: [], database: 'd', user: 'u', tls: undefined } as const
   const look = (passwordFile?: string, password?: string) =>
     checkPassword({ ...location, passwordFile, password } satisfies PostgresLocation)
-  t.match(await look(), [{ level: 'ok', text: /PGPASSFILE, if at all/ }])
+  t.match(await look(), [{ level: 'ok', text: /PGPASSFILE, if there is one/ }])
   t.match(await look(undefined, 'hunter2'), [{ level: 'ok', text: /comes from DATABASE_URL or PGPASSWORD\.$/ }])
   t.match(await look(file), [{ level: 'error', text: `DATABASE_PASSWORD_FILE, ${file}, cannot be read: ENOENT.` }])
   writeFileSync(file, '\n', { mode: 0o600 })

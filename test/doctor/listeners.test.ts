@@ -89,7 +89,7 @@ t.test('Doctor: what listens and does not answer within 3 s is not said to be mi
   const port = Number(address.split(':')[1])
   const { timeout } = AbortSignal
   const timeouts = t.capture(AbortSignal, 'timeout', () => timeout.call(AbortSignal, 20))
-  const text = (path: string) => `The program that listens at http://${address}${path} does not answer within 3 s.`
+  const text = (path: string) => `The program that listens at http://${address}${path} did not answer within 3 s.`
   t.match(await checkServer({ HOST: host, PORT: port }), [{ level: 'error', text: text('') }])
   t.match(await checkOpsListener({ host, port }), [{ level: 'error', text: text('/metrics') }])
   t.match(await checkAdminListener({ host, port }), [{ level: 'error', text: text('') }])
@@ -117,7 +117,7 @@ t.test('Doctor: the folder of the admin socket must exist and not be writable by
 })
 
 t.test('Doctor: it reports a listener without operators, and operators whose last key ends soon', async (t) => {
-  t.match(checkOperators([], NOW), [{ level: 'note', text: 'There is no operator who could use ADMIN_ADDRESS.' }])
+  t.match(checkOperators([], NOW), [{ level: 'note', text: 'There is no operator who can use ADMIN_ADDRESS.' }])
   const lastKeys = { anna: NOW + 8 * DAY, nobody: null, ben: NOW + 7 * DAY, cleo: NOW }
   const all = Object.entries(lastKeys).map(([name, lastKeyEndsAt]) => ({ name, lastKeyEndsAt }))
   t.match(checkOperators(all.slice(0, 2), NOW), [{ level: 'ok', text: 'No admin key expires within a week.' }])

@@ -58,7 +58,7 @@ t.test('Doctor: every wrong setting is an error of its own, and the others are r
 })
 
 t.test('Doctor: what is wrong with .env is an error, a misspelt name a warning, an unknown one a note', async (t) => {
-  const error = 'Line 2 of .env is not KEY=value.'
+  const error = 'Line 2 of .env is neither KEY=value nor a comment.'
   const warning = 'There is no setting PROT (in .env). Did you mean PORT?'
   const file = { PROT: '1', COMPOSE_FILE: 'x', TZ: 'UTC' }
   const source = { ...sourceOf({}, file), errors: [error], warnings: [warning] }

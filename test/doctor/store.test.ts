@@ -110,7 +110,7 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
     const url = await createEmpty(t)
     const location = readConfig({ DATABASE_URL: url }).DATABASE_URL
     const check = async () => (await checkStore(location, Date.now)).filter(isNotOk)
-    const empty = /^The database \S+ is empty\. If there should be a store, /
+    const empty = /^The database \S+ is empty\. If there should be one, /
     for (let time = 0; time < 2; time++) t.match(await check(), [{ subject: 'store', level: 'error', text: empty }])
     await exec(url, 'CREATE TABLE theirs (n INTEGER)')
     const text = 'The database has tables of another program.'
@@ -120,7 +120,7 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
   t.test(`Doctor on ${name}: an older schema is a note, as is a newer one that allows this program`, async (t) => {
     const { url, found } = await createStore(t)
     await exec(url, schemaAt(latest - 1))
-    const older = `The schema has version ${latest - 1}, and this program ${latest}.`
+    const older = `The schema has version ${latest - 1}, but this program uses ${latest}.`
     for (let time = 0; time < 2; time++) t.match(await found(), [{ level: 'note', text: older }])
     await exec(url, schemaAt(latest + 1))
     t.match(await found(), [{ level: 'note', text: /of a newer program .* can use it\.$/ }])
@@ -162,7 +162,7 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
     for (const owner of more) await end(owner, now - 1000)
     const many = await found(now)
     t.equal(many.length, 11)
-    t.equal(many.at(-1)?.text, 'There are 2 more whose secrets have expired or expire within a week.')
+    t.equal(many.at(-1)?.text, 'The last secret of 2 more has expired or expires within a week.')
   })
 
   t.test(`Doctor on ${name}: a purge that is behind is a warning, and a token from the future an error`, async (t) => {
@@ -193,9 +193,7 @@ t.test('Doctor on SQLite: a store that is not in use is read, and nothing is mad
   const { file, folder } = await startShell(t, registerA)
   const wrong = async (file: string) => (await checkStore({ kind: 'sqlite', file }, Date.now)).filter(isNotOk)
   const [none, lost] = [join(folder, 'none.db'), join(folder, 'lost.db')]
-  t.match(await wrong(none), [
-    { level: 'error', text: `There is no database at ${none}. If there should be a store, ` },
-  ])
+  t.match(await wrong(none), [{ level: 'error', text: `There is no database at ${none}. If there should be one, ` }])
   t.match(await wrong(file), [{ subject: 'backup' }])
   writeFileSync(`${lost}-wal`, 'x')
   t.match(await wrong(lost), [{ level: 'error', text: /lost\.db is missing, but its log / }])

@@ -34,7 +34,7 @@ t.test('Output: where the result of a change cannot be written, it is said that 
   const { env } = temporaryDatabase(t)
   const { client_id } = await register(env)
   const silent = { ...env, LOG_LEVEL: 'silent' }
-  const done = /^The command succeeded\. The output could not be written: .*(ENOSPC|EPIPE)/
+  const done = /^The change was made\. The output could not be written: .*(ENOSPC|EPIPE)/
   for (const [args, stdout] of [
     [`secrets rotate ${client_id}`, 'full'],
     [`secrets rotate ${client_id}`, 'closed'],

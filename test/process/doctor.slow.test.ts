@@ -77,6 +77,6 @@ t.test('Doctor: beside a server it finds all right, with its status 0, and chang
     { subject: 'admin', level: 'error', text: /^The admin listener does not answer at / },
     { subject: 'ops' },
   ])
-  t.strictSame([down.status, down.exit, down.err], ['error', 1, '{"error":"Something is wrong."}\n'])
+  t.strictSame([down.status, down.exit, down.err], ['error', 1, '{"error":"Something is wrong: see the errors."}\n'])
   t.strictSame(stateOf(folder), left, 'what a crash has left is left')
 })

@@ -72,7 +72,7 @@ t.test('Commands: with --json what is said of settings is JSON, of the file and 
       { warning: 'There is no setting TOKENQUOTA (in the environment). Did you mean TOKEN_QUOTA?' },
       { error: 'PORT must be a number from 0 to 65535.' },
     ],
-    ['nonsense\n', { error: 'Line 1 of .env is not KEY=value.' }],
+    ['nonsense\n', { error: 'Line 1 of .env is neither KEY=value nor a comment.' }],
   ] as const) {
     writeFileSync(join(cwd, '.env'), text)
     const { err } = await command(t, ['apps', 'list', '--json'], { TOKENQUOTA: '5', PORT: 'x' }, '', { cwd })

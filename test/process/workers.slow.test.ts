@@ -241,7 +241,7 @@ t.test('Rolling restart: new workers have the settings of the start, and the log
 
   writeFileSync(file, 'WORKERS: 3\n')
   await server.restart()
-  t.strictSame(server.logged('settings wrong')[1].problems, ['Line 1 of .env is not KEY=value.'])
+  t.strictSame(server.logged('settings wrong')[1].problems, ['Line 1 of .env is neither KEY=value nor a comment.'])
   t.strictSame(await issuers(), before, 'and a file that is no longer right stops none')
   t.match(await server.stop(), { status: 0 })
 })

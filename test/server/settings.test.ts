@@ -74,7 +74,7 @@ t.test('Opening: the store that was copied to the end is asked for tokens, too; 
   } as const
   const open = () => openStores(locations, LOCK, () => t.fail('no event is expected'))
   const isRefused = (message: RegExp, name = 'OperatorError') => t.rejects(open(), { name, message })
-  await isRefused(/^PREVIOUS_DATABASE_URL: there is no database at .*old\.db\.$/)
+  await isRefused(/^PREVIOUS_DATABASE_URL: there is no database at .*old\.db: correct the setting\.$/)
   writeFileSync(file, 'no database'.repeat(100))
   await isRefused(/old\.db cannot be opened: /, 'StoreUnavailable')
   rmSync(file)

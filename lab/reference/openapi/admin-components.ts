@@ -79,9 +79,9 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
     name: 'Idempotency-Key',
     in: 'header',
     description: lines(
-      'A name that you give this request, a new UUID for example: 1 to 255 printable ASCII characters. Where an answer',
+      'A name that you give this request, a new UUID for example: 1 to 255 printable ASCII characters. If an answer',
       'is lost, the same request with the same name and the same admin key gets the same answer again, for 24 hours,',
-      'and changes nothing. Without one a request that is sent twice is done twice',
+      'and changes nothing. Without this header, a request that is sent twice is carried out twice',
     ),
     schema: { type: 'string', pattern: '^[!-~]([ -~]{0,253}[!-~])?$' },
   },
@@ -95,8 +95,8 @@ const always = (description: string, schema: Part) => ({ 'x-everywhere': true, .
 export const HEADERS: Record<string, Part> = {
   'Cache-Control': always('No cache may store the answer', { const: 'no-store' }),
   'Content-Security-Policy': always('A browser that shows the answer loads and runs nothing', { type: 'string' }),
-  'Cross-Origin-Opener-Policy': always('Keeps pages of other sites apart from it', { const: 'same-origin' }),
-  'Cross-Origin-Resource-Policy': always('Pages of other sites cannot embed it', { const: 'same-origin' }),
+  'Cross-Origin-Opener-Policy': always('Windows of other sites cannot access the answer', { const: 'same-origin' }),
+  'Cross-Origin-Resource-Policy': always('Pages of other sites cannot embed the answer', { const: 'same-origin' }),
   'Referrer-Policy': always('The address is not sent to other sites', { const: 'no-referrer' }),
   'X-Content-Type-Options': always('Browsers must not guess another type', { const: 'nosniff' }),
   'X-Request-Id': always(
@@ -177,7 +177,7 @@ export const EXAMPLES: Examples = {
     400,
     'The parameter since must be a time with its zone, such as 2026-01-31T12:00:00Z.',
   ),
-  'unknown-parameter': problem('A parameter that is not described', 400, 'The parameter page is not known here.'),
+  'unknown-parameter': problem('A parameter that is not described', 400, 'The parameter page is unknown.'),
   'not-json': problem('The body is not valid JSON', 400, 'The body is not valid JSON.'),
   'bad-idempotency-key': problem(
     'A key with more than 255 characters, or with characters other than printable ASCII',
@@ -188,12 +188,12 @@ export const EXAMPLES: Examples = {
   'wrong-value': problem('A value that is not allowed', 422, 'The name must not be empty.', [
     { detail: 'The name must not be empty', pointer: '#/name' },
   ]),
-  'unknown-field': wrongField('A field that is not described', 'colour', 'is not known here'),
+  'unknown-field': wrongField('A field that is not described', 'colour', 'is unknown'),
   'wrong-overlap': wrongField('More than 365 days', 'overlap_seconds', 'must be 31536000 or less'),
   'key-reused': problem(
     'The key was used for another request',
     422,
-    'This idempotency key was used for another request, or by another login or admin key: take a new one.',
+    'This idempotency key was used for another request, or by another login or admin key: use a new one.',
   ),
   'no-such-application': problem(
     'No application has this client id',
@@ -264,13 +264,13 @@ export const RESPONSES: Record<string, ResponseText> = {
   Viewer: only(
     'The operator is a viewer.',
     'viewer',
-    problem('A change with the key of a viewer', 403, 'A viewer can look at everything, and change nothing.'),
+    problem('A change with the key of a viewer', 403, 'A viewer can see everything, but change nothing: ask an admin.'),
   ),
   MethodNotAllowed: {
     ...only(
       'The path does not have this method.',
       'method-not-allowed',
-      problem('Another method', 405, 'The methods that are allowed here: GET, HEAD, POST.'),
+      problem('Another method', 405, 'The methods allowed here are GET, HEAD, POST.'),
     ),
     headers: ['Allow'],
   },
@@ -297,7 +297,7 @@ export const RESPONSES: Record<string, ResponseText> = {
   AnotherHost: only(
     'The `Host` is not one that the admin listener answers to.',
     'another-host',
-    problem('A new name', 421, 'This server does not answer for this host. See ADMIN_URL.'),
+    problem('Another host name', 421, 'This server does not answer for this host: check ADMIN_URL.'),
   ),
   HeadersTooLarge: only(
     'The headers are too large.',
@@ -313,7 +313,7 @@ export const RESPONSES: Record<string, ResponseText> = {
     ...only(
       'The database cannot be used now.',
       'store-unavailable',
-      problem('The database cannot be read or written', 503, 'The store cannot be used now.'),
+      problem('The database cannot be read or written', 503, 'The database cannot be used now. Try again.'),
     ),
     headers: ['Retry-After'],
   },

@@ -110,14 +110,13 @@ const NO_TRAFFIC = {
   check_latency: null,
 }
 
-const LAST_SECRET =
-  'which could not authenticate any more: rotate first, or force it. The query parameter for that is force=true.'
+const LAST_SECRET = 'cannot authenticate without it. Rotate first. To revoke it anyway, use force=true.'
 
 const lastSecret = (id: number, owner: string): Examples => ({
   'last-secret': problem(
     'It is the last active secret',
     409,
-    `The secret ${id} is the last active one of ${owner}, ${LAST_SECRET}`,
+    `The secret ${id} is the last active one of ${owner}, and ${owner} ${LAST_SECRET}`,
   ),
 })
 
@@ -186,8 +185,8 @@ const APPLICATIONS: Record<string, OperationText> = {
     examples: one('changed', 'It has a new name', { ...APPLICATION, name: 'Demo shop' }),
     wrong: {
       ...known('wrong-value', 'unknown-field'),
-      'nothing-to-change': problem('No field at all', 422, 'The body must have a field.', [
-        { detail: 'must have a field', pointer: '#' },
+      'nothing-to-change': problem('No field at all', 422, 'The body must have at least one field.', [
+        { detail: 'must have at least one field', pointer: '#' },
       ]),
     },
   },
@@ -229,8 +228,8 @@ const APPLICATIONS: Record<string, OperationText> = {
       'nothing-known': problem(
         'No application has this client id, and no similar one was refused',
         404,
-        'There is no application with the client id nobody, and no refusal of a similar one is known. ' +
-          'Look for its name in GET /admin/v1/applications.',
+        'No application has the client id nobody, and no similar client id was refused. ' +
+          'Look for the application in GET /admin/v1/applications.',
       ),
     },
   },
@@ -313,7 +312,7 @@ function secretsOperations(
       tag,
       operationId: `revoke${Owner}Secret`,
       summary: `Revoke a secret of ${owner}`,
-      description: 'It is refused from the next request on. The last active secret is only revoked with `force`.',
+      description: 'It is refused from the next request on. The last active secret is revoked only with `force`.',
       answer: 'It was revoked.',
       conflict: lastSecret(secrets[1], id),
     },
@@ -355,7 +354,7 @@ const SUITES: Record<string, OperationText> = {
     summary: 'Show a suite',
     description: 'With its secrets, but not the secret values.',
     answer: 'The suite.',
-    examples: one('suite', 'An application with two secrets, one of which ends soon', {
+    examples: one('suite', 'A suite with two secrets, one of which ends soon', {
       ...SUITE,
       secrets: secretsOf(1, 4),
     }),
@@ -418,7 +417,7 @@ const OPERATORS: Record<string, OperationText> = {
     tag: 'Operators',
     operationId: 'revokeAdminKey',
     summary: 'Revoke an admin key',
-    description: 'It is refused from the next request on. If it is revoked already, nothing changes.',
+    description: 'The key is refused from the next request on. If it was already revoked, nothing changes.',
     answer: 'It was revoked.',
   },
   'DELETE /admin/v1/operators/{name}/sessions/{id}': {

@@ -13,7 +13,7 @@ import { content, type Examples, lines, type Part, refs } from './document.ts'
 
 export const INFO = {
   title: 'oauth-token-server',
-  summary: "Access tokens for partners' programs, and the check of them for the APIs behind",
+  summary: "Access tokens for partners' programs, and checks of these tokens for your APIs",
   license: { name: 'MIT', identifier: 'MIT' },
   description: lines(
     "A partner's program exchanges its client id and secret for an access token (RFC 6749 §4.4) and sends the token",
@@ -63,8 +63,8 @@ export const PARAMETERS: Record<string, Part> = {
   'X-Request-Id': inHeader(
     'X-Request-Id',
     lines(
-      'What the caller calls this request: 1 to 64 letters, digits and `_.:#+/=-`. It comes back in the answer and is',
-      "in the server's log. Anything else, and what may be a token or a secret, is ignored.",
+      "The caller's id for this request: 1 to 64 letters, digits and `_.:#+/=-`. It comes back in the answer and is",
+      "in the server's log. Any other text, and one that may be a token or a secret, is ignored.",
     ),
     { example: '6f1f4a7e-0a52-4f2c-9a36-4c7f0c1d2e3f' },
   ),
@@ -100,7 +100,7 @@ const CLIENT_HEADERS: Record<string, Part> = {
   'X-Client-Id': ofClient("The application's client id", VISIBLE, CLIENT_ID),
   'X-Application-Name': ofClient(
     lines(
-      'Its name. A space, a percent sign and what is no printable ASCII is percent-encoded UTF-8; `decodeURIComponent`',
+      'Its name, in UTF-8. Spaces, percent signs and all but printable ASCII are percent-encoded; `decodeURIComponent`',
       'gives the text back.',
     ),
     VISIBLE,
@@ -112,14 +112,14 @@ const CLIENT_HEADERS: Record<string, Part> = {
 }
 
 export const HEADERS: Record<string, Part> = {
-  'Cache-Control': always('No cache keeps an answer (RFC 6749 §5.1); the metadata have no such header', {
+  'Cache-Control': always('No cache may store the answer (RFC 6749 §5.1). The metadata does not have this header', {
     const: 'no-store',
   }),
-  Pragma: always('The same for old caches; nor have the metadata this one', { const: 'no-cache' }),
-  'X-Content-Type-Options': always('The type of an answer is the one that it has', { const: 'nosniff' }),
+  Pragma: always('The same for old caches. The metadata does not have this header, either', { const: 'no-cache' }),
+  'X-Content-Type-Options': always('Browsers must not guess another type', { const: 'nosniff' }),
   'X-Request-Id': always(
     lines(
-      "The id of the request, which is in the server's log too. The caller's, if it sent one. Name it when you ask for",
+      "The id of the request, also in the server's log: the caller's id, if it sent one. Quote it when you ask for",
       'help',
     ),
     ID,
@@ -128,7 +128,7 @@ export const HEADERS: Record<string, Part> = {
   'Retry-After': ofClient('When it makes sense to try again, in seconds', DIGITS, '5'),
   Connection: {
     'x-everywhere': true,
-    description: 'Where it is `close`, the connection ends with this answer',
+    description: 'If it is `close`, the connection ends with this answer',
     schema: { enum: ['close', 'keep-alive'] },
   },
   ...CLIENT_HEADERS,
@@ -230,10 +230,14 @@ const allow = (description: string, methods: string) => ({
 /** Answers that are the same at several operations. */
 export const RESPONSES: Record<string, Part> = {
   BadGet: refused('The request is malformed.', known('fragment in the address', 'Host header missing', 'not HTTP')),
-  NoSuchEndpoint: refused('The path is another one.', known('no such endpoint')),
-  OnlyPost: refused('The method is another one.', known('method not allowed'), allow('The right method', 'POST')),
+  NoSuchEndpoint: refused('No endpoint has this path.', known('no such endpoint')),
+  OnlyPost: refused(
+    'The endpoint does not accept this method.',
+    known('method not allowed'),
+    allow('The right method', 'POST'),
+  ),
   OnlyGet: refused(
-    'The method is another one.',
+    'The endpoint does not accept this method.',
     everywhere('method not allowed', 'Another method, where `GET` and `HEAD` are the right ones', 'GET or HEAD'),
     allow('The right methods', 'GET, HEAD'),
   ),

@@ -165,15 +165,15 @@ function tokenAnswers(): Part {
     }),
     401: refused(
       lines(
-        'The client is not authenticated. Whatever the reason is, the answer is the same; the log of the server has',
-        'the true one. It has no `WWW-Authenticate`, because credentials in a header are not accepted here.',
+        'The client is not authenticated. The answer is the same for every reason; the log of the server has the real',
+        'one. There is no `WWW-Authenticate`, because credentials in a header are not accepted here.',
       ),
       known('not authenticated'),
     ),
     ...formAnswers(),
     429: refused(
       lines(
-        'Too many wrong credentials came from this address, or the application has had its tokens of this hour. The',
+        'Too many wrong credentials came from this address, or the application has used up its hourly quota. The',
         'answer takes one to two seconds.',
       ),
       {
@@ -242,7 +242,10 @@ function revokeToken(): Part {
         ...known('field missing', 'field empty', 'field repeated'),
         ...known('fragment in the address', 'Host header missing', 'not HTTP'),
       }),
-      401: refused('The client is not authenticated, for whatever reason.', known('not authenticated')),
+      401: refused(
+        'The client is not authenticated. The answer is the same for every reason.',
+        known('not authenticated'),
+      ),
       ...formAnswers(),
       429: refused(
         'Too many wrong credentials came from this address. The answer takes one to two seconds.',
@@ -290,7 +293,7 @@ function checkForSuite(): Part {
       'May a request with this `Authorization` header pass to that suite? A gateway asks before it forwards a request,',
       "with the client's own header and no credentials of its own.",
       '',
-      'Every method is accepted, those too that OpenAPI has no word for. What a gateway appends behind the suite, a',
+      'Every method is accepted, including those that OpenAPI cannot describe. What a gateway appends to the suite, a',
       'path and a query, is ignored: `/v1/oauth/verify/store/orders?page=2` is the same as `/v1/oauth/verify/store`. A',
       'body is not read. An empty suite, `/v1/oauth/verify/`, is 404.',
     ),
@@ -429,7 +432,7 @@ function introspectionAnswers(): Part {
       ...known('Authorization header repeated', 'fragment in the address', 'Host header missing', 'not HTTP'),
     }),
     401: refused(
-      "The suite is not authenticated. An application's credentials are no suite's.",
+      'The suite is not authenticated. The credentials of an application are not accepted.',
       {
         ...refusal(
           'no credentials',
@@ -544,7 +547,7 @@ function live(): Part {
     {
       operationId: 'getLive',
       summary: 'Is the process alive?',
-      description: 'For what restarts a process that hangs. It does not ask the store.',
+      description: 'For a supervisor that restarts a process that hangs. The store is not asked.',
     },
     { operationId: 'headLive', summary: 'Is the process alive? The headers only' },
     { 200: healthy(), ...readAnswers() },

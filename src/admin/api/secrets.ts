@@ -67,5 +67,5 @@ export function secrets(route: AddRoute): void {
 /** Adds the parameter that overrides a conflict to its message. */
 function withForce(error: unknown): never {
   if (!(error instanceof OperatorError) || error.kind !== 'conflict') throw error
-  throw new OperatorError(`${error.message} The query parameter for that is force=true.`, { kind: 'conflict' })
+  throw new OperatorError(`${error.message} To revoke it anyway, use force=true.`, { kind: 'conflict' })
 }

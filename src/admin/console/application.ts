@@ -245,7 +245,7 @@ ${suiteChoices(suites, shown)}
 function nothingYet(canChange: boolean): Html {
   return emptyState(
     'There are no suites yet',
-    html`<p>A suite is an API. As long as there are none, tokens are valid wherever they are checked.</p>${canChange && html`<p><a class="button" href="/new-suite">Register a suite</a></p>`}`,
+    html`<p>A suite is an API. As long as there are no suites, tokens are valid wherever they are checked.</p>${canChange && html`<p><a class="button" href="/new-suite">Register a suite</a></p>`}`,
   )
 }
 

@@ -7,7 +7,7 @@ import { html, type Part } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { loginInstructions, loginPath, sessionReferenceIn } from './login.ts'
 
-const BACK: Part = html`<p>Go back, or to the <a href="/">overview</a>.</p>`
+const BACK: Part = html`<p>Go back, or go to the <a href="/">overview</a>.</p>`
 const NOTHING_CHANGED: Part = html`<p>Nothing was changed. Go back, load the page again, and repeat what you did.</p>`
 
 /** The title and advice of the error page, by status. */
@@ -77,6 +77,6 @@ function notSignedIn({ hadSession, isView }: { hadSession: boolean; isView: bool
     content: html`<div class="panel prose">${!isView && html`<p>Nothing was changed.</p>`}${
       hadSession &&
       html`<p>Sessions last 15 minutes without a click, and 8 hours at most; another operator can end them, too.</p>`
-    }${instructions}${!isView && html`<p>Your browser shows what you wrote again when you go back.</p>`}</div>`,
+    }${instructions}${!isView && html`<p>When you go back, your browser shows what you entered.</p>`}</div>`,
   }
 }

@@ -86,7 +86,7 @@ export const IN_A_CLONE = html`In a clone of the repository, write <code>npm run
 
 export function loginInstructions({ howToSignIn }: Pick<AdminContext, 'howToSignIn'>): Html {
   if (howToSignIn !== undefined) return html`<p>${howToSignIn}</p>`
-  return html`<p>Run <code>token-server console NAME</code> with your operator name where the server’s database can be reached, and open the link it prints. ${IN_A_CLONE}</p>`
+  return html`<p>Run <code>token-server console NAME</code> with your operator name on a machine that can reach the server’s database, and open the link it prints. ${IN_A_CLONE}</p>`
 }
 
 function loginPage(instructions: Part, reason: Part, error?: string): Page {
@@ -129,7 +129,7 @@ function cookieLostPage(instructions: Part): Page {
 <ul>
 <li>Through SSH: <code>ssh -L 8081:127.0.0.1:8081 SERVER</code>, and then <code>http://127.0.0.1:8081</code>. Safari does not keep it even there: use another browser, or HTTPS.</li>
 <li>Behind a proxy with HTTPS: set <code>ADMIN_URL</code> to the address that operators open.</li>
-<li>Where cookies are blocked: allow them for this address.</li>
+<li>If cookies are blocked: allow them for this address.</li>
 </ul>
 <p>Then get a new link: this one is used up.</p>
 ${instructions}

@@ -80,14 +80,14 @@ const REFUSALS: Record<RefusedOperator['reason'], Problem> = {
   'unknown key': INVALID_KEY,
   'expired key': INVALID_KEY,
   'revoked key': INVALID_KEY,
-  'another host': { status: 421, detail: 'This server does not answer for this host. See ADMIN_URL.' },
-  'another site': { status: 403, detail: 'This does not come from a page of this console.' },
+  'another host': { status: 421, detail: 'This server does not answer for this host: check ADMIN_URL.' },
+  'another site': { status: 403, detail: 'This request does not come from a page of this console.' },
   'too many requests': {
     status: 503,
     detail: 'Too many of your requests are waiting.',
     headers: { 'retry-after': '1' },
   },
-  viewer: { status: 403, detail: 'A viewer can look at everything, and change nothing.' },
+  viewer: { status: 403, detail: 'A viewer can see everything, but change nothing: ask an admin.' },
 }
 
 const STATUSES: Record<OperatorError['kind'], number> = {
@@ -114,7 +114,7 @@ export function problemOf(error: unknown): Problem {
     return { status: STATUSES[error.kind], detail: error.message, errors }
   }
   if (error instanceof StoreUnavailable) {
-    return { status: 503, detail: 'The store cannot be used now.', headers: { 'retry-after': '5' } }
+    return { status: 503, detail: 'The database cannot be used now. Try again.', headers: { 'retry-after': '5' } }
   }
   const { validation, code, statusCode: status = 500 } = error as Partial<FastifyError>
   if (validation) return invalid(error as FastifyError)
@@ -184,10 +184,10 @@ function pathOf({ instancePath, params }: FastifySchemaValidationError): string 
 
 function detailOf({ keyword, params }: FastifySchemaValidationError, isBody: boolean): string {
   if (keyword === 'required') return 'is missing'
-  if (keyword === 'additionalProperties') return 'is not known here'
-  if (keyword === 'minProperties') return 'must have a field'
+  if (keyword === 'additionalProperties') return 'is unknown'
+  if (keyword === 'minProperties') return 'must have at least one field'
   if (keyword === 'anyOf') return 'must be a list, or "all"'
-  if (!isBody) return 'must be given once'
+  if (!isBody) return 'is given more than once'
   // The type of an optional field is ['object', 'null'].
   if (keyword === 'type') return `must be ${TYPES[[params.type].flat()[0] as string]}`
   return `must be ${params.limit} or ${params.comparison === '>=' ? 'more' : 'less'}`

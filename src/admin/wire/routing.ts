@@ -16,8 +16,8 @@ export function createNotFoundHandler(app: FastifyInstance): (request: FastifyRe
     const [path = ''] = url.split('?', 1)
     const matching = routes.filter(({ pattern }) => pattern.test(path))
     const allow = [...new Set(matching.flatMap(({ method }) => method))].join(', ')
-    if (allow === '') throw new ProblemError({ status: 404, detail: 'There is nothing here.' })
-    throw new ProblemError({ status: 405, detail: `The methods that are allowed here: ${allow}.`, headers: { allow } })
+    if (allow === '') throw new ProblemError({ status: 404, detail: 'There is nothing at this address.' })
+    throw new ProblemError({ status: 405, detail: `The methods allowed here are ${allow}.`, headers: { allow } })
   }
 }
 
@@ -35,5 +35,5 @@ export function refuseUnstorable(app: FastifyInstance): void {
 /** The numeric id of a secret, key or session in a path. Throws ProblemError (404) if it is not a number. */
 export function idOf(text: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new ProblemError({ status: 404, detail: 'There is nothing here.' })
+  throw new ProblemError({ status: 404, detail: 'There is nothing at this address.' })
 }

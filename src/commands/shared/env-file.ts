@@ -45,7 +45,7 @@ export function readEnvFile(file: string): EnvFile {
   return {
     settings: entries,
     warnings: [...doubtfulEntries(text, file), ...misspeltSettings(Object.keys(entries))],
-    errors: wrong.map((index) => `Line ${index + 1} of ${file} is not KEY=value.`),
+    errors: wrong.map((index) => `Line ${index + 1} of ${file} is neither KEY=value nor a comment.`),
   }
 }
 

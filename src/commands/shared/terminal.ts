@@ -51,7 +51,7 @@ export function show(terminal: Terminal, { json }: JsonOption, result: unknown, 
 /** Like `show`, for the result of a change. Rejects with OperatorError. `lost`: what to do if a secret was not shown. */
 export async function print(terminal: Terminal, options: JsonOption, result: unknown, words: string, lost = '') {
   await show(terminal, options, result, words).catch(({ message, cause }: OutputFailed) => {
-    throw new OperatorError(`The command succeeded. ${message} ${lost}`.trimEnd(), { cause })
+    throw new OperatorError(`The change was made. ${message} ${lost}`.trimEnd(), { cause })
   })
 }
 

@@ -7,8 +7,8 @@ const DEADLOCK = '40P01'
 
 /** How an operator can fix an error, by its SQLSTATE. */
 const ADVICE: Record<string, string> = {
-  '28000': 'look at pg_hba.conf',
-  '28P01': 'look at DATABASE_PASSWORD_FILE, PGPASSWORD or PGPASSFILE',
+  '28000': 'check pg_hba.conf',
+  '28P01': 'check DATABASE_PASSWORD_FILE, PGPASSWORD or PGPASSFILE',
   '3D000': 'create the database',
   '42501': 'the role needs more rights; only the owner creates and changes tables: run migrate as the owner',
   '42P01': 'a table is missing: run migrate',
@@ -56,7 +56,7 @@ export function unavailable(
   const code = cause instanceof DatabaseError ? cause.code : undefined
   const lacksPassword = cause.message.includes(NO_PASSWORD)
   const advice = ADVICE[lacksPassword ? '28P01' : (code ?? '')]
-  const text = lacksPassword ? 'it asks for a password, and there is none' : describe(cause.message, code)
+  const text = lacksPassword ? 'it asks for a password, and none is set' : describe(cause.message, code)
   const message = `PostgreSQL at ${host}:${port}: ${text}${advice ? ` (${advice})` : ''}`
   // Without the cause: its details, such as values of rows, would reach the log.
   return new PostgresUnavailable(message, { isSilent, code, isMisconfigured: isMisconfiguration(cause, code) })

@@ -83,7 +83,7 @@ export function createCheckpoints(
   function emptyLog(): string | undefined {
     const { log, checkpointed } = copy.get() as CheckpointResult
     if (checkpointed < log) return 'a reader still needs an old state'
-    return empty.get()?.busy ? 'there is always a reader or a writer' : undefined
+    return empty.get()?.busy ? 'another process is always reading or writing' : undefined
   }
 
   /** Throws StoreUnavailable if the log is full. Not within a transaction, where every checkpoint fails. */

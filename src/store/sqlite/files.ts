@@ -156,7 +156,7 @@ export function resolveLinks(path: string): string {
 export function assertNotMissing(file: string): void {
   if (!isLogAlone(file)) return
   const [log] = sideFilesOf(file)
-  throw new OperatorError(`${file} is missing, but its log ${log} is there: put it back, or move the log away.`)
+  throw new OperatorError(`${file} is missing, but its log ${log} is there: put the file back, or move the log away.`)
 }
 
 /** Whether there is a log that is not empty, and its database is missing or empty. */

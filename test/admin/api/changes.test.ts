@@ -96,7 +96,7 @@ for (const [owners, registration] of Object.entries({
     const last = (await call('GET', path)).body.secrets.at(-1).id
     const others = owners === 'applications' ? 'suites' : 'applications'
     const refused: [Method, string, number, RegExp?][] = [
-      ['DELETE', `${path}/${last}`, 409, /last active one .* The query parameter for that is force=true\.$/],
+      ['DELETE', `${path}/${last}`, 409, /last active one .* To revoke it anyway, use force=true\.$/],
       ['DELETE', `${path}/${last}?force=false`, 409],
       ...['0', '1e0', '9'.repeat(20)].map((id): [Method, string, number] => ['DELETE', `${path}/${id}`, 404]),
       ['GET', `/${others}/owner/secrets`, 404],

@@ -55,7 +55,7 @@ t.test('API: an invalid or repeated parameter is refused', async (t) => {
     'applications?limit=0': /limit must be a whole number from 1 to 200/,
     'applications?limit=1e1': /limit must be/,
     'applications?limit=': /limit must be/,
-    'applications?limit=1&limit=2': /limit must be given once/,
+    'applications?limit=1&limit=2': /limit is given more than once/,
     'applications?after=': /after must be the value of next in the previous page/,
     'applications?after=MA': /after must be/,
     'audit-events?since=2027-01-15T08:00:00': /since must be/,
@@ -93,7 +93,7 @@ t.test('API: it explains why a client is refused, and suggests API calls besides
   t.match((await diagnosis('a%2Fb')).diagnosis, 'POST to its /secrets (or "secrets rotate a/b") makes a new one')
   await store.recordRefusals([refusal('part... (9 characters)', { isKnown: false, reason: 'unknown client' })])
   t.match((await diagnosis('partners')).diagnosis, 'Compare it with GET /admin/v1/applications.')
-  t.match(await call('GET', '/applications/stor/diagnosis'), { status: 404, body: { detail: /no application/ } })
+  t.match(await call('GET', '/applications/stor/diagnosis'), { status: 404, body: { detail: /No application/ } })
 })
 
 /** Statistics with values for the fields that are empty or null in the documented example. */

@@ -205,7 +205,7 @@ t.test('Sessions: without one a page leads to the login, and a form says that it
   const remove = ['/operators/viktor/remove', { form: {} }] as const
   for (const [{ statusCode, body }, words] of [
     [await browser(...remove), /Your session has ended.*Nothing was changed/s],
-    [await visit(...remove), /You are not signed in.*Nothing was changed.*shows what you wrote again/s],
+    [await visit(...remove), /You are not signed in.*Nothing was changed.*shows what you entered/s],
     // What sends nothing, and is no page.
     [await visit('/about', { headers: { accept: 'text/event-stream' } }), /^(?!.*Nothing was changed).*not signed in/s],
     [await visit('/applications', { headers: { accept: '*/*' } }), /^(?!.*what you wrote).*not signed in/s],

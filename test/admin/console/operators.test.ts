@@ -65,6 +65,6 @@ t.test('Operators: a viewer can only end their own sessions', async (t) => {
   t.match((await browser('/operators')).body, 'The browser of this session is signed out at once.')
   const refused = await browser(`/operators/anna/sessions/${other?.id}/end`, { form: {} })
   t.equal(refused.statusCode, 403)
-  t.match(refused.body, 'A viewer can look at everything')
+  t.match(refused.body, 'A viewer can see everything')
   t.equal((await browser(`/operators/viktor/sessions/${own?.id}/end`, { form: {} })).statusCode, 303)
 })

@@ -74,7 +74,7 @@ t.test(
     for (const page of ['/new-application', '/new-suite', '/applications/a/remove', '/suites/store/remove']) {
       const { statusCode, body } = await viewer(page)
       t.equal(statusCode, 403, page)
-      t.match(textOf(body), 'Nothing was changed. Go back, or to the overview .')
+      t.match(textOf(body), 'Nothing was changed. Go back, or go to the overview .')
       t.notMatch(textOf(body), 'repeat what you did', 'it would be refused again')
     }
   },

@@ -54,10 +54,10 @@ t.test('RFC 9457: an invalid body is reported field by field', async (t) => {
     statusCode: 422,
     title: 'Unprocessable Entity',
     status: 422,
-    detail: 'The field name is missing. The field other is not known here. The field suites/1 must be text.',
+    detail: 'The field name is missing. The field other is unknown. The field suites/1 must be text.',
     errors: [
       { detail: 'is missing', pointer: '#/name' },
-      { detail: 'is not known here', pointer: '#/other' },
+      { detail: 'is unknown', pointer: '#/other' },
       { detail: 'must be text', pointer: '#/suites/1' },
     ],
   })
@@ -69,14 +69,14 @@ t.test('RFC 9457: an invalid body is reported field by field', async (t) => {
     '#/more must be an object',
   ])
   t.strictSame(await errors({ name: 'a', seconds: 11 }), ['#/seconds must be 10 or less'])
-  t.strictSame(await errors({ name: 'a', '~/ü': 1 }), ['#/~0~1%C3%BC is not known here'])
-  t.strictSame(await errors({}), ['# must have a field', '#/name is missing'])
+  t.strictSame(await errors({ name: 'a', '~/ü': 1 }), ['#/~0~1%C3%BC is unknown'])
+  t.strictSame(await errors({}), ['# must have at least one field', '#/name is missing'])
   t.match(await answer([]), { detail: 'The body must be an object.', errors: [{ pointer: '#' }] })
 
   const unknown = await answer({ name: 'a' }, '?page=2')
-  t.match(unknown, { statusCode: 400, title: 'Bad Request', detail: 'The parameter page is not known here.' })
+  t.match(unknown, { statusCode: 400, title: 'Bad Request', detail: 'The parameter page is unknown.' })
   t.equal(unknown.errors, undefined)
-  t.match(await answer({ name: 'a' }, '?limit=1&limit=2'), { detail: 'The parameter limit must be given once.' })
+  t.match(await answer({ name: 'a' }, '?limit=1&limit=2'), { detail: 'The parameter limit is given more than once.' })
 })
 
 t.test('RFC 9110 §15.5.6: an unsupported method gets the list of allowed ones', async (t) => {

@@ -182,8 +182,8 @@ t.test('PostgreSQL: the password comes from a file, the URL, or PGPASSFILE, and 
 t.test('PostgreSQL: a wrong password, role or database is reported at once, without any secret', async (t) => {
   const location = await emptyLocation()
   const wrong: [change: Partial<PostgresLocation>, message: RegExp][] = [
-    [{ password: 'hunter2' }, /28P01, password authentication failed .* \(look at DATABASE_PASSWORD_FILE/],
-    [{ password: undefined }, /asks for a password, and there is none \(look at DATABASE_PASSWORD_FILE/],
+    [{ password: 'hunter2' }, /28P01, password authentication failed .* \(check DATABASE_PASSWORD_FILE/],
+    [{ password: undefined }, /asks for a password, and none is set \(check DATABASE_PASSWORD_FILE/],
     [{ database: 'nowhere' }, /3D000, database "nowhere" does not exist \(create the database\)/],
     [{ passwordFile: '/nowhere/secret' }, /DATABASE_PASSWORD_FILE, \/nowhere\/secret, cannot be read: ENOENT/],
   ]

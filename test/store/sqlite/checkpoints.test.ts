@@ -92,7 +92,7 @@ t.test('Checkpoints: a log that a reader keeps from being copied or emptied is r
   t.equal(walSize(), 0)
   write(2 * LARGE)
   startReader()
-  const inUse = { bytes: walSize(), cause: 'there is always a reader or a writer' }
+  const inUse = { bytes: walSize(), cause: 'another process is always reading or writing' }
   t.strictSame(backlog(), inUse, 'it is copied, but in use')
 })
 

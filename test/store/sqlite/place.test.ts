@@ -104,7 +104,7 @@ t.test('Place: a file or a folder that this process may not change is refused', 
 
 t.test('Place: without a database, a reader reports the path and creates nothing', async (t) => {
   const folder = temporaryFolder(t)
-  const missing = (file: string) => `There is no database at ${file}. If there should be a store, DATABASE_URL or`
+  const missing = (file: string) => `There is no database at ${file}. If there should be one, DATABASE_URL or`
   const file = join(folder, 'deeper', 'store.db')
   t.match(await refusal(file, { create: false }), missing(file))
   t.strictSame(readdirSync(folder), [])
@@ -121,7 +121,7 @@ t.test('Place: a log whose database is missing or empty is kept, and nothing is 
   copyFileSync(`${await leftOpen(t)}-wal`, `${file}-wal`)
   const log = readFileSync(`${file}-wal`)
   symlinkSync(file, join(folder, 'link.db'))
-  const missing = `cannot be opened: ${file} is missing, but its log ${file}-wal is there: put it back, or move the log away.`
+  const missing = `cannot be opened: ${file} is missing, but its log ${file}-wal is there: put the file back, or move the log away.`
   for (const options of [{}, { create: false }, { recover: true }]) {
     t.match(await refusal(file, options), missing)
     t.match(await refusal(join(folder, 'link.db'), options), missing)
