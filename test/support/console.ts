@@ -113,11 +113,12 @@ async function watch(context: BrowserContext): Promise<string[]> {
   return complaints
 }
 
-/** Registers an application in the console. Resolves to its credentials. */
+/** Registers an application in the console, for all suites. Resolves to its credentials. */
 export async function registerApplication(page: Page, origin: string) {
   await page.goto(`${origin}/new-application`)
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Store front')
   await page.getByLabel('Developer email').fill('dev@partner.example')
+  for (const suite of await page.locator('[name=suite]').all()) await suite.check()
   await page.getByRole('button', { name: 'Register' }).click()
   return shownCredentials(page)
 }

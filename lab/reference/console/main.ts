@@ -45,6 +45,7 @@ process.exit()
 
 async function register(page: Page, form: Record<string, string>): Promise<void> {
   for (const [label, value] of Object.entries(form)) await page.getByLabel(label).fill(value)
+  for (const suite of await page.locator('[name=suite]').all()) await suite.check()
   await page.getByRole('button', { name: 'Register' }).click()
   await page.getByRole('group', { name: 'New credentials' }).waitFor()
 }

@@ -3,7 +3,7 @@ import { createFairQueue } from '../../domain/fair-queue.ts'
 import { ProblemError, RefusedOperator } from './problem.ts'
 
 /** How many requests of one operator and in all may wait. A single connection can send any number by pipelining. */
-const QUEUE = { concurrency: 1, perParty: 16, total: 64 }
+const QUEUE = { concurrency: 1, perParty: 32, total: 64 }
 
 /**
  * Handles one request at a time, of each operator in turn, and yields to the event loop after each, except for the live
