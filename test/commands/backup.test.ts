@@ -109,27 +109,24 @@ t.test('Backup: the database itself, and what is no file, is not replaced', asyn
   t.strictSame(read(file), before)
 })
 
-t.test(
-  'Backup: the database is only read: an old one is not migrated, that of another program is refused',
-  async (t) => {
-    const { file, folder } = temporaryDatabase(t)
-    const copy = join(folder, 'copy.db')
-    const db = new Database(file)
-    t.teardown(() => db.close())
-    db.exec('CREATE TABLE applications (id)')
-    t.match((await at(file).run(`backup ${copy}`)).err, /not be backed up: it is not a database of this program\.\n$/)
-    db.pragma('user_version = 1')
-    t.match((await at(file).run(`backup ${copy}`)).err, /backed up: no such table: tokens \(SQLITE_ERROR\)\.\n$/)
-    t.notOk(readdirSync(folder).includes('copy.db'))
-    db.exec('DROP TABLE applications')
-    const first = new URL('../../migrations/sqlite/0001_applications_secrets_tokens.sql', import.meta.url)
-    db.exec(readFileSync(first, 'utf8'))
-    db.close()
-    chmodSync(file, 0o400)
-    t.match(await at(file).json(`backup ${copy}`), { applications: 0 })
-    t.strictSame([read(file).version, read(copy).version], [1, 1])
-  },
-)
+t.test('Backup: an old database is not migrated, and that of another program is refused', async (t) => {
+  const { file, folder } = temporaryDatabase(t)
+  const copy = join(folder, 'copy.db')
+  const db = new Database(file)
+  t.teardown(() => db.close())
+  db.exec('CREATE TABLE applications (id)')
+  t.match((await at(file).run(`backup ${copy}`)).err, /not be backed up: it is not a database of this program\.\n$/)
+  db.pragma('user_version = 1')
+  t.match((await at(file).run(`backup ${copy}`)).err, /backed up: no such table: tokens \(SQLITE_ERROR\)\.\n$/)
+  t.notOk(readdirSync(folder).includes('copy.db'))
+  db.exec('DROP TABLE applications')
+  const first = new URL('../../migrations/sqlite/0001_applications_secrets_tokens.sql', import.meta.url)
+  db.exec(readFileSync(first, 'utf8'))
+  db.close()
+  chmodSync(file, 0o400)
+  t.match(await at(file).json(`backup ${copy}`), { applications: 0 })
+  t.strictSame([read(file).version, read(copy).version], [1, 1])
+})
 
 t.test('Backup: - is refused where standard output is a terminal', async (t) => {
   const { env } = await startShell(t)

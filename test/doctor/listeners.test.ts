@@ -54,35 +54,32 @@ t.test('Doctor: the version of the server that runs is compared, where its metri
   t.match(await checkOpsListener({ host, port: 0 }), [{ level: 'note' }])
 })
 
-t.test(
-  'Doctor: an admin listener is found where it runs; a missing one, or another program, is an error',
-  async (t) => {
-    const socket = join(temporaryFolder(t), 'admin.sock')
-    const [port, other] = [await freePort(), await freePort()]
-    const advice = 'If ADMIN_ADDRESS was set after the server had started, restart the server.'
-    const missing = async (place: AdminPlace, address: string, code: string) => {
-      const text = `The admin listener does not answer at ${address} (${code}).`
-      t.match(await checkAdminListener(place), [{ level: 'error', text, advice }])
-    }
-    await missing({ host, port }, `http://127.0.0.1:${port}`, 'ECONNREFUSED')
-    await missing({ socket }, socket, 'ENOENT')
-    await leaveSocket(socket)
-    await missing({ socket }, socket, 'ECONNREFUSED')
-    t.match(await checkAdminListener({ host, port: 0 }), [{ level: 'note' }])
-    const places: [place: AdminPlace, text: string][] = [
-      [{ host, port }, `http://127.0.0.1:${port}`],
-      [{ host: '0.0.0.0', port: other }, `http://localhost:${other}`],
-      [{ socket }, socket],
-    ]
-    for (const [place, at] of places) {
-      await listenForAdmin((await createAdminWorld(t)).app, place)
-      t.strictSame(await checkAdminListener(place), [{ level: 'ok', text: `The admin listener answers at ${at}.` }])
-    }
-    const server = await startServer(t, { status: 200, body: 'Hello' })
-    const text = `The program that answers at http://127.0.0.1:${server.port} is not this server's admin listener.`
-    t.match(await checkAdminListener({ host, port: server.port }), [{ level: 'error', text }])
-  },
-)
+t.test('Doctor: an admin listener is found; a missing one, or another program, is an error', async (t) => {
+  const socket = join(temporaryFolder(t), 'admin.sock')
+  const [port, other] = [await freePort(), await freePort()]
+  const advice = 'If ADMIN_ADDRESS was set after the server had started, restart the server.'
+  const missing = async (place: AdminPlace, address: string, code: string) => {
+    const text = `The admin listener does not answer at ${address} (${code}).`
+    t.match(await checkAdminListener(place), [{ level: 'error', text, advice }])
+  }
+  await missing({ host, port }, `http://127.0.0.1:${port}`, 'ECONNREFUSED')
+  await missing({ socket }, socket, 'ENOENT')
+  await leaveSocket(socket)
+  await missing({ socket }, socket, 'ECONNREFUSED')
+  t.match(await checkAdminListener({ host, port: 0 }), [{ level: 'note' }])
+  const places: [place: AdminPlace, text: string][] = [
+    [{ host, port }, `http://127.0.0.1:${port}`],
+    [{ host: '0.0.0.0', port: other }, `http://localhost:${other}`],
+    [{ socket }, socket],
+  ]
+  for (const [place, at] of places) {
+    await listenForAdmin((await createAdminWorld(t)).app, place)
+    t.strictSame(await checkAdminListener(place), [{ level: 'ok', text: `The admin listener answers at ${at}.` }])
+  }
+  const server = await startServer(t, { status: 200, body: 'Hello' })
+  const text = `The program that answers at http://127.0.0.1:${server.port} is not this server's admin listener.`
+  t.match(await checkAdminListener({ host, port: server.port }), [{ level: 'error', text }])
+})
 
 t.test('Doctor: what listens and does not answer within 3 s is not said to be missing', async (t) => {
   const { address } = await startRecorder(t, () => {})

@@ -16,15 +16,12 @@ const DOCS = join(import.meta.dirname, '../../docs')
 const description = readDescription(join(DOCS, 'openapi.yaml'))
 const page = referencePage(description, 'openapi.yaml')
 
-t.test(
-  'Reference: the descriptions, the page and the commands are those that the code generates: `npm run docs`',
-  async (t) => {
-    for (const [name, text] of Object.entries(await documents())) {
-      t.ok(readFileSync(join(DOCS, name), 'utf8') === text, name)
-      t.notMatch(text, /^\s*[\w-]+: [&*]/m, `${name} has no anchors and aliases`)
-    }
-  },
-)
+t.test('Reference: the documents are those that `npm run docs` generates from the code', async (t) => {
+  for (const [name, text] of Object.entries(await documents())) {
+    t.ok(readFileSync(join(DOCS, name), 'utf8') === text, name)
+    t.notMatch(text, /^\s*[\w-]+: [&*]/m, `${name} has no anchors and aliases`)
+  }
+})
 
 t.test('Description: two schemas cannot have the same title', async (t) => {
   const schema = (type: string) => ({ title: 'Thing', type })

@@ -27,22 +27,19 @@ const server = await startDatabases()
 
 const begin = (location: PostgresLocation) => openSession(location, { observe() {} })
 
-t.test(
-  'A write: a warning is not a commit, an error does not end the session, and neither repeats the values',
-  async (t) => {
-    const session = await begin((await newLocation()).location)
-    t.teardown(() => session.end(new StoreUnavailable('the test ends') as never))
-    await t.rejects(session.write('SELECT 1 / 0', []), { name: 'StoreUnavailable', code: '22012' })
-    const error = await session.write('SELECT $1::uuid', ['hunter2']).catch((error: Error) => error)
-    t.match(error, { name: 'StoreUnavailable', message: /error 22P02/ })
-    t.notMatch(inspect(error, { depth: null, showHidden: true }), /hunter2/)
-    await session.write("DO $$ BEGIN RAISE NOTICE 'all is well'  USING ERRCODE = '00000'; END $$", [])
-    // From a German server: the severity is a word, and the code is the same everywhere.
-    const warning = "DO $$ BEGIN RAISE NOTICE 'WARNUNG: breche Warten ab' USING ERRCODE = '01000'; END $$"
-    await t.rejects(session.write(warning, []), { name: 'StoreUnavailable', message: /breche Warten ab/ })
-    await t.rejects(session.write('SELECT 1', []), StoreUnavailable, 'and the connection is not used again')
-  },
-)
+t.test('A write: a warning is no commit, an error ends no session, and neither repeats values', async (t) => {
+  const session = await begin((await newLocation()).location)
+  t.teardown(() => session.end(new StoreUnavailable('the test ends') as never))
+  await t.rejects(session.write('SELECT 1 / 0', []), { name: 'StoreUnavailable', code: '22012' })
+  const error = await session.write('SELECT $1::uuid', ['hunter2']).catch((error: Error) => error)
+  t.match(error, { name: 'StoreUnavailable', message: /error 22P02/ })
+  t.notMatch(inspect(error, { depth: null, showHidden: true }), /hunter2/)
+  await session.write("DO $$ BEGIN RAISE NOTICE 'all is well'  USING ERRCODE = '00000'; END $$", [])
+  // From a German server: the severity is a word, and the code is the same everywhere.
+  const warning = "DO $$ BEGIN RAISE NOTICE 'WARNUNG: breche Warten ab' USING ERRCODE = '01000'; END $$"
+  await t.rejects(session.write(warning, []), { name: 'StoreUnavailable', message: /breche Warten ab/ })
+  await t.rejects(session.write('SELECT 1', []), StoreUnavailable, 'and the connection is not used again')
+})
 
 t.test('A host name with several silent addresses: the first error is reported, and it is retried', async (t) => {
   const refused = Object.assign(new Error('connect ECONNREFUSED ::1:9'), { code: 'ECONNREFUSED', syscall: 'connect' })
