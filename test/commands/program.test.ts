@@ -108,7 +108,7 @@ t.test('Migrate: it reports the version before and after', async (t) => {
   t.equal((await run('migrate')).out, `Migrated the database from version 0 to ${LATEST}.\n`)
 })
 
-t.test('Errors: what an operator can mend is one sentence; all else is a bug, and shows its stack', async (t) => {
+t.test('Errors: what an operator can fix is one sentence; anything else is a bug, and shows its stack', async (t) => {
   /** Runs a command that throws this. */
   async function failWith(error: Error) {
     let err = ''

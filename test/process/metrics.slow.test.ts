@@ -59,7 +59,7 @@ t.test('Metrics: a server without OPS_ADDRESS has no timer that wakes it often',
   t.ok((await often(OPS)) > 0)
 })
 
-t.test('Metrics: counters of a leader never fall, whatever becomes of its workers', async (t) => {
+t.test('Metrics: counters of a leader never fall, even if its workers end', async (t) => {
   const timeouts = { pingInterval: 500, unansweredPings: 12 }
   const { server, credentials, workers } = await startLeader(t, { timeouts, env: OPS })
   const ops = opsOf(server)
