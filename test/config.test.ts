@@ -107,6 +107,7 @@ t.test('Settings: listeners need addresses of their own, and workers a shared st
     [{ ...env, ADMIN_ADDRESS: '127.0.0.1:8080' }, taken],
     [{ ...env, ADMIN_ADDRESS: '[::1]:9464' }, 'ADMIN_ADDRESS must not be the address of OPS_ADDRESS.'],
     [{ WORKERS: '2', DATABASE_URL: 'sqlite::memory:' }, /^WORKERS must be 1 /],
+    [{ HOST: '127.0.0.1', PORT: 'x', ADMIN_ADDRESS: '127.0.0.1:8080' }, /^PORT [^\n]*$/],
   ]
   for (const [env, message] of wrong) t.throws(() => readConfig(env), { message })
   for (const ADMIN_ADDRESS of ['127.0.0.1:9464', '[::1]:8080', 'unix:/run/a.sock', 'off']) {

@@ -50,7 +50,6 @@ export interface Schema {
   items?: Schema
   required?: string[]
   properties?: Record<string, Schema>
-  oneOf?: Schema[]
   [keyword: string]: unknown
 }
 

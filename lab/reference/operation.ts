@@ -93,7 +93,6 @@ function headerList(headers: Record<string, Header>): Html | undefined {
 }
 
 function schemaFields(schema: Schema): Html[] {
-  if (schema.oneOf) return schema.oneOf.map((one) => html`${prose(`${one.description}:`)}${schemaFields(one)}`)
   return [fieldList(schema.properties ?? {}, schema.required ?? [])]
 }
 

@@ -15,7 +15,7 @@ interface IntrospectionRequest {
 /** The form of an introspection request. Which fields are required depends on how the suite authenticates. */
 export const introspectionRequest = formSchema([])
 
-export const ACTIVE_TOKEN = object(
+const ACTIVE_TOKEN = object(
   'ActiveToken',
   'A token that is valid, of an application that is approved for the asking suite',
   {
@@ -34,12 +34,10 @@ export const ACTIVE_TOKEN = object(
   },
 )
 
-export const INACTIVE_TOKEN = object('InactiveToken', 'Any other token', {
-  active: constant(false, 'There is no such token for the asking suite'),
-})
-
 /** One schema for both answers, for the serializer. */
-export const introspectionResponse = jsonSchema(ACTIVE_TOKEN.partial().extend({ active: flag('Whether it is valid') }))
+export const introspectionResponse = jsonSchema(
+  ACTIVE_TOKEN.partial().extend({ active: flag('Whether the token is valid') }),
+)
 
 /** The WWW-Authenticate header of its 401s, RFC 9110 §11.6.1. */
 const config = { challenge: 'Basic realm="suites", charset="UTF-8"' }

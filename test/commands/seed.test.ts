@@ -98,7 +98,7 @@ t.test('Seed: what exists with other values is said, with the command that chang
 t.test('Seed: an application with another email is a new one, and the one of the same name is named', async (t) => {
   const { run, json, write } = await startSeed(t)
   const seed = (...emails: string[]) =>
-    `seed ${write({ applications: emails.map((developer_email) => ({ name: 'App', developer_email })) })}`
+    `seed ${write({ applications: emails.map((developer_email) => ({ name: 'App', developer_email, suites: 'all' })) })}`
   const { applications } = await json(seed('old@b.example'))
   const [{ client_id: id }] = applications
   t.equal((await run(seed('old@b.example', 'other@b.example'))).err, '', 'the file has both')

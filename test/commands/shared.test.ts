@@ -5,7 +5,7 @@ import { InvalidArgumentError } from 'commander'
 import t, { type Test } from 'tap'
 import { misspeltSettings, misspeltVariables, readEnvFile, watchSettings } from '../../src/commands/shared/env-file.ts'
 import { holdSignals } from '../../src/commands/shared/held-signals.ts'
-import { duration, moment } from '../../src/commands/shared/text.ts'
+import { duration, moment, stateText } from '../../src/commands/shared/text.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 t.test('Signals: what came before anybody listened is handed to the first who does, as often as it came', async (t) => {
@@ -55,6 +55,10 @@ function envFile(t: Test, text: string): string {
   writeFileSync(file, text)
   return file
 }
+
+t.test('Texts: an expired secret has the time of its end', async (t) => {
+  t.equal(stateText({ state: 'expired', ends_at: 'T' as never, revoked_at: null }), 'expired at T')
+})
 
 t.test('.env: it has lines KEY=value, comments and blank lines; a quoted value may go over several', async (t) => {
   const text = '\ufeffPORT=1\r\n\r\n# a: comment\n  HOST = "::" # all\nexport A=\'x\ny\'\nB=\nC="not closed\n'

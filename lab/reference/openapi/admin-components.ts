@@ -59,7 +59,7 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
   suite_id: inPath('suite_id', 'The id of the suite', 'store'),
   secret_id: inPath('id', 'The id of the secret', 3),
   suite_secret_id: inPath('id', 'The id of the secret', 1),
-  operator: inPath('name', 'The name of the operator', 'anna'),
+  operator_name: inPath('name', 'The name of the operator', 'anna'),
   key_id: inPath('id', 'The id of the admin key', 1),
   session_id: inPath('id', 'The id of the session', 1),
   search: inQuery('search', 'Only applications that contain this text', { example: 'demo' }),
@@ -72,7 +72,9 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
   force: inQuery('force', 'Revoke it even if it is the last active secret', { type: 'boolean', default: false }),
   since: inQuery('since', 'Only events at this time or later, RFC 3339 with a zone', { format: 'date-time' }),
   actor: inQuery('actor', 'Only changes by this operator, or by this user of the operating system'),
-  subject: inQuery('subject', 'Only changes to this client id, suite, operator or database', { example: CLIENT_ID }),
+  audit_subject: inQuery('subject', 'Only changes to this client id, suite, operator or database', {
+    example: CLIENT_ID,
+  }),
   audit_limit: inQuery('limit', 'How many entries the page has at most', { ...LIMIT, example: 1 }),
   before: inQuery('before', 'The `next` of the previous page; leave it out for the first page'),
   'Idempotency-Key': {
@@ -222,7 +224,7 @@ export const NOT_FOUND: Record<string, Examples> = {
   suite_id: { 'no-such-suite': ref('examples', 'no-such-suite') },
   secret_id: { 'no-such-secret': problem('There is no such secret', 404, `${CLIENT_ID} has no secret 99.`) },
   suite_secret_id: { 'no-such-secret': problem('There is no such secret', 404, 'store has no secret 99.') },
-  operator: { 'no-such-operator': ref('examples', 'no-such-operator') },
+  operator_name: { 'no-such-operator': ref('examples', 'no-such-operator') },
   key_id: { 'no-such-key': problem('The operator has no such key', 404, 'The operator anna has no key 99.') },
   session_id: {
     'no-such-session': problem('The operator has no such session', 404, 'The operator anna has no session 99.'),

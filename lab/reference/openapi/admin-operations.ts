@@ -435,7 +435,7 @@ const HISTORY: Record<string, OperationText> = {
     operationId: 'listAuditEvents',
     summary: 'List audit events',
     description: 'Newest first. If you give several filters, all must match.',
-    own: { limit: 'audit_limit' },
+    own: { limit: 'audit_limit', subject: 'audit_subject' },
     answer: 'One page of the events.',
     examples: one('page', 'The last change of one application', {
       audit_events: [

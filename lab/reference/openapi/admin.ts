@@ -31,7 +31,7 @@ const EVERYWHERE = Object.keys(HEADERS).filter((name) => HEADERS[name]?.['x-ever
 const PATH_PARAMETERS: Record<string, string> = {
   applications: 'client_id',
   suites: 'suite_id',
-  operators: 'operator',
+  operators: 'operator_name',
   keys: 'key_id',
   sessions: 'session_id',
 }

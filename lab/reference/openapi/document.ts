@@ -37,7 +37,7 @@ export function withSchemas({ components, ...document }: Part & { components: Pa
     if (typeof node !== 'object' || node === null) return node
     if (Array.isArray(node)) return node.map(references)
     const part = node as Part
-    if (typeof part.title !== 'string' || !('type' in part || 'oneOf' in part)) return each(part)
+    if (typeof part.title !== 'string' || !('type' in part)) return each(part)
     const { title, ...schema } = part
     const known = schemas[title as string]
     // Keeps the place: what a schema contains comes after it.
@@ -48,9 +48,11 @@ export function withSchemas({ components, ...document }: Part & { components: Pa
     return ref('schemas', title as string)
   }
 
+  // Generators of clients want a type beside a constant.
+  const typed = (part: Part): Part => ('const' in part ? { type: typeof part.const, ...part } : part)
   const each = (part: Part): Part =>
     Object.fromEntries(
-      Object.entries(part).flatMap(([name, value]) => (value === undefined ? [] : [[name, references(value)]])),
+      Object.entries(typed(part)).flatMap(([name, value]) => (value === undefined ? [] : [[name, references(value)]])),
     )
 
   const referring = each({ ...document, components })

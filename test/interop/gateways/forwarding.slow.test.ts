@@ -191,40 +191,37 @@ const NOWHERE = `
   .trim()
   .split(/\s+/)
 
-testEachGateway(
-  'the path that is checked is the path that is forwarded, byte for byte, and an ambiguous path is refused',
-  async (t, gateway) => {
-    const { front, administration, authorization, credentials } = await createGatewayWorld(t, gateway)
-    const headers = { authorization }
-    for (const path of AMBIGUOUS) t.equal(await front.statusOf(path, { headers }), 400, path)
-    for (const path of NOWHERE) t.equal(await front.statusOf(path, { headers }), 404, path)
-    t.equal(front.reached(), 0)
+testEachGateway('a checked path is forwarded byte for byte, and an ambiguous one is refused', async (t, gateway) => {
+  const { front, administration, authorization, credentials } = await createGatewayWorld(t, gateway)
+  const headers = { authorization }
+  for (const path of AMBIGUOUS) t.equal(await front.statusOf(path, { headers }), 400, path)
+  for (const path of NOWHERE) t.equal(await front.statusOf(path, { headers }), 404, path)
+  t.equal(front.reached(), 0)
 
-    for (const path of IN_STORE) {
-      t.equal(await front.statusOf(path, { headers }), 200, path)
-      t.equal(front.last('store').url, path)
-    }
-    for (const path of ['/product-information', '/product-information/store/x?/store/']) {
-      t.equal(await front.statusOf(path, { headers }), 403, path)
-    }
-    // An encoded letter in the name of the suite. Envoy does not decode it, and knows no such suite.
-    const encoded = { '/st%6fre/x': 200, '/product-informati%6fn/x': 403 }
-    for (const [path, status] of Object.entries(encoded)) {
-      t.equal(await front.statusOf(path, { headers }), gateway.name === 'envoy' ? 404 : status, path)
-    }
-    if (gateway.name !== 'envoy') t.equal(front.last('store').url, '/st%6fre/x')
-    const hosts = ['http://127.0.0.1/product-information/x', 'http://store/product-information/x']
-    for (const target of [...hosts, '*', 'store/x', '/product-information/x#/../store']) {
-      const bytes = `GET ${target} HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\nConnection: close\r\n\r\n`
-      t.match(await sendBytes(front.address, bytes), /^HTTP\/1\.1 (400|403|404) /, target)
-    }
-    t.equal(front.suites['product-information'].length, 0)
+  for (const path of IN_STORE) {
+    t.equal(await front.statusOf(path, { headers }), 200, path)
+    t.equal(front.last('store').url, path)
+  }
+  for (const path of ['/product-information', '/product-information/store/x?/store/']) {
+    t.equal(await front.statusOf(path, { headers }), 403, path)
+  }
+  // An encoded letter in the name of the suite. Envoy does not decode it, and knows no such suite.
+  const encoded = { '/st%6fre/x': 200, '/product-informati%6fn/x': 403 }
+  for (const [path, status] of Object.entries(encoded)) {
+    t.equal(await front.statusOf(path, { headers }), gateway.name === 'envoy' ? 404 : status, path)
+  }
+  if (gateway.name !== 'envoy') t.equal(front.last('store').url, '/st%6fre/x')
+  const hosts = ['http://127.0.0.1/product-information/x', 'http://store/product-information/x']
+  for (const target of [...hosts, '*', 'store/x', '/product-information/x#/../store']) {
+    const bytes = `GET ${target} HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\nConnection: close\r\n\r\n`
+    t.match(await sendBytes(front.address, bytes), /^HTTP\/1\.1 (400|403|404) /, target)
+  }
+  t.equal(front.suites['product-information'].length, 0)
 
-    // The other way round: a token that is valid for product-information only does not get to the store.
-    await administration.approve(credentials.client_id, 'product-information')
-    await administration.withdraw(credentials.client_id, 'store')
-    const before = front.suites.store.length
-    for (const path of [...AMBIGUOUS, ...NOWHERE, ...IN_STORE, '/st%6fre/x']) await front.send(path, { headers })
-    t.equal(front.suites.store.length, before)
-  },
-)
+  // The other way round: a token that is valid for product-information only does not get to the store.
+  await administration.approve(credentials.client_id, 'product-information')
+  await administration.withdraw(credentials.client_id, 'store')
+  const before = front.suites.store.length
+  for (const path of [...AMBIGUOUS, ...NOWHERE, ...IN_STORE, '/st%6fre/x']) await front.send(path, { headers })
+  t.equal(front.suites.store.length, before)
+})
