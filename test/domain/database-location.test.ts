@@ -23,7 +23,7 @@ t.test('Database URL: one PostgreSQL server or several, with TLS unless they are
     ['postgres://u@[::1]:1/d', [{ host: '::1', port: 1 }], NO_TLS],
     ['postgres://u@localhost,127.1.1.1:2/d', [LOCAL, { host: '127.1.1.1', port: 2 }], NO_TLS],
     ['postgres://u@localhost,db.example/d?sslmode=disable', [LOCAL, DB], NO_TLS],
-    ['postgres://u@localhost,db.example/d', [LOCAL, DB], TLS],
+    ['postgres://u@localhost,127.evil.example/d', [LOCAL, { ...DB, host: '127.evil.example' }], TLS],
     [
       'postgres://u@localhost/d?sslmode=verify-full&sslrootcert=/etc/ca.pem',
       [LOCAL],
