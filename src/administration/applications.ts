@@ -5,6 +5,7 @@ import {
   type ApplicationValues,
   generateClientId,
   type NewApplication,
+  namedSuites,
 } from '../domain/application.ts'
 import type { Change, ChangeEvent } from '../domain/change.ts'
 import { OperatorError } from '../domain/operator-error.ts'
@@ -53,7 +54,7 @@ export function createApplications(context: Context) {
   ): Promise<RegisteredApplication & Pick<Application, 'suites'>> {
     const registered = await once<RegisteredApplication>(context, repeatable, async (auditOf) => {
       const { newApplication, registered } = await prepareApplication(registration, now)
-      await assertSuites(context, newApplication.suites === 'all' ? [] : newApplication.suites, unknownSuiteField)
+      await assertSuites(context, namedSuites(newApplication.suites), unknownSuiteField)
       const added = await store.register({ suites: [], applications: [newApplication] }, auditOf(registered))
       if (added.applications.length === 0) throw takenId(newApplication.clientId)
       report(applicationRegistered(newApplication))

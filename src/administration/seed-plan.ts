@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Application, nameAndDeveloper } from '../domain/application.ts'
+import { type Application, nameAndDeveloper, namedSuites } from '../domain/application.ts'
 import { chunksOf } from '../domain/in-steps.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { camelCased } from '../domain/schema.ts'
@@ -105,7 +105,7 @@ async function planApplications(
         if (entry.clientId !== undefined && suiteIds.has(entry.clientId)) {
           problems.push(`${place}.client_id: ${takenId(entry.clientId).message}`)
         }
-        for (const [nth, suiteId] of (entry.suites === 'all' ? [] : (entry.suites ?? [])).entries()) {
+        for (const [nth, suiteId] of namedSuites(entry.suites).entries()) {
           if (!suiteIds.has(suiteId)) problems.push(`${place}.suites[${nth}]: ${unknownSuite(suiteId).message}`)
         }
       }

@@ -91,6 +91,11 @@ export interface NewApplication extends ApplicationValues {
   readonly skipNamesake: boolean
 }
 
+/** The suites that a registration names; none if it means all. */
+export function namedSuites(suites: NewApplication['suites'] = []): readonly string[] {
+  return suites === 'all' ? [] : suites
+}
+
 /** Identifies an entry of a seed file without a client id, and the application that was registered for it. */
 export function nameAndDeveloper({ name, developerEmail }: ApplicationValues): string {
   return JSON.stringify([name, developerEmail])

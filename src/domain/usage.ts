@@ -37,3 +37,8 @@ export const HOUR = 60 * 60 * 1000
 export function hourOf(time: number): number {
   return Math.floor(time / HOUR)
 }
+
+/** Identifies a count: its hour and its application. */
+export function countKey({ hour, applicationKey }: Pick<TokenCount, 'hour' | 'applicationKey'>): string {
+  return `${hour} ${applicationKey}`
+}

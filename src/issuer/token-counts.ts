@@ -4,7 +4,7 @@ import { inSteps } from '../domain/in-steps.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { Store } from '../domain/store.ts'
 import { timestamp } from '../domain/time.ts'
-import { HOUR, hourOf, type TokenCount, type TokenCountChange } from '../domain/usage.ts'
+import { countKey, HOUR, hourOf, type TokenCount, type TokenCountChange } from '../domain/usage.ts'
 
 /** Tokens in an hour, the lifetime of a token: an application that gets more probably requests one for each call. */
 const MANY_TOKENS = 360
@@ -23,7 +23,7 @@ type TokenCounter = { -readonly [Field in keyof TokenCountChange]: TokenCountCha
 export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQuota: number }) {
   const counters = new Map<ApplicationKey, TokenCounter>()
   /** Counters of past hours that are not stored yet. */
-  let past: TokenCounter[] = []
+  const past = new Map<string, TokenCounter>()
 
   /** The counter of an application, if it is open. `at`: milliseconds since the epoch. */
   function find(key: ApplicationKey, at: number): TokenCounter | undefined {
@@ -39,12 +39,11 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
     const known = find(key, at)
     if (known) return known
     const before = counters.get(key)
-    if (before && isUnstored(before)) past.push(before)
-    // The clock was set back: the store must not get two counts of the same hour at once, and the quota is that of the hour.
-    const left =
-      before && before.hour > hour ? past.find((one) => one.applicationKey === key && one.hour === hour) : undefined
-    past = left ? past.filter((one) => one !== left) : past
-    const counter = left ?? { applicationKey: key, clientId, hour, stored, issued: 0, refused: 0, lastTokenAt: null }
+    if (before && isUnstored(before)) past.set(countKey(before), before)
+    const fresh = { applicationKey: key, clientId, hour, stored, issued: 0, refused: 0, lastTokenAt: null }
+    // An hour may come again if the clock is set back. It has one count, and one quota.
+    const counter = past.get(countKey(fresh)) ?? fresh
+    past.delete(countKey(counter))
     counters.set(key, counter)
     return counter
   }
@@ -66,7 +65,7 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
    */
   async function flush(now: number, observe: Observer): Promise<void> {
     try {
-      await inSteps([...past, ...counters.values()].filter(isUnstored), async (step) => {
+      await inSteps([...past.values(), ...counters.values()].filter(isUnstored), async (step) => {
         const changes = step.map((counter) => ({ ...counter }))
         const sums = await store.addTokenCounts(changes)
         for (const [at, counter] of step.entries()) {
@@ -85,7 +84,7 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
 
   /** Forgets counters that are stored, and of `past` also those from before the previous hour. */
   function forget(hour: number): void {
-    past = past.filter((counter) => isUnstored(counter) && counter.hour >= hour - 1)
+    for (const [key, counter] of past) if (!isUnstored(counter) || counter.hour < hour - 1) past.delete(key)
     for (const [key, counter] of counters) {
       if (counter.hour !== hour && !isUnstored(counter)) counters.delete(key)
     }

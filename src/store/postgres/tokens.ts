@@ -1,7 +1,7 @@
 import type { Observer } from '../../domain/events.ts'
 import type { Tokens, Usage } from '../../domain/store.ts'
 import type { StoredToken } from '../../domain/token.ts'
-import type { ApplicationUse, SecretUse, TokenCount } from '../../domain/usage.ts'
+import { type ApplicationUse, countKey, type SecretUse, type TokenCount } from '../../domain/usage.ts'
 import { createBatch } from '../batch.ts'
 import { toObjects } from '../shared/work.ts'
 import type { Commands } from './commands.ts'
@@ -74,8 +74,8 @@ export function createUsage({ ask, inTransaction }: Commands): Usage {
           arrayOf(changes.map(({ refused }) => refused)),
         ])
       })
-      const sums = new Map(toCounts(rows).map((sum) => [keyOf(sum), sum]))
-      return changes.map((change) => sums.get(keyOf(change)) as TokenCount)
+      const sums = new Map(toCounts(rows).map((sum) => [countKey(sum), sum]))
+      return changes.map((change) => sums.get(countKey(change)) as TokenCount)
     },
 
     listTokenCounts: async (keys, hours) => toCounts(await ask(sql.listTokenCounts, [arrayOf(keys), arrayOf(hours)])),
@@ -96,10 +96,6 @@ export function createUsage({ ask, inTransaction }: Commands): Usage {
       return toObjects<SecretUse>(rows, 'secretId', 'lastUsedAt')
     },
   }
-}
-
-function keyOf({ hour, applicationKey }: Pick<TokenCount, 'hour' | 'applicationKey'>): string {
-  return `${hour} ${applicationKey}`
 }
 
 function toCounts(rows: unknown[][]): TokenCount[] {

@@ -1,4 +1,4 @@
-import { columnsOf, type NewApplication, nameAndDeveloper } from '../../domain/application.ts'
+import { columnsOf, type NewApplication, nameAndDeveloper, namedSuites } from '../../domain/application.ts'
 import type { Change, ChangeOf } from '../../domain/change.ts'
 import type { NewSecret } from '../../domain/secret.ts'
 import type { Changes, NewClients } from '../../domain/store.ts'
@@ -96,9 +96,7 @@ function* register({ suites, applications }: NewClients): Work<NewClients> {
     ...added.map(({ clientId, secret }) => ({ owner: clientId, ...secret })),
   ])
   const forAll = added.filter(({ suites }) => suites === 'all')
-  const approvals = added.flatMap(({ clientId, suites }) =>
-    suites === 'all' ? [] : suites.map((suite) => ({ clientId, suite })),
-  )
+  const approvals = added.flatMap(({ clientId, suites }) => namedSuites(suites).map((suite) => ({ clientId, suite })))
   yield* ask(sql.approveForAll, [namesJson(forAll.map(({ clientId }) => clientId))])
   yield* ask(sql.approve, [rowsJson(approvals)])
   return { suites: addedSuites, applications: added }
