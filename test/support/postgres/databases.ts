@@ -71,8 +71,8 @@ export async function findTemplate(superuserUrl: string): Promise<string> {
     Object.assign(url, { pathname: `${name}_new`, username: name, password })
     const store = await openStore(locationOf(url.href), { lockTimeout: 30_000 })
     await store.close()
-    // From now on it is complete. A process that was killed before leaves a database that nobody looks for.
-    await client.query(`ALTER DATABASE ${name}_new RENAME TO ${name}`)
+    // Complete from now on. The role no longer owns it: two REASSIGN OWNED at once would both change its owner.
+    await client.query(`ALTER DATABASE ${name}_new OWNER TO CURRENT_USER; ALTER DATABASE ${name}_new RENAME TO ${name}`)
   })
   return name
 }
