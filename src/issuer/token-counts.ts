@@ -70,10 +70,7 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
         const sums = await store.addTokenCounts(changes)
         for (const [at, counter] of step.entries()) {
           const [change, sum] = [changes[at] as TokenCounter, sums[at] as TokenCount]
-          counter.stored = sum.issued
-          counter.issued -= change.issued
-          counter.refused -= change.refused
-          if (counter.lastTokenAt === change.lastTokenAt) counter.lastTokenAt = null
+          subtract(counter, change, sum)
           reportExcess(change, sum, observe)
         }
       })
@@ -91,6 +88,14 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
   }
 
   return { find, open, count, flush }
+}
+
+/** Takes from a counter what the store now has. It may have counted more meanwhile. */
+function subtract(counter: TokenCounter, change: TokenCounter, sum: TokenCount): void {
+  counter.stored = sum.issued
+  counter.issued -= change.issued
+  counter.refused -= change.refused
+  if (counter.lastTokenAt === change.lastTokenAt) counter.lastTokenAt = null
 }
 
 function isUnstored({ issued, refused, lastTokenAt }: TokenCounter): boolean {

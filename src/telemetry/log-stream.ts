@@ -116,9 +116,8 @@ function createWriter(fd: number, { lineOnDropped = () => '', onDropped }: Omit<
   /** Drops the lines of which nothing is written, and keeps the rest of the one that is cut. */
   function dropUnwritten(bytes: Buffer, written: number): void {
     if (written === bytes.length) return
-    const isCut = written > 0 && bytes[written - 1] !== LINE_FEED
-    const end = isCut ? bytes.indexOf(LINE_FEED, written) + 1 : written
-    if (isCut) rest = bytes.subarray(written, end)
+    const end = endOfLine(bytes, written)
+    if (end > written) rest = bytes.subarray(written, end)
     drop(bytes.subarray(end).reduce((lines, byte) => (byte === LINE_FEED ? lines + 1 : lines), 0))
   }
 
@@ -164,6 +163,12 @@ function createWriter(fd: number, { lineOnDropped = () => '', onDropped }: Omit<
       return true
     },
   }
+}
+
+/** The end of the line that is cut after `written` bytes. If none is cut, that is `written`. */
+function endOfLine(bytes: Buffer, written: number): number {
+  const isCut = written > 0 && bytes[written - 1] !== LINE_FEED
+  return isCut ? bytes.indexOf(LINE_FEED, written) + 1 : written
 }
 
 /** Resolves to how many bytes were written: fewer than all if the disk is full. */

@@ -74,23 +74,16 @@ export function createCheckpoints(
     const bytes = logSize(db.name)
     if (bytes < large) return undefined
     db.pragma(`busy_timeout = ${EMPTYING_MS}`)
-    const cause = attempt(emptyLog)
+    const cause = attempt(() => emptyLog(copy, empty))
     db.pragma('busy_timeout = 0')
     return cause === undefined ? undefined : { bytes, cause }
-  }
-
-  /** Empties the log, or returns why not. Copying takes long, so it is done first, without blocking other processes. */
-  function emptyLog(): string | undefined {
-    const { log, checkpointed } = copy.get() as CheckpointResult
-    if (checkpointed < log) return 'a reader still needs an old state'
-    return empty.get()?.busy ? 'another process is always reading or writing' : undefined
   }
 
   /** Throws StoreUnavailable if the log is full. Not within a transaction, where every checkpoint fails. */
   function assertLogNotFull(): void {
     if (!isFull) return
     assertWritable()
-    const cause = attempt(emptyLog)
+    const cause = attempt(() => emptyLog(copy, empty))
     attempt(copyIfDue)
     if (isFull) throw new StoreUnavailable(`the log of the database has reached its limit: ${cause}`)
   }
@@ -107,4 +100,13 @@ export function createCheckpoints(
   }
 
   return { countCommit, checkpointIfDue, backlog, assertLogNotFull }
+}
+
+type Checkpoint = Database.Statement<[], CheckpointResult>
+
+/** Empties the log, or returns why not. Copying takes long, so it is done first, without blocking other processes. */
+function emptyLog(copy: Checkpoint, empty: Checkpoint): string | undefined {
+  const { log, checkpointed } = copy.get() as CheckpointResult
+  if (checkpointed < log) return 'a reader still needs an old state'
+  return empty.get()?.busy ? 'another process is always reading or writing' : undefined
 }
