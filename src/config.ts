@@ -71,6 +71,11 @@ export const settings = {
     'Whether failed authentications and the logging of refusals are limited per address: on or off',
     (text) => valid(text === 'on', /^(on|off)$/.test(text), 'must be on or off'),
   ),
+  CLIENT_AUTHENTICATION: setting(
+    'body',
+    'How applications may send their credentials: body, or body,basic for HTTP Basic as well',
+    (text) => valid(text as 'body' | 'body,basic', /^body(,basic)?$/.test(text), 'must be body, or body,basic'),
+  ),
   TOKEN_QUOTA: setting('off', 'How many tokens an application may get in an hour, or off', number(9, 'off', Infinity)),
   WORKERS: setting(
     '1',

@@ -165,7 +165,8 @@ const REMEDIES: Partial<Record<Reason, Remedy<ApplicationFindings>>> = {
     'It has used up its quota of tokens for this hour: it should use each token until it expires. ' +
     `The next hour begins at ${timestamp((hourOf(now) + 1) * HOUR)}.`,
   'credentials in a header': () =>
-    'It sends its credentials in the Authorization header: they belong in the body, client_id and client_secret.',
+    'It sends its credentials in the Authorization header: they belong in the body, client_id and client_secret. ' +
+    'If it cannot do that, CLIENT_AUTHENTICATION=body,basic allows HTTP Basic.',
   'unsupported grant type': () => 'Its grant_type is wrong: it has to send grant_type=client_credentials.',
   'expired token': ({ application: { lastTokenAt }, now }) =>
     'It uses tokens longer than their 60 minutes: it has to ask for a new one before the old one expires. ' +

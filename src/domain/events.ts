@@ -38,7 +38,14 @@ interface TokenRefused extends RequestSource {
 
 type TokenEvent =
   /** `tokenId`: the public id, a UUID. `secretId`: as in `secrets list`. */
-  | (RequestSource & { type: 'token issued'; clientId: string; tokenId: string; secretId: number })
+  | (RequestSource & {
+      type: 'token issued'
+      clientId: string
+      tokenId: string
+      secretId: number
+      /** Undefined: the credentials were in the body. */
+      authentication?: 'basic' | undefined
+    })
   /** A successful check; only at the level debug. */
   | (RequestSource & { type: 'token accepted'; suite: string | undefined; clientId: string; tokenId: string })
   | TokenRefused

@@ -8,7 +8,7 @@ type ErrorCode =
   | 'temporarily_unavailable'
   | 'server_error'
 
-/** An error answer. In the description, {field} stands for the wrong field or the allowed methods. */
+/** An error answer. In the description, {field} stands for the wrong field, the allowed methods, or the kind of client. */
 export interface ErrorAnswer {
   status: number
   code: ErrorCode
@@ -98,7 +98,7 @@ export const REQUEST_REASONS = {
   'no credentials': {
     status: 401,
     code: 'invalid_client',
-    description: 'A suite must authenticate',
+    description: 'A {field} must authenticate',
     words: 'There are no credentials',
   },
   'too many failures': unavailable(

@@ -35,7 +35,7 @@ export class RequestRefused extends Refusal<RequestReason> {
 }
 
 export interface RefusalDetails {
-  /** The wrong form field, or the allowed methods: for the description in the answer. */
+  /** The wrong form field, the allowed methods, or the kind of client: for the description in the answer. */
   field?: string
   /** Whether this server knows the field. The name of an unknown field is not logged: it may be a secret. */
   isKnownField?: boolean

@@ -1,9 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import type { Observer } from '../domain/events.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import { constant, jsonSchema, object, text, whole } from '../domain/schema.ts'
-import type { Issuer } from '../issuer/issuer.ts'
-import { credentialsInForm, formSchema } from './wire/form.ts'
+import { type ClientOptions, clientAuthentication, formSchema } from './wire/form.ts'
 import { requesterOf } from './wire/request.ts'
 
 export const ACCESS_TOKEN_PATH = '/v1/oauth/accesstoken'
@@ -31,10 +29,11 @@ export const tokenResponse = jsonSchema(
 )
 
 /** The token endpoint: issues an access token for client credentials in the body. docs/contract.md; RFC 6749 §4.4. */
-export function accessToken(app: FastifyInstance, { issuer, observe }: { issuer: Issuer; observe: Observer }): void {
+export function accessToken(app: FastifyInstance, options: ClientOptions): void {
+  const { issuer, observe } = options
   app.post<TokenRequest>(
     ACCESS_TOKEN_PATH,
-    { onRequest: credentialsInForm, schema: { body: tokenRequest, response: { 200: tokenResponse } } },
+    { ...clientAuthentication(options), schema: { body: tokenRequest, response: { 200: tokenResponse } } },
     async (request) => {
       const { grant_type, client_id, client_secret } = request.body
       if (grant_type !== 'client_credentials') throw new RequestRefused('unsupported grant type')
@@ -44,7 +43,8 @@ export function accessToken(app: FastifyInstance, { issuer, observe }: { issuer:
       const { client: application, secretId } = await issuer.authenticate(credentials, requester.remoteAddress)
       const { accessToken, tokenId, issuedAt, expiresIn } = await issuer.issue(application)
 
-      observe({ type: 'token issued', clientId: client_id, tokenId, secretId, ...requester })
+      const authentication = request.headers.authorization === undefined ? undefined : 'basic'
+      observe({ type: 'token issued', clientId: client_id, tokenId, secretId, authentication, ...requester })
       return {
         access_token: accessToken,
         token_type: 'bearer',

@@ -11,14 +11,14 @@ import { health, metadata } from './metadata.ts'
 import { revoke } from './revoke.ts'
 import { verify, withoutForeignPath } from './verify.ts'
 import type { CheckOptions } from './wire/checks.ts'
-import { BODY_LIMIT, formRefusal } from './wire/form.ts'
+import { BODY_LIMIT, type ClientOptions, formRefusal } from './wire/form.ts'
 import { createLateAnswers, type Later } from './wire/late-answers.ts'
 import { measuredAnswer, measureRequests } from './wire/measured-answers.ts'
 import type { Proxies } from './wire/proxies.ts'
 import { ANSWER_HEADERS, createMalformedAnswers, refuse } from './wire/refuse.ts'
 import { assertTarget, refuseUnknownRoutes, sendRequestId } from './wire/request.ts'
 
-export interface AppOptions extends CheckOptions {
+export interface AppOptions extends CheckOptions, ClientOptions {
   /** Kept up to date with the open connections. */
   connections?: Set<Socket> | undefined
   proxies: Proxies

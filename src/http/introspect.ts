@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { RequestRefused } from '../domain/refusal.ts'
 import { constant, flag, jsonSchema, object, text, whole } from '../domain/schema.ts'
 import type { Credentials } from '../issuer/authenticate.ts'
-import { authorizationOf, basicCredentials } from './wire/authorization.ts'
+import { credentialsInHeader } from './wire/authorization.ts'
 import { type CheckOptions, reportCheck } from './wire/checks.ts'
 import { formSchema, formsOnly } from './wire/form.ts'
 
@@ -79,13 +79,9 @@ export function introspect(app: FastifyInstance, options: CheckOptions): void {
 
 /** The credentials of the suite: by HTTP Basic or in the body, never both (RFC 6749 §2.3, RFC 7662 §2.1). */
 function credentialsOf(request: FastifyRequest<IntrospectionRequest>): Credentials {
-  const authorization = authorizationOf(request)
-  if (authorization instanceof RequestRefused) throw authorization
+  const inHeader = credentialsInHeader(request, request.body, 'suite')
+  if (inHeader) return inHeader
   const { client_id, client_secret } = request.body
-  if (authorization !== undefined && client_secret !== undefined) throw new RequestRefused('credentials given twice')
-
-  const inBody = client_id && client_secret ? { clientId: client_id, clientSecret: client_secret } : undefined
-  const credentials = authorization === undefined ? inBody : basicCredentials(authorization)
-  if (!credentials) throw new RequestRefused('no credentials')
-  return credentials
+  if (!client_id || !client_secret) throw new RequestRefused('no credentials', { field: 'suite' })
+  return { clientId: client_id, clientSecret: client_secret }
 }

@@ -7,20 +7,22 @@ import { REVOKE_PATH } from './revoke.ts'
 /** The metadata that clients can discover, RFC 8414 §2. The only answer that may be cached. */
 export function metadata(
   app: FastifyInstance,
-  { publicUrl, docsUrl }: { publicUrl: string; docsUrl?: string | undefined },
+  { publicUrl, acceptsBasic, docsUrl }: { publicUrl: string; acceptsBasic: boolean; docsUrl?: string | undefined },
 ): void {
+  const methods = ['client_secret_basic', 'client_secret_post']
+  const ofApplications = acceptsBasic ? methods : ['client_secret_post']
   app.get('/.well-known/oauth-authorization-server', async (_request, reply) => {
     reply.removeHeader('cache-control').removeHeader('pragma')
     return {
       issuer: publicUrl,
       token_endpoint: publicUrl + ACCESS_TOKEN_PATH,
-      token_endpoint_auth_methods_supported: ['client_secret_post'],
+      token_endpoint_auth_methods_supported: ofApplications,
       grant_types_supported: ['client_credentials'],
       response_types_supported: [],
       introspection_endpoint: publicUrl + INTROSPECT_PATH,
-      introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+      introspection_endpoint_auth_methods_supported: methods,
       revocation_endpoint: publicUrl + REVOKE_PATH,
-      revocation_endpoint_auth_methods_supported: ['client_secret_post'],
+      revocation_endpoint_auth_methods_supported: ofApplications,
       service_documentation: docsUrl,
     }
   })

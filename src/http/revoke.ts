@@ -1,7 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Observer } from '../domain/events.ts'
-import type { Issuer } from '../issuer/issuer.ts'
-import { credentialsInForm, formSchema } from './wire/form.ts'
+import { type ClientOptions, clientAuthentication, formSchema } from './wire/form.ts'
 import { requesterOf } from './wire/request.ts'
 
 export const REVOKE_PATH = '/v1/oauth/revoke'
@@ -13,10 +11,11 @@ interface RevocationRequest {
 export const revocationRequest = formSchema(['client_id', 'client_secret', 'token'])
 
 /** Revocation, RFC 7009: an application revokes one of its tokens. Any other token stays as it is, and the answer is 200, too. */
-export function revoke(app: FastifyInstance, { issuer, observe }: { issuer: Issuer; observe: Observer }): void {
+export function revoke(app: FastifyInstance, options: ClientOptions): void {
+  const { issuer, observe } = options
   app.post<RevocationRequest>(
     REVOKE_PATH,
-    { onRequest: credentialsInForm, schema: { body: revocationRequest } },
+    { ...clientAuthentication(options), schema: { body: revocationRequest } },
     async (request, reply) => {
       const { token, client_id, client_secret } = request.body
       const requester = requesterOf(request)

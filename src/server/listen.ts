@@ -20,7 +20,15 @@ import type { Telemetry } from './telemetry.ts'
 
 export type ListenConfig = Pick<
   Config,
-  'HOST' | 'PORT' | 'TRUST_PROXY' | 'CONNECTION_LIMIT' | 'FAILURE_LIMIT' | 'TOKEN_QUOTA' | 'PUBLIC_URL' | 'DOCS_URL'
+  | 'HOST'
+  | 'PORT'
+  | 'TRUST_PROXY'
+  | 'CONNECTION_LIMIT'
+  | 'FAILURE_LIMIT'
+  | 'CLIENT_AUTHENTICATION'
+  | 'TOKEN_QUOTA'
+  | 'PUBLIC_URL'
+  | 'DOCS_URL'
 > & {
   /** How often token counts and uses of secrets are stored, in milliseconds. At most USAGE_INTERVAL_MS, the default. */
   usageInterval?: number
@@ -34,6 +42,7 @@ export async function listenAndServe(
 ): Promise<{ app: FastifyInstance; address: string; load: () => Load }> {
   const { HOST, PORT, TRUST_PROXY: trustProxy, CONNECTION_LIMIT: connectionLimit } = config
   const { PUBLIC_URL: publicUrl, DOCS_URL: docsUrl, usageInterval = USAGE_INTERVAL_MS } = config
+  const acceptsBasic = config.CLIENT_AUTHENTICATION === 'body,basic'
   const refusals = createRefusals({ now: Date.now })
   const observe: Observer = (event) => {
     refusals.observe(event)
@@ -44,7 +53,7 @@ export async function listenAndServe(
   const failures = createFailures({ isLimited: config.FAILURE_LIMIT, isShared: proxies.isShared, monotonic })
   const issuer = createIssuer({ store, now: Date.now, failures, tokenQuota: config.TOKEN_QUOTA })
   const connections = new Set<Socket>()
-  const options = { connections, proxies, trustProxy, connectionLimit, publicUrl, docsUrl }
+  const options = { connections, proxies, trustProxy, connectionLimit, acceptsBasic, publicUrl, docsUrl }
   const app = await buildApp({ issuer, observe, observeDetails, measure, ...options })
   const loops: ReturnType<typeof startFlushLoop>[] = []
   app.addHook('onClose', async () => void (await Promise.all(loops.map(({ stop }) => stop()))))

@@ -236,7 +236,7 @@ const CASES: Record<string, Script> = {
   ],
   'credentials in the wrong place': [
     'credentials in a header',
-    /in the Authorization header: they belong in the body/,
+    /in the Authorization header: they belong in the body.* CLIENT_AUTHENTICATION=body,basic allows HTTP Basic\./,
     'introspection',
     /It asks for introspection, which only suites may/,
   ],

@@ -436,6 +436,7 @@ function introspectionAnswers(): Part {
         ...refusal(
           'no credentials',
           'No credentials, or a `Basic` header without a colon or with invalid percent-encoding',
+          'suite',
         ),
         ...known('not authenticated'),
       },

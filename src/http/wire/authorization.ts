@@ -49,6 +49,24 @@ export function basicCredentials(authorization: string): Credentials | undefined
   return { clientId, clientSecret }
 }
 
+/**
+ * The credentials in the Authorization header. Undefined if there is no header. Throws RequestRefused if it has none, or if the
+ * form has a secret, too (RFC 6749 §2.3). `client`: what the answer calls the client.
+ */
+export function credentialsInHeader(
+  request: Request,
+  form: { client_secret?: unknown },
+  client: 'client' | 'suite',
+): Credentials | undefined {
+  const authorization = authorizationOf(request)
+  if (authorization === undefined) return undefined
+  if (authorization instanceof RequestRefused) throw authorization
+  if (form.client_secret !== undefined) throw new RequestRefused('credentials given twice')
+  const credentials = basicCredentials(authorization)
+  if (!credentials) throw new RequestRefused('no credentials', { field: client })
+  return credentials
+}
+
 /** The client id of `Authorization: Basic …`, for the log. Undefined for any other or malformed header. */
 export function basicClientId(authorization: string | undefined): string | undefined {
   try {

@@ -1,5 +1,8 @@
-import type { FastifySchemaValidationError, onRequestHookHandler } from 'fastify'
+import type { FastifySchemaValidationError, onRequestHookHandler, preValidationHookHandler } from 'fastify'
+import type { Observer } from '../../domain/events.ts'
 import { RequestRefused } from '../../domain/refusal.ts'
+import type { Issuer } from '../../issuer/issuer.ts'
+import { credentialsInHeader } from './authorization.ts'
 
 const FORM = /^application\/x-www-form-urlencoded[\t ]*(;|$)/i
 
@@ -12,8 +15,36 @@ const NAME_LENGTH = 40
 /** Accepts forms, and credentials in the Authorization header. */
 export const formsOnly = formHook({ acceptsHeader: true })
 
-/** Accepts forms with credentials in the body only, as in docs/contract.md, but unlike RFC 6749 §2.3.1 (docs/adr/0003). */
-export const credentialsInForm = formHook({ acceptsHeader: false })
+export interface ClientOptions {
+  issuer: Issuer
+  observe: Observer
+  /** Whether applications may authenticate by HTTP Basic, not only in the body. */
+  acceptsBasic: boolean
+}
+
+/**
+ * The options of routes where applications authenticate: in the body only, as in docs/contract.md, but unlike RFC 6749 §2.3.1
+ * (docs/adr/0003); or by HTTP Basic, too.
+ */
+export function clientAuthentication({ acceptsBasic }: ClientOptions) {
+  if (!acceptsBasic) return { onRequest: formHook({ acceptsHeader: false }) }
+  const config = { challengeToHeader: 'Basic realm="applications", charset="UTF-8"' }
+  return { config, onRequest: formsOnly, preValidation: copyCredentialsToForm }
+}
+
+/** Copies the credentials of HTTP Basic to the form, so that everything after this treats both the same. */
+const copyCredentialsToForm: preValidationHookHandler = (request, _reply, done) => {
+  const form = request.body as { client_id?: unknown; client_secret?: unknown }
+  const credentials = credentialsInHeader(request, form, 'client')
+  if (credentials) {
+    const { clientId, clientSecret } = credentials
+    if (form.client_id !== undefined && form.client_id !== clientId) throw new RequestRefused('credentials given twice')
+    if (!clientId || !clientSecret) throw new RequestRefused('no credentials', { field: 'client' })
+    form.client_id = clientId
+    form.client_secret = clientSecret
+  }
+  done()
+}
 
 /**
  * A hook that refuses, before the body is read, a request that is not a form or has a query, even an empty one (docs/contract.md;

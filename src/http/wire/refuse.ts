@@ -44,11 +44,12 @@ export function refuse(
   // createMalformedAnswers reports a client that closes the connection while it sends a body.
   if (error !== request.raw.errored) report(event, request, { observe, issuer })
 
-  const { challenge } = config as { challenge?: string }
+  const { challenge, challengeToHeader } = config as { challenge?: string; challengeToHeader?: string }
   // Fastify refuses a malformed path before the hook that sets these for every answer.
   reply.headers(ANSWER_HEADERS)
   sendRequestId(request, reply)
-  if (answer.status === 401 && challenge !== undefined) reply.header('www-authenticate', challenge)
+  const ownChallenge = challenge ?? (request.headers.authorization === undefined ? undefined : challengeToHeader)
+  if (answer.status === 401 && ownChallenge !== undefined) reply.header('www-authenticate', ownChallenge)
   const { field, headers, retryAfter } = error instanceof RequestRefused ? error.details : {}
   if (answer.status === 503) reply.header('retry-after', '5')
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
