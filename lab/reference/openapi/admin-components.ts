@@ -50,6 +50,9 @@ const inQuery = (name: string, description: string, { example, ...schema }: Part
   ...(example !== undefined && { example }),
 })
 
+/** Empty, it is refused. */
+const CURSOR = { pattern: '^[A-Za-z0-9_-]+$' }
+
 const LIMIT = { type: 'integer', minimum: 1, maximum: 200, default: 50 }
 
 export const CLIENT_ID = 'fGRB0YkSebqKmtSvwMb7Sfa1sR97KK3Z'
@@ -68,7 +71,7 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
     example: 'active',
   }),
   limit: inQuery('limit', 'How many entries the page has at most', LIMIT),
-  after: inQuery('after', 'The `next` of the previous page; leave it out for the first page'),
+  after: inQuery('after', 'The `next` of the previous page; leave it out for the first page', CURSOR),
   force: inQuery('force', 'Revoke it even if it is the last active secret', { type: 'boolean', default: false }),
   since: inQuery('since', 'Only events at this time or later, RFC 3339 with a zone', { format: 'date-time' }),
   actor: inQuery('actor', 'Only changes by this operator, or by this user of the operating system'),
@@ -76,7 +79,7 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
     example: CLIENT_ID,
   }),
   audit_limit: inQuery('limit', 'How many entries the page has at most', { ...LIMIT, example: 1 }),
-  before: inQuery('before', 'The `next` of the previous page; leave it out for the first page'),
+  before: inQuery('before', 'The `next` of the previous page; leave it out for the first page', CURSOR),
   'Idempotency-Key': {
     name: 'Idempotency-Key',
     in: 'header',

@@ -29,6 +29,12 @@ t.test('OpenAPI: each operation requires an admin key, and each change documents
   }
 })
 
+t.test('OpenAPI: an empty cursor, which is refused, does not match the description', async (t) => {
+  const cursors = operations.flatMap(({ parameters }) => parameters.filter(({ name }) => /^(after|before)$/.test(name)))
+  t.ok(cursors.length > 3)
+  for (const { schema } of cursors) t.notMatch('', new RegExp((schema as { pattern: string }).pattern))
+})
+
 t.test('OpenAPI: the description has right examples, and explains fields', async (t) => {
   t.strictSame(wrongExamples(ADMIN_DESCRIPTION), [])
   t.strictSame(unexplainedFields(ADMIN_DESCRIPTION), [])

@@ -87,12 +87,13 @@ t.test('RFC 9110 §15.5.6: an unsupported method gets the list of allowed ones',
   app.delete('/things/:id', () => '')
   app.get('/things/:id/parts/:part', () => '')
   app.get('/files/*', () => '')
-  const asked = async (method: 'GET' | 'PUT' | 'OPTIONS', url: string) => {
+  const asked = async (method: 'GET' | 'PUT' | 'OPTIONS' | 'QUERY', url: string) => {
     const { statusCode, headers } = await app.inject({ method, url })
     return [statusCode, headers.allow]
   }
   t.strictSame(await asked('PUT', '/things?a=/b'), [405, 'GET, HEAD, POST'])
   t.strictSame(await asked('OPTIONS', '/things'), [405, 'GET, HEAD, POST'])
+  t.strictSame(await asked('QUERY', '/things'), [405, 'GET, HEAD, POST'])
   t.strictSame(await asked('GET', '/things/a%2Fb'), [405, 'DELETE'])
   t.strictSame(await asked('PUT', '/things/a/parts/b'), [405, 'GET, HEAD'])
   t.strictSame(await asked('PUT', '/files/a/b'), [405, 'GET, HEAD'])
