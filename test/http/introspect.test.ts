@@ -18,7 +18,9 @@ t.test('RFC 7662 §2.2, §4: a token is active until it expires, if its applicat
   t.match(logged().at(-1), { reason: 'application not approved', client_id: credentials.client_id })
   await administration.approve(credentials.client_id, 'store')
   clock.time += 3_599_999
-  t.match((await introspect(accessToken)).json(), { active: true, application_name: 'Störe ✓' })
+  const active = (await introspect(accessToken)).json()
+  t.match(active, { active: true, application_name: 'Störe ✓' })
+  t.notOk('scope' in active, 'RFC 7662 §2.2: without scopes, there is no scope')
 })
 
 t.test('RFC 7662 §2.1: the suite authenticates by HTTP Basic, form-encoded or not, or in the body', async (t) => {

@@ -29,7 +29,6 @@ export const activeAnswer = ({ credentials, suite, lines }: Suite) => ({
   iss: PUBLIC_URL,
   jti: lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'token issued').token_id,
   token_type: 'bearer',
-  scope: '',
   iat: START / 1000,
   exp: START / 1000 + 3600,
   application_name: 'Störe ✓',

@@ -24,7 +24,6 @@ export const introspection = {
   iss: 'http://localhost:12345',
   jti: tokenId,
   token_type: 'bearer',
-  scope: '',
   iat: 1795232407,
   exp: 1795236007,
 }
