@@ -255,13 +255,15 @@ const METADATA_FIELDS = jsonSchema(
   z.object({
     issuer: url('`PUBLIC_URL`'),
     token_endpoint: url('Where tokens are requested'),
-    token_endpoint_auth_methods_supported: words('How applications authenticate there'),
+    token_endpoint_auth_methods_supported: words(
+      'How applications authenticate there, as `CLIENT_AUTHENTICATION` allows',
+    ),
     grant_types_supported: words('The only grant'),
     response_types_supported: words('None, because there is no authorization endpoint'),
     introspection_endpoint: url('Where suites ask about tokens'),
     introspection_endpoint_auth_methods_supported: words('How suites authenticate there'),
     revocation_endpoint: url('Where applications revoke tokens'),
-    revocation_endpoint_auth_methods_supported: words('How applications authenticate there'),
+    revocation_endpoint_auth_methods_supported: words('How applications authenticate there, the same'),
     service_documentation: url('Where people read about this server, if `DOCS_URL` is set').optional(),
   }),
 )

@@ -100,6 +100,21 @@ const CREDENTIALS = {
   client_secret: { description: 'Its secret' },
 }
 
+/** HTTP Basic is a setting, so it is described in words: generated clients send what every server accepts. */
+const BASIC = [
+  'Where `CLIENT_AUTHENTICATION` is `body,basic`, HTTP Basic is accepted instead of `client_id` and `client_secret`, both',
+  'parts form-encoded (RFC 6749 §2.3.1). The metadata list the accepted methods. By default an `Authorization` header is',
+  'refused.',
+]
+
+/** The header of a 401 for HTTP Basic. */
+const CHALLENGE_TO_HEADER = {
+  'WWW-Authenticate': {
+    description: 'Only if the request has an `Authorization` header, where HTTP Basic is accepted (RFC 7617 §2)',
+    schema: { type: 'string', const: 'Basic realm="applications", charset="UTF-8"' },
+  },
+}
+
 function requestToken(): Part {
   return {
     tags: ['Tokens'],
@@ -113,6 +128,8 @@ function requestToken(): Part {
       '',
       'The address has no query, not even an empty one. The `Content-Type` is required; `; charset=utf-8` behind it is',
       'accepted.',
+      '',
+      ...BASIC,
     ),
     security: [],
     requestBody: form(
@@ -165,9 +182,10 @@ function tokenAnswers(): Part {
     401: refused(
       lines(
         'The client is not authenticated. The answer is the same for every reason; the log of the server has the real',
-        'one. There is no `WWW-Authenticate`, because credentials in a header are not accepted here.',
+        'one.',
       ),
       known('not authenticated'),
+      CHALLENGE_TO_HEADER,
     ),
     ...formAnswers(),
     429: refused(
@@ -217,6 +235,8 @@ function revokeToken(): Part {
       "Revokes one of the application's own tokens (RFC 7009). The answer is 200 for any token: one that is unknown,",
       'belongs to another application or was revoked before is left as it is. A check that begins after the answer',
       'sees the revocation.',
+      '',
+      ...BASIC,
     ),
     security: [],
     requestBody: form(
@@ -244,6 +264,7 @@ function revokeToken(): Part {
       401: refused(
         'The client is not authenticated. The answer is the same for every reason.',
         known('not authenticated'),
+        CHALLENGE_TO_HEADER,
       ),
       ...formAnswers(),
       429: refused(
@@ -463,7 +484,6 @@ function introspected(): Part {
     iss: ISSUER,
     jti: TOKEN_ID,
     token_type: 'bearer',
-    scope: '',
     iat: 1795232407,
     exp: 1795236007,
     application_name: 'Demo application',
