@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { readConfig } from '../../src/config.ts'
+import { listenAndServe } from '../../src/server/listen.ts'
 import { formHead, listening } from '../support/listening.ts'
 import { createWorldOfSuites } from '../support/world.ts'
 
@@ -29,6 +31,22 @@ async function createBasicWorld(t: Test, options: Parameters<typeof createWorldO
   const { client_id: id, client_secret: secret } = world.credentials
   return { ...world, send, id, secret, right: basic(`${id}:${secret}`) }
 }
+
+t.test('CLIENT_AUTHENTICATION: the server accepts HTTP Basic only if the setting says so', async (t) => {
+  const { store, credentials } = await createWorldOfSuites(t)
+  const telemetry = { observe: () => {}, observeDetails: undefined, measure: undefined }
+  const authorization = basic(`${credentials.client_id}:${credentials.client_secret}`)
+  for (const [env, status] of [
+    [{}, 400],
+    [{ CLIENT_AUTHENTICATION: 'body' }, 400],
+    [{ CLIENT_AUTHENTICATION: 'body,basic' }, 200],
+  ] as const) {
+    const { app, address } = await listenAndServe(store, telemetry, readConfig({ PORT: '0', ...env }))
+    t.teardown(() => app.close())
+    const request = { method: 'POST', headers: { authorization }, body: new URLSearchParams(GRANT) }
+    t.equal((await fetch(`${address}${TOKEN}`, request)).status, status, JSON.stringify(env))
+  }
+})
 
 t.test('RFC 6749 §2.3.1: an application gets the same token by HTTP Basic, form-encoded or not', async (t) => {
   const { send, id, secret, right, administration, logged } = await createBasicWorld(t)

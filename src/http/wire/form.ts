@@ -24,7 +24,7 @@ export interface ClientOptions {
 
 /**
  * The options of routes where applications authenticate: in the body only, as in docs/contract.md, but unlike RFC 6749 §2.3.1
- * (docs/adr/0003); or by HTTP Basic, too.
+ * (docs/adr/0026); or by HTTP Basic, too.
  */
 export function clientAuthentication({ acceptsBasic }: ClientOptions) {
   if (!acceptsBasic) return { onRequest: formHook({ acceptsHeader: false }) }
