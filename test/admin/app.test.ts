@@ -45,18 +45,20 @@ t.test('Admin listener: no response may be cached, framed or read by another sit
 })
 
 t.test('Admin listener: a well-formed request id, and the address from trusted proxies, are logged', async (t) => {
-  const { ask, events } = await createAdminWorld(t, { trustProxy: ['127.0.0.1'] })
+  const { ask, events } = await createAdminWorld(t, { trustProxy: ['127.0.0.1'], adminUrl: 'https://console.example' })
   const { headers } = await ask(PATH, { headers: { 'x-request-id': 'deploy-1' } })
   t.equal(headers['x-request-id'], 'deploy-1')
   t.match(events.at(-1), { type: 'operator refused', requestId: 'deploy-1' })
   for (const [forwarded, remoteAddress] of [
-    ['192.0.2.1', '192.0.2.1'],
-    ['192.0.2.1:5678', '192.0.2.1'],
+    ['192.0.2.1', '192.0.2.1 via 127.0.0.1'],
+    ['192.0.2.1:5678', '192.0.2.1 via 127.0.0.1'],
     ['somebody', '127.0.0.1'],
   ] as const) {
-    await ask(PATH, { headers: { 'x-forwarded-for': forwarded } })
+    await ask(PATH, { headers: { host: 'Console.example', 'x-forwarded-for': forwarded } })
     t.match(events.at(-1), { remoteAddress }, forwarded)
   }
+  await ask(PATH, { headers: { host: 'localhost:8081', 'x-forwarded-for': '192.0.2.1' } })
+  t.match(events.at(-1), { remoteAddress: '127.0.0.1' }, 'a tunnel is not the proxy')
   const direct = await createAdminWorld(t)
   await direct.ask(PATH, { headers: { 'x-forwarded-for': '192.0.2.1' } })
   t.match(direct.events.at(-1), { remoteAddress: '127.0.0.1' }, 'no proxy is trusted')
