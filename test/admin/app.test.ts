@@ -69,7 +69,7 @@ t.test('API: a body must be JSON of at most 64 KiB', async (t) => {
   const json = 'application/json'
   const notJson = { title: 'Bad Request', status: 400, detail: 'The body is not valid JSON.' }
   const otherType = { status: 415, detail: /takes application\/json\.$/ }
-  const cases: [payload: string, type: string | undefined, expected: object][] = [
+  const cases: [payload: string | Buffer, type: string | undefined, expected: object][] = [
     ['{}', undefined, otherType],
     ['{}', 'application/x-www-form-urlencoded', otherType],
     ['{}', 'multipart/form-data; boundary=a', otherType],
@@ -77,13 +77,14 @@ t.test('API: a body must be JSON of at most 64 KiB', async (t) => {
     ['{}', 'x', otherType],
     ['{"__proto__":{"a":1}}', json, notJson],
     ['nul', json, notJson],
+    [Buffer.from('{"name":"\xff"}', 'latin1'), json, { status: 400, detail: /not UTF-8\.$/ }],
     ['', json, { status: 422 }],
     ['{}', 'application/json; charset=utf-8', { status: 422 }],
   ]
   for (const [payload, type, expected] of cases) {
     const headers = { ...(type && { 'content-type': type }) }
     const answer = await ask('/admin/v1/suites', { as: 'admin', method: 'POST', payload, headers })
-    t.match(answer.json(), expected, `${payload.slice(0, 20)} ${type}`)
+    t.match(answer.json(), expected, `${payload.toString().slice(0, 20)} ${type}`)
     t.equal(answer.statusCode, answer.json().status)
   }
 })
