@@ -63,7 +63,7 @@ export async function buildAdminApp(context: AdminContext): Promise<FastifyInsta
   app.removeAllContentTypeParsers()
   app.setErrorHandler((error, request, reply) => sendProblem(reply, reportError(observe, error, request)))
 
-  decorateRequests(app)
+  decorateRequests(app, context)
   const assertHost = createHostCheck(context)
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers({ ...ANSWER_HEADERS, 'x-request-id': request.id })

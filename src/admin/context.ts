@@ -20,7 +20,7 @@ export interface AdminContext {
   adminUrl: string | undefined
   /** The host that the listener is bound to. Undefined: a Unix socket, or all addresses. */
   boundHost: string | undefined
-  /** Addresses and CIDR ranges of the proxies whose X-Forwarded-For is trusted; false for none. */
+  /** Addresses and CIDR ranges of the proxies whose X-Forwarded-For is trusted where a request names adminUrl; false for none. */
   trustProxy: false | string[]
   /** How to get a login link if the command line cannot reach the store. Undefined: with `token-server console`. */
   howToSignIn: string | undefined

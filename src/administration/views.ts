@@ -85,7 +85,9 @@ export const AUDIT_EVENT = object('AuditEvent', 'A change, and who made it', {
   at: time('When the change was made'),
   actor: text("The operator's name; for commands, the operating system's user"),
   origin: choice(['command line', 'API', 'console'], 'How the change was made'),
-  remote_address: text('The address that the request came from; for commands, the name of the machine'),
+  remote_address: text(
+    'The address that the request came from, and the proxy: `192.0.2.1 via 127.0.0.1`. For commands, the name of the machine',
+  ),
   request_id: text('The id of the request, as in the log; null for commands').nullable(),
   action: text('What was done, with the name that the log uses'),
   subject: object('Subject', 'What was changed', {

@@ -59,6 +59,19 @@ export function withoutZone(address: string): string {
   return end === -1 ? address : address.slice(0, end)
 }
 
+const VIA = ' via '
+
+/** A client that a proxy named, with the proxy: `192.0.2.1 via 127.0.0.1`, because a peer may make up the client. */
+export function addressVia(client: string, peer: string): string {
+  return client === peer ? peer : `${client}${VIA}${peer}`
+}
+
+/** The peer in such a text, or the whole text. */
+export function peerIn(address: string): string {
+  const at = address.indexOf(VIA)
+  return at === -1 ? address : address.slice(at + VIA.length)
+}
+
 export function isLocalHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
 }

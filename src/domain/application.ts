@@ -6,17 +6,24 @@ import { randomString } from './text.ts'
 /** In characters. The ids of suites are shorter. */
 export const MAX_CLIENT_ID_LENGTH = 200
 
+/**
+ * Without characters that are not displayed, by which two names could look the same. Joiners and variation selectors are allowed
+ * behind a character that is not ASCII, because scripts such as Persian and emoji need them.
+ */
+const VISIBLE = /^(\P{Default_Ignorable_Code_Point}|(?<=\P{ASCII})[\p{Join_Control}\p{Variation_Selector}])*$/u
+
 /** The texts of an application that operators can set, by their names in JSON (also their columns), with their rules. */
 export const APPLICATION_TEXTS = {
   name: textInput('The name')
     .regex(/\S/, 'The name must not be empty')
     .max(200, 'The name may have 200 characters at most')
     .regex(/^[^\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]*$/u, 'The name must not have control characters')
+    .regex(VISIBLE, 'The name must not have invisible characters')
     .describe('Its name: 1 to 200 characters'),
   developer_email: textInput('The developer email')
     .max(254, 'The developer email may have 254 characters at most')
     .regex(
-      /^[^\s@\p{Cc}\p{Cs}\p{Bidi_Control}]+@[^\s@\p{Cc}\p{Cs}\p{Bidi_Control}]+$/u,
+      /^[^\s@\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}]+@[^\s@\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}]+$/u,
       'The developer email must be an email address',
     )
     .describe('The contact address of its developer'),

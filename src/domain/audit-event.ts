@@ -5,7 +5,7 @@ export interface Author {
   /** The operator's name; on the command line, the operating system user. */
   readonly actor: string
   readonly origin: 'command line' | 'API' | 'console'
-  /** The client's address; on the command line, the host name. */
+  /** The client's address, and a proxy's (addressVia); on the command line, the host name. */
   readonly remoteAddress: string
   /** The request id in the log and the response; undefined on the command line. */
   readonly requestId?: string | undefined

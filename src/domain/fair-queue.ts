@@ -1,23 +1,25 @@
-/**
- * A queue in which parties take turns, so that one that adds much delays only itself. `concurrency`: how many tasks run at the
- * same time. `perParty`, `total`: how many may wait.
- */
-export function createFairQueue({
-  concurrency,
-  perParty,
-  total,
-}: {
-  concurrency: number
+/** How many tasks may wait: of one party, and of all together. */
+export interface Places {
   perParty: number
   total: number
-}) {
+}
+
+/**
+ * A queue in which parties take turns, so that one that adds much delays only itself. `concurrency`: how many tasks run at the
+ * same time.
+ */
+export function createFairQueue({ concurrency, ...places }: Places & { concurrency: number }) {
   /** The tasks that wait. The party whose turn is next comes first. */
   const waiting = new Map<string, (() => void)[]>()
   let size = 0
   let running = 0
 
-  /** Runs a task when it is its party's turn. Returns undefined if too many wait. */
-  function run<Result>(party: string, task: () => Promise<Result>): Promise<Result> | undefined {
+  /** Runs a task when it is its party's turn. Returns undefined if as many wait as this task's limits allow. */
+  function run<Result>(
+    party: string,
+    task: () => Promise<Result>,
+    { perParty, total }: Places = places,
+  ): Promise<Result> | undefined {
     if (running < concurrency) {
       running++
       return task().finally(next)

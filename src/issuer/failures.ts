@@ -2,6 +2,7 @@ import { prefixOf } from '../domain/address.ts'
 import { type Budget, createBudgets } from '../domain/budgets.ts'
 import { AuthenticationRefused, RequestRefused } from '../domain/refusal.ts'
 import type { Clock } from '../domain/time.ts'
+import type { Party } from './imported-secrets.ts'
 
 /** Failures with one client id from one address prefix. */
 const PER_CLIENT: Budget = { atOnce: 10, interval: 6000 }
@@ -15,7 +16,7 @@ const CLIENT_ID_LENGTH = 201
 interface Caller {
   clientId: string
   remoteAddress: string
-  /** Whether the client id is registered, if known. Only for the log. */
+  /** Whether the client id is registered, if known. */
   isRegistered?: boolean
 }
 
@@ -71,10 +72,9 @@ export function createFailures({ isLimited, isShared, monotonic }: FailureOption
     budgets.giveBack(client, PER_CLIENT)
   }
 
-  /** The party of a caller in the queue for expensive work: its prefix; behind a shared address, also its client id. */
-  function partyOf(caller: Caller): string {
-    const { prefix, client, spendsPrefix } = namesOf(caller)
-    return spendsPrefix ? prefix : client
+  /** The party of a caller in the queue for expensive work: never by client id, which a caller can make up. */
+  function partyOf({ remoteAddress, isRegistered = false }: Caller): Party {
+    return { prefix: prefixOf(remoteAddress), isShared: isShared(remoteAddress), isRegistered }
   }
 
   /** The names of a caller's budgets. */

@@ -1,11 +1,26 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { createFairQueue } from '../domain/fair-queue.ts'
+import { createFairQueue, type Places } from '../domain/fair-queue.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import { matchesImported, type Secret } from '../domain/secret.ts'
 
-/** How many checks run at a time, and how many may wait: for each party, and in total. Four take about 0.2 s. */
+/** How many checks run at a time, and how many may wait: of an address prefix, and of all together. Four take about 0.2 s. */
 const QUEUE = { concurrency: 2, perParty: 4, total: 64 }
+
+/** How many may wait of a prefix that many clients share. */
+const PER_SHARED = 32
+
+/** The part of those places that unregistered client ids may take: a caller can make up any number of them. */
+const UNREGISTERED = 1 / 2
+
 const CACHE_CAPACITY = 10_000
+
+/** A caller that waits for a check. */
+export interface Party {
+  prefix: string
+  /** Whether many clients share the prefix. */
+  isShared: boolean
+  isRegistered: boolean
+}
 
 type Imported = Pick<Secret, 'digest'>
 export type ImportedSecrets = ReturnType<typeof createImportedSecrets>
@@ -32,8 +47,8 @@ export function createImportedSecrets({ queue = QUEUE, cacheCapacity = CACHE_CAP
   }
 
   /** Compares a presented secret with these when it is its party's turn. Throws RequestRefused if too many checks are waiting. */
-  async function verify(secrets: readonly Imported[], presented: string, party: string): Promise<boolean> {
-    const check = checks.run(party, () => findMatch(secrets, presented))
+  async function verify(secrets: readonly Imported[], presented: string, party: Party): Promise<boolean> {
+    const check = checks.run(party.prefix, () => findMatch(secrets, presented), placesOf(party, queue))
     if (!check) throw new RequestRefused('too many imported secrets to check')
     const match = await check
     if (!match) return false
@@ -50,4 +65,9 @@ async function findMatch(secrets: readonly Imported[], presented: string): Promi
   let match: Imported | undefined
   for (const secret of secrets) if (await matchesImported(secret, presented)) match ??= secret
   return match
+}
+
+function placesOf({ isShared, isRegistered }: Party, { perParty, total }: Places): Places {
+  const part = isRegistered ? 1 : UNREGISTERED
+  return { perParty: isShared ? PER_SHARED * part : perParty, total: total * part }
 }

@@ -38,8 +38,8 @@ export function limitConnections(
     connection.once('close', () => {
       connections--
     })
-    const own = isShared(address) ? undefined : join(connection, prefixOf(address))
-    if (own && own.size > perPrefix) makeRoom('too many connections of one address', own, connection)
+    const own = join(connection, prefixOf(address))
+    if (own.size > perPrefix && !isShared(address)) makeRoom('too many connections of one address', own, connection)
     else if (connections > total) makeRoom('too many connections', largest(byPrefix.values()), connection)
   })
 

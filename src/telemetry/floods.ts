@@ -1,4 +1,4 @@
-import { prefixOf } from '../domain/address.ts'
+import { peerIn, prefixOf } from '../domain/address.ts'
 import { type Budget, createBudgets } from '../domain/budgets.ts'
 import type { Event, Observer } from '../domain/events.ts'
 import { detachText } from '../domain/text.ts'
@@ -85,12 +85,12 @@ function createRefusals(observe: Observer, monotonic: Clock) {
   return {
     /** Whether a refusal is logged instead of counted. */
     isPassed({ type, reason, remoteAddress }: Refusal): boolean {
-      return reason !== THROTTLED && budgets.spend(`${type} ${prefixOf(remoteAddress)}`, ONE_BY_ONE) === 0
+      return reason !== THROTTLED && budgets.spend(`${type} ${prefixOf(peerIn(remoteAddress))}`, ONE_BY_ONE) === 0
     },
 
     add({ reason, remoteAddress }: Refusal): void {
       if (refusals.size === 0) since = monotonic()
-      const prefix = prefixOf(remoteAddress)
+      const prefix = prefixOf(peerIn(remoteAddress))
       const key = refusals.has(prefix) || refusals.size < MAX_PREFIXES ? prefix : OTHERS
       const counts = refusals.get(key) ?? { count: 0, throttled: 0 }
       counts.count++

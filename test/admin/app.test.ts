@@ -45,18 +45,20 @@ t.test('Admin listener: no response may be cached, framed or read by another sit
 })
 
 t.test('Admin listener: a well-formed request id, and the address from trusted proxies, are logged', async (t) => {
-  const { ask, events } = await createAdminWorld(t, { trustProxy: ['127.0.0.1'] })
+  const { ask, events } = await createAdminWorld(t, { trustProxy: ['127.0.0.1'], adminUrl: 'https://console.example' })
   const { headers } = await ask(PATH, { headers: { 'x-request-id': 'deploy-1' } })
   t.equal(headers['x-request-id'], 'deploy-1')
   t.match(events.at(-1), { type: 'operator refused', requestId: 'deploy-1' })
   for (const [forwarded, remoteAddress] of [
-    ['192.0.2.1', '192.0.2.1'],
-    ['192.0.2.1:5678', '192.0.2.1'],
+    ['192.0.2.1', '192.0.2.1 via 127.0.0.1'],
+    ['192.0.2.1:5678', '192.0.2.1 via 127.0.0.1'],
     ['somebody', '127.0.0.1'],
   ] as const) {
-    await ask(PATH, { headers: { 'x-forwarded-for': forwarded } })
+    await ask(PATH, { headers: { host: 'Console.example', 'x-forwarded-for': forwarded } })
     t.match(events.at(-1), { remoteAddress }, forwarded)
   }
+  await ask(PATH, { headers: { host: 'localhost:8081', 'x-forwarded-for': '192.0.2.1' } })
+  t.match(events.at(-1), { remoteAddress: '127.0.0.1' }, 'a tunnel is not the proxy')
   const direct = await createAdminWorld(t)
   await direct.ask(PATH, { headers: { 'x-forwarded-for': '192.0.2.1' } })
   t.match(direct.events.at(-1), { remoteAddress: '127.0.0.1' }, 'no proxy is trusted')
@@ -67,7 +69,7 @@ t.test('API: a body must be JSON of at most 64 KiB', async (t) => {
   const json = 'application/json'
   const notJson = { title: 'Bad Request', status: 400, detail: 'The body is not valid JSON.' }
   const otherType = { status: 415, detail: /takes application\/json\.$/ }
-  const cases: [payload: string, type: string | undefined, expected: object][] = [
+  const cases: [payload: string | Buffer, type: string | undefined, expected: object][] = [
     ['{}', undefined, otherType],
     ['{}', 'application/x-www-form-urlencoded', otherType],
     ['{}', 'multipart/form-data; boundary=a', otherType],
@@ -75,13 +77,14 @@ t.test('API: a body must be JSON of at most 64 KiB', async (t) => {
     ['{}', 'x', otherType],
     ['{"__proto__":{"a":1}}', json, notJson],
     ['nul', json, notJson],
+    [Buffer.from('{"name":"\xff"}', 'latin1'), json, { status: 400, detail: /not UTF-8\.$/ }],
     ['', json, { status: 422 }],
     ['{}', 'application/json; charset=utf-8', { status: 422 }],
   ]
   for (const [payload, type, expected] of cases) {
     const headers = { ...(type && { 'content-type': type }) }
     const answer = await ask('/admin/v1/suites', { as: 'admin', method: 'POST', payload, headers })
-    t.match(answer.json(), expected, `${payload.slice(0, 20)} ${type}`)
+    t.match(answer.json(), expected, `${payload.toString().slice(0, 20)} ${type}`)
     t.equal(answer.statusCode, answer.json().status)
   }
 })

@@ -16,6 +16,10 @@ t.test('Registration: every field has its limits, and a refusal names all that i
     [{ name: 'a'.repeat(201) }, /name may have 200/],
     [{ name: 'a\u001b[31m' }, /control characters/],
     [{ name: 'a\u202egpj.exe' }, /control characters/],
+    [{ name: 'Goo\u200bgle' }, /invisible characters/],
+    [{ name: 'Goo\u200dgle' }, /invisible characters/],
+    [{ name: '\u3164' }, /invisible characters/],
+    [{ developerEmail: 'a\u200b@b.example' }, /must be an email address/],
     [{ developerEmail: 'a\u2066@b.example' }, /must be an email address/],
     [{ developerEmail: 'nobody' }, /email address/],
     [{ developerEmail: `${'a'.repeat(250)}@b.example` }, /254/],
@@ -33,6 +37,16 @@ t.test('Registration: every field has its limits, and a refusal names all that i
   t.match(refusal, /name must.*; .*email.*; .*secret/)
   t.notMatch(refusal, /hunter2/)
   t.equal((await administration.list()).length, 1)
+})
+
+t.test('Names: scripts and emoji that need joiners are accepted; a name from before the rule can stay', async (t) => {
+  const { administration, store } = await createWorld(t)
+  for (const name of ['می\u200cخواهم', '👩\u200d💻', '❤\ufe0f']) await administration.register({ ...PARTNER, name })
+  await registerImported(store, 'old', 'legacy-secret', { ...PARTNER, name: 'O\u200bld' })
+  await administration.update('old', { developerEmail: 'b@partner.example' })
+  t.match(await administration.show('old'), { name: 'O\u200bld', developerEmail: 'b@partner.example' })
+  await administration.update('old', { name: 'Old' })
+  t.match(await administration.show('old'), { name: 'Old' })
 })
 
 t.test('Registration: invalid fields are reported by their JSON names; credentials are generated', async (t) => {

@@ -9,6 +9,7 @@ import { cheapDigest, registerImported } from '../support/imported.ts'
 import { on } from '../support/on.ts'
 import { createWorld, createWorldOfSuites, createWorldWithFile, START } from '../support/world.ts'
 
+const client = (prefix: string) => ({ prefix, isShared: false, isRegistered: true })
 const imported = (secret: string) => ({ digest: cheapDigest(secret) })
 
 /** A world, and how its clients are authenticated where imported secrets are verified like this. */
@@ -82,16 +83,16 @@ t.test('Secrets: an imported one is cached once it was verified, a wrong one nev
   const { findVerified, verify } = createImportedSecrets({ cacheCapacity: 2, queue })
   const [first, second, third] = [imported('legacy-0'), imported('legacy-1'), imported('legacy-2')]
   t.equal(findVerified([first], 'legacy-0'), undefined)
-  t.equal(await verify([first, second], 'wrong', 'a'), false)
+  t.equal(await verify([first, second], 'wrong', client('a')), false)
   t.equal(findVerified([first], 'wrong'), undefined)
-  t.equal(await verify([first], 'legacy-0', 'a'), true)
+  t.equal(await verify([first], 'legacy-0', client('a')), true)
   t.equal(findVerified([first], 'legacy-0'), first)
   t.equal(findVerified([first], 'wrong'), undefined)
 
-  t.equal(await verify([third, second], 'legacy-1', 'a'), true)
+  t.equal(await verify([third, second], 'legacy-1', client('a')), true)
   t.equal(findVerified([third, second], 'legacy-1'), second)
   t.equal(findVerified([third, second], 'legacy-2'), undefined)
-  t.equal(await verify([third], 'legacy-2', 'a'), true)
+  t.equal(await verify([third], 'legacy-2', client('a')), true)
   t.equal(findVerified([first], 'legacy-0'), undefined, 'the cache is bounded: the oldest is dropped')
   t.equal(findVerified([third], 'legacy-2'), third)
 })
@@ -99,8 +100,8 @@ t.test('Secrets: an imported one is cached once it was verified, a wrong one nev
 t.test('Secrets: two scrypt checks run and some wait; more are refused, and others are not', async (t) => {
   const { verify, load } = createImportedSecrets()
   const [target, other] = [imported('legacy-secret-0'), imported('other')]
-  const checks = Array.from({ length: 8 }, () => verify([target], 'wrong', 'a'))
-  const partner = verify([other], 'other', 'partner')
+  const checks = Array.from({ length: 8 }, () => verify([target], 'wrong', client('a')))
+  const partner = verify([other], 'other', client('partner'))
   t.strictSame(load(), { running: 2, waiting: 5 })
   const outcomes = await Promise.allSettled(checks)
   t.strictSame(
@@ -109,8 +110,27 @@ t.test('Secrets: two scrypt checks run and some wait; more are refused, and othe
   )
   t.type((outcomes[7] as PromiseRejectedResult).reason, Refusal)
   t.equal(await partner, true, 'other parties only wait for their turn')
-  t.equal(await verify([target], 'legacy-secret-0', 'a'), true, 'and then others are checked again')
+  t.equal(await verify([target], 'legacy-secret-0', client('a')), true, 'and then others are checked again')
 })
+
+t.test(
+  'Secrets: client ids that are not registered take half of the places of a shared address, and of all',
+  async (t) => {
+    const { verify, load } = createImportedSecrets()
+    const outcomes: Promise<unknown>[] = []
+    function waiting(attempts: number, prefix: string, isRegistered: boolean): number {
+      const party = { prefix, isShared: prefix.startsWith('10.'), isRegistered }
+      for (let n = 0; n < attempts; n++) outcomes.push(verify([imported('a')], 'a', party).catch(() => {}))
+      return load().waiting
+    }
+    t.equal(waiting(40, '10.0.0.1', false), 16)
+    t.equal(waiting(40, '10.0.0.1', true), 32)
+    t.equal(waiting(40, '192.0.2.1', false), 32, 'and of all')
+    t.equal(waiting(40, '192.0.2.2', true), 36, 'another address has its own')
+    t.equal(waiting(40, '10.0.0.2', true), 64)
+    await Promise.all(outcomes)
+  },
+)
 
 t.test('Secrets: when each was last used is known, of applications and of suites', async (t) => {
   const { administration, credentials, post, token, introspect, clock, flushUsage } = await createWorldOfSuites(t)

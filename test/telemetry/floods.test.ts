@@ -56,6 +56,13 @@ t.test('Floods: each prefix and kind has its own limit; other events are not lim
   const from = (remoteAddress: string): Event => ({ ...wrongSecret, remoteAddress })
   t.strictSame([repeat(200, from('2001:db8::1')), repeat(200, from('2001:db8::2'))], [100, 0])
   t.equal(repeat(200, from('2001:db8:0:1::1')), 100)
+  const via = (peer: string) => (_: unknown, n: number) => {
+    return repeat(1, { ...noOperator, remoteAddress: `192.0.2.${n} via ${peer}` })
+  }
+  for (const peer of ['127.0.0.1', '10.0.0.1']) {
+    const logged = Array.from({ length: 200 }, via(peer)).filter((lines) => lines === 1)
+    t.equal(logged.length, 100, 'clients that a proxy names have the limit of the proxy')
+  }
   t.equal(repeat(500, { ...junk, clientId: 'a', reason: 'expired token' }), 500)
   t.equal(repeat(500, { type: 'restarted' }), 500)
 })

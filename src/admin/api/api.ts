@@ -1,9 +1,10 @@
+import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { SignIn } from '../../administration/sign-in.ts'
 import type { AdminContext } from '../context.ts'
 import { isSafe } from '../wire/access.ts'
 import { setCaller } from '../wire/caller.ts'
-import { RefusedOperator } from '../wire/problem.ts'
+import { ProblemError, RefusedOperator } from '../wire/problem.ts'
 import { createNotFoundHandler } from '../wire/routing.ts'
 import { applications } from './applications.ts'
 import { auditEvents } from './audit-events.ts'
@@ -52,12 +53,13 @@ function authenticateKeys(api: FastifyInstance, { authenticate }: SignIn): void 
 
 /**
  * Parses JSON bodies. An empty one counts as no body, because many clients send a Content-Type even without one. Objects with
- * `__proto__` or `constructor` keys are refused.
+ * `__proto__` or `constructor` keys are refused, and bodies that are not UTF-8 (RFC 8259 §8.1).
  */
 function parseJson(api: FastifyInstance): void {
   const parse = api.getDefaultJsonParser('error', 'error')
-  api.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') done(null, undefined)
-    else parse(request, body, done)
+  api.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    if (body.length === 0) done(null, undefined)
+    else if (isUtf8(body)) parse(request, body.toString(), done)
+    else done(new ProblemError({ status: 400, detail: 'The body is not valid JSON: it is not UTF-8.' }))
   })
 }

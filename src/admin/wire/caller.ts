@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
-import { addressIn, withoutZone } from '../../domain/address.ts'
+import { addressIn, addressVia, withoutZone } from '../../domain/address.ts'
 import type { Author } from '../../domain/audit-event.ts'
 import type { Operator } from '../../domain/operator.ts'
 import type { AdminContext } from '../context.ts'
+import { isProxied } from './host.ts'
 import { ProblemError } from './problem.ts'
 
 /** The operator who sent a request. */
@@ -17,7 +18,7 @@ interface Caller {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The address that the request came from, or `unix socket`. */
+    /** The address that the request came from, also the proxy's (addressVia), or `unix socket`. */
     remoteAddress: string
     /** Null: not authenticated. */
     caller: Caller | null
@@ -25,7 +26,7 @@ declare module 'fastify' {
 }
 
 /** Adds the fields above to requests. The API and the console each authenticate in their own way, and call setCaller. */
-export function decorateRequests(app: FastifyInstance): void {
+export function decorateRequests(app: FastifyInstance, { adminUrl }: Pick<AdminContext, 'adminUrl'>): void {
   let isUnixSocket = false
   app.server.once('listening', () => {
     isUnixSocket = typeof app.server.address() === 'string'
@@ -34,17 +35,21 @@ export function decorateRequests(app: FastifyInstance): void {
   app.decorateRequest('caller', null)
   app.addHook('onRequest', (request, _reply, done) => {
     // Read now, because a closed connection no longer has an address.
-    request.remoteAddress = isUnixSocket ? 'unix socket' : remoteAddressOf(request)
+    request.remoteAddress = isUnixSocket ? 'unix socket' : remoteAddressOf(request, adminUrl)
     done()
   })
 }
 
-/** The client's address according to trusted proxies, or the peer's. Throws ProblemError if the connection is closed. */
-function remoteAddressOf(request: FastifyRequest): string {
+/**
+ * The peer's address, and before it that of the client according to trusted proxies if the request came through the address
+ * that a proxy serves. Throws ProblemError if the connection is closed.
+ */
+function remoteAddressOf(request: FastifyRequest, adminUrl: string | undefined): string {
   const { remoteAddress } = request.socket
   // Nobody waits for the answer, and a change could not be attributed.
   if (remoteAddress === undefined) throw new ProblemError({ status: 400, detail: 'The connection is closed.' })
-  return addressIn(request.ip) ?? withoutZone(remoteAddress)
+  const peer = withoutZone(remoteAddress)
+  return isProxied(request, adminUrl) ? addressVia(addressIn(request.ip) ?? peer, peer) : peer
 }
 
 /** Records the operator who sent a request, and the credential it was authenticated with. */

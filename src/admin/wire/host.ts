@@ -31,6 +31,11 @@ export function createHostCheck({ adminUrl, boundHost }: Pick<AdminContext, 'adm
   }
 }
 
+/** Whether a request names the host of ADMIN_URL, and not one of this machine, such as that of a tunnel. */
+export function isProxied({ headers }: FastifyRequest, adminUrl: string | undefined): boolean {
+  return adminUrl !== undefined && headers.host?.toLowerCase() === new URL(adminUrl).host
+}
+
 /** The host without its port; empty if malformed. */
 function nameIn(host: string): string {
   return HOST.exec(host.toLowerCase())?.[1] ?? ''

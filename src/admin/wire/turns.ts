@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { peerIn } from '../../domain/address.ts'
 import { createFairQueue } from '../../domain/fair-queue.ts'
 import { ProblemError, RefusedOperator } from './problem.ts'
 
@@ -17,7 +18,7 @@ export function takeTurns(app: FastifyInstance): void {
     if (request.routeOptions.url === '/live') return
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
-    const party = request.caller?.operator.name ?? request.remoteAddress
+    const party = request.caller?.operator.name ?? peerIn(request.remoteAddress)
     const isQueued = queue.run(party, () => {
       begin()
       return ended

@@ -66,6 +66,11 @@ t.test('Connections: at a limit, the oldest idle one of the prefix with the most
   ended()
   t.equal(open('203.0.113.9', 'due').destroyed, true, 'if none is idle, the new one is closed')
   t.equal(ended().length, 1, 'and no other, at both limits')
+
+  for (let n = 0; n < 9; n++) open('10.0.0.1')
+  ended()
+  open('198.51.100.8')
+  t.strictSame(ended(), ['too many connections, 10.0.0.1'], 'a proxy that has the most makes room, too')
 })
 
 t.test('Log: closed connections are reported at once, then by their number, and at the end', async (t) => {
