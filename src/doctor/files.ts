@@ -30,7 +30,9 @@ export async function checkFiles(location: SqliteLocation): Promise<Finding[]> {
 function presence({ folder, database, log }: StoreFiles): Finding[] {
   if (database) return [ok(`The database is ${database.path}, ${sizeText(database.size)}.`)]
   // `checkStore` reports a missing database.
-  return log || folder ? [] : [note('The folder of the database does not exist yet.', 'The server creates it.')]
+  return log || folder
+    ? []
+    : [note('The folder of the database does not exist yet.', 'It is created with the database.')]
 }
 
 function permissions(file: FileInfo): Finding[] {

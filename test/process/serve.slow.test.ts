@@ -43,7 +43,7 @@ t.test('Serve: neither a single process nor a leader starts if an address is tak
       const { env, folder } = temporaryDatabase(t)
       const socket = join(folder, 'admin.sock')
       const all = { ...env, PORT: '0', ADMIN_ADDRESS: `unix:${socket}`, WORKERS, ...settings }
-      const { status, err, out } = await command(t, ['serve'], all)
+      const { status, err, out } = await command(t, ['serve', '--create'], all)
       t.strictSame([status, out], [1, ''], message)
       t.match(err, message)
       t.notOk(existsSync(socket), 'no socket file is left behind')
@@ -125,7 +125,7 @@ function startSignalled(t: Test, signal: NodeJS.Signals, args: string[], env: No
 
 t.test('Signals: one that comes while the program is loaded ends the server in order', async (t) => {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-    const server = await startServer(t, {}, startSignalled(t, signal, ['serve']))
+    const server = await startServer(t, {}, startSignalled(t, signal, ['serve', '--create']))
     t.strictSame(await server.exited, { status: 0, signal: null })
     t.match(server.logged('stopping'), [{ signal }])
     t.equal(server.messages().at(-1), 'stopped')
@@ -133,7 +133,7 @@ t.test('Signals: one that comes while the program is loaded ends the server in o
 })
 
 t.test('Signals: with several workers SIGHUP is a rolling restart, however early it comes', async (t) => {
-  const server = await startServer(t, {}, startSignalled(t, 'SIGHUP', ['serve'], { WORKERS: '2' }))
+  const server = await startServer(t, {}, startSignalled(t, 'SIGHUP', ['serve', '--create'], { WORKERS: '2' }))
   await until(() => server.logged('restarted').length === 1)
   t.match(await server.stop(), { status: 0 })
 })

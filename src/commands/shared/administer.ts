@@ -1,13 +1,14 @@
 import { hostname, userInfo } from 'node:os'
 import { Option } from 'commander'
 import { type Administration, createAdministration } from '../../administration/administration.ts'
-import { type Config, readConfig } from '../../config.ts'
+import type { Config } from '../../config.ts'
 import type { Author } from '../../domain/audit-event.ts'
 import { isInMemory } from '../../domain/database-location.ts'
 import type { Observer } from '../../domain/events.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { createAuditLog } from '../../telemetry/audit-log.ts'
 import { createLineLog, createTerminalLog } from '../../telemetry/log.ts'
+import { readSettings } from './env-file.ts'
 import type { Terminal } from './terminal.ts'
 
 /** How long a command waits for the locks of a server. */
@@ -44,8 +45,8 @@ export async function administer<Result>(
 }
 
 /** Reads the settings of a command. Throws OperatorError if they are invalid, or if the store is in memory. */
-export function readCommandConfig({ env }: Terminal): Config {
-  const config = readConfig(env)
+export function readCommandConfig(terminal: Terminal): Config {
+  const config = readSettings(terminal)
   if (!isInMemory(config.DATABASE_URL)) return config
   throw new OperatorError(
     'DATABASE_URL names a store in memory, which would be lost when the command ends: name a file.',
