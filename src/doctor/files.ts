@@ -4,7 +4,7 @@ import type { SqliteLocation } from '../domain/database-location.ts'
 import { READY_PATH } from '../http/metadata.ts'
 import { type FileInfo, FULL_LOG, LARGE_LOG, type StoreFiles } from '../store/inspect.ts'
 import { describeStoreFiles } from '../store/open.ts'
-import { error, type Finding, note, ok, sizeText, warning } from './finding.ts'
+import { error, type Finding, note, ok, restriction, sizeText, warning } from './finding.ts'
 import { addressOf, ask } from './listeners.ts'
 
 const { R_OK, W_OK, X_OK } = constants
@@ -36,10 +36,11 @@ function presence({ folder, database, log }: StoreFiles): Finding[] {
 }
 
 function permissions(file: FileInfo): Finding[] {
-  const { path, mode, isFolder } = file
+  const { path, mode, uid, isFolder } = file
   const octal = mode.toString(8)
   if (isOfOwnGroup(file)) return []
-  if (mode & OTHERS_WRITE) return [warning(`Other users may write to ${path} (mode ${octal}).`, `chmod go-w ${path}`)]
+  if (mode & OTHERS_WRITE)
+    return [warning(`Other users may write to ${path} (mode ${octal}).`, restriction('go-w', path, uid))]
   if (isFolder || !(mode & NOT_THE_OWNER)) return []
   return [warning(`Other users may read ${path} (mode ${octal}): it contains personal data.`, `chmod go= ${path}`)]
 }
