@@ -75,7 +75,7 @@ export function accessFinding({ path, uid }: Pick<FileInfo, 'path' | 'uid'>, cod
   if (code === 'EROFS') return error(`The file system of ${path} is read-only.`, 'Mount it writable.')
   if (uid === own) return error(`The owner of ${path} may not write to it.`, `chmod u+rwX ${path}`)
   const text = `${path} belongs to uid ${uid}, and this process, uid ${own}, may not write to it.`
-  return error(text, `Run this as the server's user. If that is uid ${own}, make it the owner of the file.`)
+  return error(text, `Run this as uid ${uid}, the owner. Only if no server uses the file: make uid ${own} its owner.`)
 }
 
 function logFindings({ log, index, isUnsound }: StoreFiles): Finding[] {

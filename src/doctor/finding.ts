@@ -31,8 +31,7 @@ export const SOON_MS = 7 * 24 * 60 * 60_000
 
 /** The advice to take rights to a file from others. The server may need them if the file belongs to another user. */
 export function restriction(rights: string, path: string, uid: number): string {
-  const command = `chmod ${rights} ${path}`
-  return uid === process.getuid?.() ? command : `Make the server's user its owner, then: ${command}`
+  return `${uid === process.getuid?.() ? '' : "Make the server's user its owner, then: "}chmod ${rights} ${path}`
 }
 
 /** A number of bytes as text for people. */

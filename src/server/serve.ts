@@ -17,10 +17,7 @@ import { runWorker } from './worker.ts'
 /** How long a request waits for another process that has locked the store; then it gets a 503. */
 const LOCK_TIMEOUT_MS = 2000
 
-/**
- * Runs the server, or one of its workers. If there are several WORKERS, this process is their leader. Throws OperatorError,
- * also if there is no database and `create` is false.
- */
+/** Runs the server, or one of its workers. If there are several WORKERS, this process is their leader. Throws OperatorError. */
 export async function serve(
   config: Config,
   { isTTY, settingsNow, create }: Pick<LeaderOptions, 'settingsNow'> & { isTTY: boolean; create: boolean },
@@ -30,13 +27,9 @@ export async function serve(
   const counts = config.OPS_ADDRESS !== undefined || config.ADMIN_ADDRESS !== undefined
   const telemetry = await createTelemetry(LOG_LEVEL, { isTTY, shared: workers > 1, limitRefusals, counts })
   const isFirst = !cluster.isWorker
-  const options = {
-    lockTimeout: LOCK_TIMEOUT_MS,
-    recover: isFirst,
-    create: create && isFirst,
-    observe: telemetry.observe,
-  }
-  const open = () => openStores(config, options, isFirst ? telemetry.observe : () => {})
+  const { observe } = telemetry
+  const options = { lockTimeout: LOCK_TIMEOUT_MS, recover: isFirst, create: create && isFirst, observe }
+  const open = () => openStores(config, options, isFirst ? observe : () => {})
 
   if (cluster.isWorker) return runWorker(open, telemetry, config)
   if (workers === 1) await run(open, telemetry, config)

@@ -67,7 +67,9 @@ t.test('Doctor: what this process may not write to is an error, with whose it is
   const gone = { path, size: 0, gid: own, mode: 0o600, isFolder: false }
   const level = 'error'
   t.match(await checkAccess({ ...gone, uid: own }), [{ level, text: `The owner of ${path} may not write to it.` }])
-  t.match(await checkAccess({ ...gone, uid: own + 1 }), [{ level, text: `belongs to uid ${own + 1}, and` }])
+  t.match(await checkAccess({ ...gone, uid: own + 1 }), [
+    { level, text: `belongs to uid ${own + 1}, and`, advice: `Run this as uid ${own + 1}, the owner.` },
+  ])
   t.match(accessFinding({ path, uid: own }, 'EROFS'), { level, text: `The file system of ${path} is read-only.` })
 })
 

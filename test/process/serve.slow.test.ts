@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { startLeader } from '../support/leader.ts'
-import { command, MAIN, preload, register, startServer } from '../support/spawn.ts'
+import { command, MAIN, preload, register, run, startServer } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
@@ -42,8 +42,9 @@ t.test('Serve: neither a single process nor a leader starts if an address is tak
     for (const WORKERS of ['1', '2']) {
       const { env, folder } = temporaryDatabase(t)
       const socket = join(folder, 'admin.sock')
+      await run(['migrate'], { env })
       const all = { ...env, PORT: '0', ADMIN_ADDRESS: `unix:${socket}`, WORKERS, ...settings }
-      const { status, err, out } = await command(t, ['serve', '--create'], all)
+      const { status, err, out } = await command(t, ['serve'], all)
       t.strictSame([status, out], [1, ''], message)
       t.match(err, message)
       t.notOk(existsSync(socket), 'no socket file is left behind')
