@@ -71,7 +71,7 @@ t.test('Commands: with --json what is said of settings is JSON, of the file and 
       'WORKERZ=1\n',
       { warning: 'There is no setting WORKERZ (in .env). Did you mean WORKERS?' },
       { warning: 'There is no setting TOKENQUOTA (in the environment). Did you mean TOKEN_QUOTA?' },
-      { error: 'PORT must be a number from 0 to 65535.' },
+      { error: 'PORT must be a number from 0 to 65535. It is "x" in the environment.' },
     ],
     ['nonsense\n', { error: 'Line 1 of .env is neither KEY=value nor a comment.' }],
   ] as const) {
