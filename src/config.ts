@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
+import { isPlainTextUrl } from './domain/address.ts'
 import { isInMemory, parseDatabaseUrl, type SqliteLocation } from './domain/database-location.ts'
 import { OperatorError } from './domain/operator-error.ts'
 
@@ -106,10 +107,11 @@ export const settings = {
     'none',
     'Where operators reach ADMIN_ADDRESS through a proxy with TLS, without a path: https://HOST, or none',
     optional('none', (url) => {
-      const message = 'must be an http or https URL without a path, such as https://console.example, or none'
+      const message =
+        'must be an https URL without a path, such as https://console.example (http for this machine only), or none'
       // As browsers write an origin: in lower case, without the default port of the scheme. A slash at the end is allowed.
       const origin = url.replace(/\/$/, '')
-      return valid(origin, isHttpUrl(url) && new URL(url).origin === origin, message)
+      return valid(origin, isHttpUrl(url) && new URL(url).origin === origin && !isPlainTextUrl(url), message)
     }),
   ),
   PUBLIC_URL: setting(
@@ -132,14 +134,20 @@ type Settings = typeof settings
 /** The settings as the program uses them. */
 export type Config = { [Name in keyof Settings]: ReturnType<Settings[Name]['parse']> }
 
-/** An invalid setting. `text` is a sentence that begins with the name and does not repeat the value: it may be secret. */
+/** An invalid setting. `text` begins with the name, and repeats the value only if that cannot contain a password. */
 interface Problem {
   name: keyof Settings
   text: string
 }
 
-/** Reads every setting from the environment. In `config`, an invalid setting has its default value. */
-export function parseSettings(env: NodeJS.ProcessEnv): { config: Config; problems: Problem[] } {
+/**
+ * Reads every setting from the environment, to which `file`, the content of `.env`, was added. In `config`, an invalid setting
+ * has its default value.
+ */
+export function parseSettings(
+  env: NodeJS.ProcessEnv,
+  file: NodeJS.Dict<string> = {},
+): { config: Config; problems: Problem[] } {
   const problems: Problem[] = []
   const names = Object.keys(settings) as (keyof Settings)[]
   const values = names.map((name) => {
@@ -147,7 +155,7 @@ export function parseSettings(env: NodeJS.ProcessEnv): { config: Config; problem
     try {
       return [name, parse(env[name] ?? byDefault)]
     } catch (error) {
-      problems.push({ name, text: `${name} ${(error as SyntaxError).message}.` })
+      problems.push({ name, text: `${name} ${(error as SyntaxError).message}. ${valueText(name, env, file)}` })
       return [name, parse(byDefault)]
     }
   })
@@ -155,7 +163,7 @@ export function parseSettings(env: NodeJS.ProcessEnv): { config: Config; problem
   const invalid = problems.map(({ name }) => name)
   for (const { others, ...problem } of contradictions(config)) {
     if (others.some((name) => invalid.includes(name))) continue
-    problems.push(problem)
+    problems.push({ ...problem, text: `${problem.text} ${valueText(problem.name, env, file)}` })
     Object.assign(config, { [problem.name]: settings[problem.name].parse(settings[problem.name].default) })
   }
   if (config.PUBLIC_URL === LOCAL_URL) config.PUBLIC_URL = `http://localhost:${config.PORT}`
@@ -167,10 +175,22 @@ export function parseSettings(env: NodeJS.ProcessEnv): { config: Config; problem
 }
 
 /** Like `parseSettings`, but throws OperatorError if there are problems: its message has one on each line. */
-export function readConfig(env: NodeJS.ProcessEnv): Config {
-  const { config, problems } = parseSettings(env)
+export function readConfig(env: NodeJS.ProcessEnv, file?: NodeJS.Dict<string>): Config {
+  const { config, problems } = parseSettings(env, file)
   if (problems.length === 0) return config
   throw new OperatorError(problems.map(({ text }) => text).join('\n'))
+}
+
+/** Where the value of a setting comes from. `file`: the content of `.env`. */
+export function originOf(name: keyof Settings, env: NodeJS.ProcessEnv, file: NodeJS.Dict<string>): string {
+  if (env[name] === undefined) return 'the default'
+  return env[name] === file[name] ? '.env' : 'the environment'
+}
+
+/** A sentence about an invalid value: a URL, or what looks like a part of one, may contain a password and is not repeated. */
+function valueText(name: keyof Settings, env: NodeJS.ProcessEnv, file: NodeJS.Dict<string>): string {
+  const mayBeSecret = name.endsWith('_URL') || env[name]?.includes('@')
+  return `It is ${mayBeSecret ? 'set' : JSON.stringify(env[name])} in ${originOf(name, env, file)}.`
 }
 
 /** Finds settings that contradict `others`. */

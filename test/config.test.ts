@@ -88,9 +88,9 @@ const INVALID: [Setting, message: string, texts: string][] = [
   ['OPS_ADDRESS', 'must be an address and', 'a b:1|unix:/run/a.sock'],
   ['ADMIN_ADDRESS', 'must be an address and', '|8081|127.0.0.1|127.0.0.1:65536|unix:|unix:/|unix:run/a|unix:/run/|/a'],
   ['ADMIN_ADDRESS', 'must have a path of at most 103 bytes', `unix:/${'ü'.repeat(52)}`],
-  ['ADMIN_URL', 'must be an http or https URL', '|console.example|https://console.example//|https://console.example/a'],
-  ['ADMIN_URL', 'must be an http or https URL', 'https://Console.example|https://console.example:443|https://'],
-  ['ADMIN_URL', 'must be an http or https URL', 'ftp://a.example|https://u@a.example'],
+  ['ADMIN_URL', 'must be an https URL', '|console.example|https://console.example//|https://console.example/a'],
+  ['ADMIN_URL', 'must be an https URL', 'https://Console.example|https://console.example:443|https://'],
+  ['ADMIN_URL', 'must be an https URL', 'ftp://a.example|https://u@a.example|http://console.example|http://10.0.0.1'],
   ['PUBLIC_URL', '', '|auth.example|ftp://a.example|https://a.example/|https://a.example?b|https://a"b|https://[a'],
   ['DOCS_URL', '', '|off|docs.example|ftp://a.example|https://[a|https://a.example/b c'],
 ]
@@ -105,10 +105,11 @@ t.test('Settings: an invalid value is refused, never replaced by the default', a
 
 t.test('Settings: listeners need addresses of their own, and workers a shared store', async (t) => {
   const env = { HOST: '127.0.0.1', PORT: '8080', OPS_ADDRESS: '[::1]:9464' }
-  const taken = 'ADMIN_ADDRESS must not be the address of HOST and PORT, which is for clients.'
+  const taken =
+    'ADMIN_ADDRESS must not be the address of HOST and PORT, which is for clients. It is "127.0.0.1:8080" in the environment.'
   const wrong: [env: NodeJS.ProcessEnv, message: string | RegExp][] = [
     [{ ...env, ADMIN_ADDRESS: '127.0.0.1:8080' }, taken],
-    [{ ...env, ADMIN_ADDRESS: '[::1]:9464' }, 'ADMIN_ADDRESS must not be the address of OPS_ADDRESS.'],
+    [{ ...env, ADMIN_ADDRESS: '[::1]:9464' }, /^ADMIN_ADDRESS must not be the address of OPS_ADDRESS\. /],
     [{ WORKERS: '2', DATABASE_URL: 'sqlite::memory:' }, /^WORKERS must be 1 /],
     [{ HOST: '127.0.0.1', PORT: 'x', ADMIN_ADDRESS: '127.0.0.1:8080' }, /^PORT [^\n]*$/],
   ]
@@ -119,7 +120,21 @@ t.test('Settings: listeners need addresses of their own, and workers a shared st
   t.doesNotThrow(() => readConfig({ PORT: '0', ADMIN_ADDRESS: '127.0.0.1:0', OPS_ADDRESS: '127.0.0.1:0' }))
 })
 
-t.test('Settings: invalid values are reported all at once, and none is repeated', async (t) => {
+t.test('Settings: a wrong value is repeated with its origin, unless it may contain a password', async (t) => {
+  const cases: [env: NodeJS.ProcessEnv, end: string][] = [
+    [{ PORT: '80"a' }, ' It is "80\\"a" in the environment.'],
+    [{ WORKERS: 'many' }, ' It is "many" in .env.'],
+    [{ DATABASE_URL: 'postgres://u:hunter2@h' }, ' It is set in .env.'],
+    [{ OPS_ADDRESS: 'u:hunter2@h' }, ' It is set in the environment.'],
+  ]
+  const file = { PORT: '80', WORKERS: 'many', DATABASE_URL: 'postgres://u:hunter2@h' }
+  for (const [env, end] of cases) {
+    const { message } = t.throws(() => readConfig(env, file)) as OperatorError
+    t.ok(message.endsWith(end), message)
+  }
+})
+
+t.test('Settings: invalid values are reported all at once, and no URL is repeated', async (t) => {
   const env = { HOST: '', PORT: '70000', DATABASE_URL: 'mysql://u:hunter2@h/d', WORKERS: 'x', DOCS_URL: 'hunter2' }
   const error = t.throws(() => readConfig(env)) as OperatorError
   t.type(error, OperatorError)

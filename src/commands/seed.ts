@@ -31,7 +31,9 @@ export function addSeed(program: Command, terminal: Terminal): void {
         if (options.dryRun) await printPlan(terminal, options, plan)
         else await carryOut(terminal, options, seed, plan)
       }
-      await administer(terminal, action, { create: !options.dryRun })
+      const onMissing = (place: string) =>
+        say(terminal, options, 'warning', `There is no database at ${place}: without --dry-run, this creates it.`)
+      await administer(terminal, action, options.dryRun ? { onMissing } : { create: true })
     })
 }
 

@@ -1,20 +1,23 @@
 import type { Command } from 'commander'
-import { readConfig } from '../config.ts'
+import { settings } from '../config.ts'
 import { addressOf, ask } from '../doctor/listeners.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
-import { readCommandConfig } from './shared/administer.ts'
-import { ENV_FILE, watchSettings } from './shared/env-file.ts'
+import { type CreateOption, createOption, readCommandConfig } from './shared/administer.ts'
+import { ENV_FILE, readSettings, watchSettings } from './shared/env-file.ts'
 import { addCommand, print, show, type Terminal } from './shared/terminal.ts'
 
 /** `serve`. Only this command loads the code of the server, so that the others start fast. */
 export function addServe(program: Command, terminal: Terminal): void {
-  const command = program.command('serve').description('run the server')
-  command.action(async () => {
-    const config = readConfig(terminal.env)
+  const command = program.command('serve').description('run the server').addOption(createOption())
+  command.action(async (options: CreateOption) => {
+    const config = readSettings(terminal)
+    // Elsewhere a missing database is probably a wrong setting, and an empty one would refuse every client.
+    const { DATABASE_URL: place = settings.DATABASE_URL.default } = terminal.env
+    const create = options.create ?? place === settings.DATABASE_URL.default
     const settingsNow = watchSettings(ENV_FILE, terminal.env)
     const { serve } = await import('../server/serve.ts')
-    await serve(config, { isTTY: terminal.stdout.isTTY === true, settingsNow })
+    await serve(config, { isTTY: terminal.stdout.isTTY === true, settingsNow, create })
   })
 }
 
@@ -39,7 +42,7 @@ export function addMigrate(program: Command, terminal: Terminal): void {
 export function addHealthcheck(program: Command, terminal: Terminal): void {
   addCommand(program, 'healthcheck', 'ask the running server whether it is ready').action(async (options) => {
     const { READY_PATH } = await import('../http/metadata.ts')
-    const { HOST, PORT } = readConfig(terminal.env)
+    const { HOST, PORT } = readSettings(terminal)
     if (PORT === 0) throw new OperatorError('PORT is 0, so the port of the server is not known: set a fixed one.')
     const address = addressOf(HOST, PORT)
     const { status = 'no answer' } = await ask(`${address}${READY_PATH}`)

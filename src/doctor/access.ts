@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { PostgresLocation } from '../domain/database-location.ts'
 import type { OperatorKeys } from '../store/inspect.ts'
-import { error, type Finding, note, ok, SOON_MS, timeText, warning } from './finding.ts'
+import { error, type Finding, note, ok, restriction, SOON_MS, timeText, warning } from './finding.ts'
 
 const OTHERS_WRITE = 0o022
 /** In a sticky folder, only the owner of a file can remove it. */
@@ -20,7 +20,7 @@ export async function checkSocketFolder(socket: string): Promise<Finding[]> {
   const mode = found.mode & 0o7777
   if ((mode & OTHERS_WRITE) === 0 || mode & STICKY) return [ok(`The folder of ADMIN_ADDRESS is ${folder}.`)]
   const text = `Other users may write to ${folder} (mode ${mode.toString(8)}), so they can replace the server's socket.`
-  return [warning(text, `chmod go-w ${folder}`)]
+  return [warning(text, restriction('go-w', folder, found.uid))]
 }
 
 /** Checks that there are operators, and that their admin keys do not expire soon. */
@@ -46,9 +46,9 @@ export async function checkPassword({ passwordFile, password }: PostgresLocation
   }
   const path = resolve(passwordFile)
   try {
-    const { mode } = await stat(path)
+    const { mode, uid } = await stat(path)
     const isEmpty = (await readFile(path, 'utf8')).trim() === ''
-    return [isEmpty ? error(`DATABASE_PASSWORD_FILE, ${path}, is empty.`) : modeFinding(path, mode & 0o777)]
+    return [isEmpty ? error(`DATABASE_PASSWORD_FILE, ${path}, is empty.`) : modeFinding(path, mode & 0o777, uid)]
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     return [
@@ -57,11 +57,14 @@ export async function checkPassword({ passwordFile, password }: PostgresLocation
   }
 }
 
-function modeFinding(path: string, mode: number): Finding {
+function modeFinding(path: string, mode: number, uid: number): Finding {
   const file = `DATABASE_PASSWORD_FILE, ${path} (mode ${mode.toString(8)}),`
   if (mode & OTHERS_WRITE) return warning(`${file} can be changed by other users.`, `chmod go-w ${path}`)
   // Only a note: in a container, secrets have this mode, but there are no other users.
   if (mode & 0o044)
-    return note(`${file} can be read by other users of this machine.`, `If it has other users: chmod go= ${path}`)
+    return note(
+      `${file} can be read by other users of this machine.`,
+      `If it has other users: ${restriction('go=', path, uid)}`,
+    )
   return ok(`${file} is private.`)
 }

@@ -11,7 +11,7 @@ import { checkPrevious, checkStore } from './store.ts'
 
 /** Checks everything that can be seen from outside the server, and changes nothing. */
 export async function diagnose(source: SettingsSource, now: Clock): Promise<Diagnosis[]> {
-  const parsed = parseSettings({ ...source.file, ...source.env })
+  const parsed = parseSettings({ ...source.file, ...source.env }, source.file)
   const { config, problems } = parsed
   const { DATABASE_URL: location, PREVIOUS_DATABASE_URL, OPS_ADDRESS, ADMIN_ADDRESS } = config
   const isStoreKnown = !isWrong(problems, 'DATABASE_URL') && !isInMemory(location)

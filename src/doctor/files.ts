@@ -4,7 +4,7 @@ import type { SqliteLocation } from '../domain/database-location.ts'
 import { READY_PATH } from '../http/metadata.ts'
 import { type FileInfo, FULL_LOG, LARGE_LOG, type StoreFiles } from '../store/inspect.ts'
 import { describeStoreFiles } from '../store/open.ts'
-import { error, type Finding, note, ok, sizeText, warning } from './finding.ts'
+import { error, type Finding, note, ok, restriction, sizeText, warning } from './finding.ts'
 import { addressOf, ask } from './listeners.ts'
 
 const { R_OK, W_OK, X_OK } = constants
@@ -30,14 +30,17 @@ export async function checkFiles(location: SqliteLocation): Promise<Finding[]> {
 function presence({ folder, database, log }: StoreFiles): Finding[] {
   if (database) return [ok(`The database is ${database.path}, ${sizeText(database.size)}.`)]
   // `checkStore` reports a missing database.
-  return log || folder ? [] : [note('The folder of the database does not exist yet.', 'The server creates it.')]
+  return log || folder
+    ? []
+    : [note('The folder of the database does not exist yet.', 'It is created with the database.')]
 }
 
 function permissions(file: FileInfo): Finding[] {
-  const { path, mode, isFolder } = file
+  const { path, mode, uid, isFolder } = file
   const octal = mode.toString(8)
   if (isOfOwnGroup(file)) return []
-  if (mode & OTHERS_WRITE) return [warning(`Other users may write to ${path} (mode ${octal}).`, `chmod go-w ${path}`)]
+  if (mode & OTHERS_WRITE)
+    return [warning(`Other users may write to ${path} (mode ${octal}).`, restriction('go-w', path, uid))]
   if (isFolder || !(mode & NOT_THE_OWNER)) return []
   return [warning(`Other users may read ${path} (mode ${octal}): it contains personal data.`, `chmod go= ${path}`)]
 }
@@ -72,7 +75,7 @@ export function accessFinding({ path, uid }: Pick<FileInfo, 'path' | 'uid'>, cod
   if (code === 'EROFS') return error(`The file system of ${path} is read-only.`, 'Mount it writable.')
   if (uid === own) return error(`The owner of ${path} may not write to it.`, `chmod u+rwX ${path}`)
   const text = `${path} belongs to uid ${uid}, and this process, uid ${own}, may not write to it.`
-  return error(text, `Run this as the server's user. If that is uid ${own}, make it the owner of the file.`)
+  return error(text, `Run this as uid ${uid}, the owner. Only if no server uses the file: make uid ${own} its owner.`)
 }
 
 function logFindings({ log, index, isUnsound }: StoreFiles): Finding[] {

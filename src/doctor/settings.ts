@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { type Config, type parseSettings, settings } from '../config.ts'
-import { isLocalHost, isWildcard } from '../domain/address.ts'
+import { isLocalHost, isPlainTextUrl, isWildcard } from '../domain/address.ts'
 import { isInMemory } from '../domain/database-location.ts'
 import { error, type Finding, note, ok, warning } from './finding.ts'
 
@@ -25,7 +25,7 @@ export function checkSettings(source: SettingsSource, { problems }: ParsedSettin
     ...source.errors.map((text) =>
       error(text, 'The server does not start until this is fixed. The other findings ignore it.'),
     ),
-    ...problems.map(({ name, text }) => error(text, `The value comes from: ${originOf(source, name)}.`)),
+    ...problems.map(({ text }) => error(text)),
     ...names.filter((name) => !isWrong(problems, name)).map((name) => ok(settingText(source, name))),
     ...source.warnings.map((text) => warning(text)),
     ...unknownEntries(source),
@@ -91,7 +91,11 @@ export function checkCombinations({ env, file }: SettingsSource, { config, probl
 }
 
 function checkPublicUrl({ PUBLIC_URL, HOST }: Config, isSet: boolean): Finding | undefined {
-  if (isSet) return plainTextWarning('PUBLIC_URL', PUBLIC_URL, 'secrets and tokens')
+  if (isSet) {
+    if (!isPlainTextUrl(PUBLIC_URL)) return undefined
+    const text = `PUBLIC_URL is ${PUBLIC_URL}: secrets and tokens cross the network in plain text.`
+    return warning(text, 'Set up a TLS proxy, and use its https address.')
+  }
   const text = `PUBLIC_URL has its default, ${PUBLIC_URL}, which clients on other machines cannot reach.`
   const advice = 'Set it to the address that clients use: the metadata contains it.'
   return isLocalHost(HOST) ? note(text, advice) : warning(text, advice)
@@ -99,18 +103,9 @@ function checkPublicUrl({ PUBLIC_URL, HOST }: Config, isSet: boolean): Finding |
 
 function checkAdministration({ ADMIN_ADDRESS: place, ADMIN_URL }: Config): Finding | undefined {
   if (!place) return ADMIN_URL === undefined ? undefined : note('ADMIN_URL is set, but ADMIN_ADDRESS is off.')
-  if (ADMIN_URL !== undefined) return plainTextWarning('ADMIN_URL', ADMIN_URL, 'admin keys and sessions')
-  if ('socket' in place || isLocalHost(place.host)) return undefined
+  if (ADMIN_URL !== undefined || 'socket' in place || isLocalHost(place.host)) return undefined
   return warning(
     `ADMIN_ADDRESS is ${place.host}, which other machines may reach, and ADMIN_URL names no TLS proxy in front of it.`,
     'Set up a TLS proxy and set ADMIN_URL to its address, or use 127.0.0.1 or a Unix socket with ssh -L.',
   )
-}
-
-/** Warns if requests to this URL cross the network without TLS. `content`: what they contain. */
-function plainTextWarning(name: string, url: string, content: string): Finding | undefined {
-  const { protocol, hostname } = new URL(url)
-  if (protocol !== 'http:' || isLocalHost(hostname.replace(/^\[|\]$/g, ''))) return undefined
-  const text = `${name} is ${url}: ${content} cross the network in plain text.`
-  return warning(text, 'Set up a TLS proxy, and use its https address.')
 }

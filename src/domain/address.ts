@@ -76,6 +76,12 @@ export function isLocalHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
 }
 
+/** Whether requests to a URL cross the network without TLS. */
+export function isPlainTextUrl(url: string): boolean {
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'http:' && !isLocalHost(hostname.replace(/^\[|\]$/g, ''))
+}
+
 /** Whether a host is 0.0.0.0 or :: (in any spelling), which mean every address of the machine. */
 export function isWildcard(host: string): boolean {
   return host === '0.0.0.0' || (isIPv6(host) && /^[0:]+$/.test(host))

@@ -160,6 +160,7 @@ type ServerEvent =
       workers?: number
     }
   /** The store was copied, so its registry cannot be changed: the server should use the copy. */
+  | { type: 'database created'; database: string }
   | { type: 'database has moved'; movedTo: string }
   /** Its last token has expired: the setting can be removed. */
   | { type: 'previous database closed'; database: string; setting: 'PREVIOUS_DATABASE_URL' }

@@ -1,6 +1,7 @@
 import { executionAsyncResource } from 'node:async_hooks'
 import cluster from 'node:cluster'
 import type { Config } from '../config.ts'
+import { isInMemory } from '../domain/database-location.ts'
 import type { Observer } from '../domain/events.ts'
 import { openPrevious, openStore } from '../store/open.ts'
 import type { Opened, OpenOptions } from '../store/opened.ts'
@@ -16,17 +17,19 @@ import { runWorker } from './worker.ts'
 /** How long a request waits for another process that has locked the store; then it gets a 503. */
 const LOCK_TIMEOUT_MS = 2000
 
-/** Runs the server, or one of its workers. If there are several WORKERS, this process is their leader. */
+/** Runs the server, or one of its workers. If there are several WORKERS, this process is their leader. Throws OperatorError. */
 export async function serve(
   config: Config,
-  { isTTY, settingsNow }: Pick<LeaderOptions, 'settingsNow'> & { isTTY: boolean },
+  { isTTY, settingsNow, create }: Pick<LeaderOptions, 'settingsNow'> & { isTTY: boolean; create: boolean },
 ): Promise<void> {
   keepTicksFast()
   const { LOG_LEVEL, FAILURE_LIMIT: limitRefusals, WORKERS: workers } = config
   const counts = config.OPS_ADDRESS !== undefined || config.ADMIN_ADDRESS !== undefined
   const telemetry = await createTelemetry(LOG_LEVEL, { isTTY, shared: workers > 1, limitRefusals, counts })
-  const options = { lockTimeout: LOCK_TIMEOUT_MS, recover: !cluster.isWorker, observe: telemetry.observe }
-  const open = () => openStores(config, options, cluster.isWorker ? () => {} : telemetry.observe)
+  const isFirst = !cluster.isWorker
+  const { observe } = telemetry
+  const options = { lockTimeout: LOCK_TIMEOUT_MS, recover: isFirst, create: create && isFirst, observe }
+  const open = () => openStores(config, options, isFirst ? observe : () => {})
 
   if (cluster.isWorker) return runWorker(open, telemetry, config)
   if (workers === 1) await run(open, telemetry, config)
@@ -77,7 +80,8 @@ export async function openStores(
 ): Promise<Opened> {
   const previous = PREVIOUS_DATABASE_URL && (await openPrevious(PREVIOUS_DATABASE_URL, options))
   const store = await openStore(DATABASE_URL, options)
-  const { movedTo } = store
+  const { movedTo, migrated, database } = store
+  if (migrated.from === 0 && !isInMemory(DATABASE_URL)) observe({ type: 'database created', database })
   if (movedTo !== undefined) observe({ type: 'database has moved', movedTo })
   return previous ? withPrevious(store, previous, { now: Date.now, observe }) : store
 }

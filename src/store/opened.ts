@@ -57,7 +57,7 @@ export class StoreMissing extends OperatorError {
   constructor(what: string) {
     // The obvious reaction is to create a store, which would hide that the real one is misnamed or lost.
     const should = 'If there should be one, DATABASE_URL or the working directory is wrong, or the database is lost'
-    const make = '`token-server serve`, `token-server migrate`, or `register` or `operators add` with --create'
+    const make = '`token-server migrate`, or `serve`, `register` or `operators add` with --create'
     super(`${what}. ${should}: put it back, or restore a backup. Only if there never was one, create it with ${make}.`)
   }
 }

@@ -73,6 +73,7 @@ export const LINES = complete({
   'database reopened': { level: 'info', fields: ['database', 'movedTo', ...operator] },
 
   ready: { level: 'info', fields: ['version', 'address', 'ops', 'admin', 'database', 'previous', 'workers'] },
+  'database created': { level: 'warn', fields: ['database'] },
   'database has moved': { level: 'warn', fields: ['movedTo'] },
   'previous database closed': { level: 'info', fields: ['database', 'setting'] },
   stopping: { level: 'info', fields: ['signal'] },

@@ -1,11 +1,12 @@
-import { writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { parseSeedFile, type SeedPlan } from '../../src/administration/seed-plan.ts'
 import { createSeedProgress } from '../../src/commands/seed-output.ts'
-import { expectAll, fails, startShell } from '../support/shell.ts'
+import { expectAll, fails, shell, startShell } from '../support/shell.ts'
+import { temporaryDatabase } from '../support/temporary-database.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../seeds/applications.json')
 
@@ -70,6 +71,17 @@ t.test('Seed: a dry run says what would be registered, and changes nothing', asy
     existing: 1,
   })
   t.strictSame([await json('apps list'), (await json('suites list')).length], [[], 1])
+})
+
+t.test('Seed: a dry run works without a database, warns, and makes none', async (t) => {
+  const { env, file, folder } = temporaryDatabase(t)
+  const { status, out, err } = await shell(env).run(`seed ${EXAMPLE} --dry-run`)
+  t.equal(status, 0)
+  t.match(out, 'Would register 4, and leave 0 unchanged. Nothing was changed.')
+  t.equal(err, `Warning: There is no database at ${file}: without --dry-run, this creates it.\n`)
+  t.strictSame(readdirSync(folder), [])
+  const wrong = await shell({ DATABASE_URL: `sqlite:${folder}` }).run(`seed ${EXAMPLE} --dry-run`)
+  t.match(wrong, { status: 1, err: /it is not a file/ })
 })
 
 t.test('Seed: what exists with other values is said, with the command that changes it', async (t) => {

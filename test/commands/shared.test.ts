@@ -115,8 +115,8 @@ t.test('.env: settings that are different, new or gone have changed; what a star
     changed: ['PORT', 'LOG_LEVEL', 'WORKERS'],
     problems: [
       'There is no setting HSOT (in .env). Did you mean HOST?',
-      'PORT must be a number from 0 to 65535.',
-      'LOG_LEVEL must be debug, info, warn, error, fatal or silent.',
+      'PORT must be a number from 0 to 65535. It is "loud" in .env.',
+      'LOG_LEVEL must be debug, info, warn, error, fatal or silent. It is "loud" in .env.',
     ],
   })
 })

@@ -52,6 +52,10 @@ t.test('Doctor: another owner or group is a warning', { skip: !isRoot && 'needs 
   chownSync(folder, 0, 65534)
   chmodSync(folder, 0o2775)
   t.match(await wrong(), [{ level: 'warning', text: `Other users may write to ${folder} (mode 2775).` }])
+  chownSync(folder, 65534, 65534)
+  const first = "Make the server's user its owner, then: "
+  t.match(await wrong(), [{ advice: `${first}chmod go-w ${folder}` }, {}, {}, {}], 'which a server may depend on')
+  chownSync(folder, 0, 65534)
   chmodSync(folder, 0o755)
   chownSync(file, 65534, 65534)
   t.match(await wrong(), [{ level: 'warning', text: `${file} belongs to uid 65534, but ${folder} to uid 0.` }])
@@ -63,7 +67,9 @@ t.test('Doctor: what this process may not write to is an error, with whose it is
   const gone = { path, size: 0, gid: own, mode: 0o600, isFolder: false }
   const level = 'error'
   t.match(await checkAccess({ ...gone, uid: own }), [{ level, text: `The owner of ${path} may not write to it.` }])
-  t.match(await checkAccess({ ...gone, uid: own + 1 }), [{ level, text: `belongs to uid ${own + 1}, and` }])
+  t.match(await checkAccess({ ...gone, uid: own + 1 }), [
+    { level, text: `belongs to uid ${own + 1}, and`, advice: `Run this as uid ${own + 1}, the owner.` },
+  ])
   t.match(accessFinding({ path, uid: own }, 'EROFS'), { level, text: `The file system of ${path} is read-only.` })
 })
 

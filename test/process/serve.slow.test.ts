@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { startLeader } from '../support/leader.ts'
-import { command, MAIN, preload, register, startServer } from '../support/spawn.ts'
+import { command, MAIN, preload, register, run, startServer } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
@@ -42,6 +42,7 @@ t.test('Serve: neither a single process nor a leader starts if an address is tak
     for (const WORKERS of ['1', '2']) {
       const { env, folder } = temporaryDatabase(t)
       const socket = join(folder, 'admin.sock')
+      await run(['migrate'], { env })
       const all = { ...env, PORT: '0', ADMIN_ADDRESS: `unix:${socket}`, WORKERS, ...settings }
       const { status, err, out } = await command(t, ['serve'], all)
       t.strictSame([status, out], [1, ''], message)
@@ -70,7 +71,7 @@ t.test('Commands: with --json what is said of settings is JSON, of the file and 
       'WORKERZ=1\n',
       { warning: 'There is no setting WORKERZ (in .env). Did you mean WORKERS?' },
       { warning: 'There is no setting TOKENQUOTA (in the environment). Did you mean TOKEN_QUOTA?' },
-      { error: 'PORT must be a number from 0 to 65535.' },
+      { error: 'PORT must be a number from 0 to 65535. It is "x" in the environment.' },
     ],
     ['nonsense\n', { error: 'Line 1 of .env is neither KEY=value nor a comment.' }],
   ] as const) {
@@ -125,7 +126,7 @@ function startSignalled(t: Test, signal: NodeJS.Signals, args: string[], env: No
 
 t.test('Signals: one that comes while the program is loaded ends the server in order', async (t) => {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-    const server = await startServer(t, {}, startSignalled(t, signal, ['serve']))
+    const server = await startServer(t, {}, startSignalled(t, signal, ['serve', '--create']))
     t.strictSame(await server.exited, { status: 0, signal: null })
     t.match(server.logged('stopping'), [{ signal }])
     t.equal(server.messages().at(-1), 'stopped')
@@ -133,7 +134,7 @@ t.test('Signals: one that comes while the program is loaded ends the server in o
 })
 
 t.test('Signals: with several workers SIGHUP is a rolling restart, however early it comes', async (t) => {
-  const server = await startServer(t, {}, startSignalled(t, 'SIGHUP', ['serve'], { WORKERS: '2' }))
+  const server = await startServer(t, {}, startSignalled(t, 'SIGHUP', ['serve', '--create'], { WORKERS: '2' }))
   await until(() => server.logged('restarted').length === 1)
   t.match(await server.stop(), { status: 0 })
 })

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -201,7 +201,7 @@ t.test('Rolling restart: a connection passed to a worker about to end goes to an
 t.test('Rolling restart: signals during the start or a restart are served after it, all by one', async (t) => {
   const { env } = temporaryDatabase(t)
   const PORT = String(await freePort())
-  const child = start(t, ['serve'], { ...env, PORT, WORKERS: '2' })
+  const child = start(t, ['serve', '--create'], { ...env, PORT, WORKERS: '2' })
   const started = startServer(t, env, child)
   const hangUp = () => {
     for (let n = 0; n < 50; n++) child.kill('SIGHUP')
@@ -220,11 +220,21 @@ t.test('Rolling restart: signals during the start or a restart are served after 
   t.strictSame(server.messages(), ['ready', ...twice, 'stopping', 'stopped'])
 })
 
+t.test('Rolling restart: where the database is gone, no worker makes an empty one, even with --create', async (t) => {
+  const { env, file } = temporaryDatabase(t)
+  const server = await startServer(t, { ...env, WORKERS: '2' })
+  for (const end of ['', '-wal', '-shm']) rmSync(file + end)
+  server.child.kill('SIGHUP')
+  await until(() => server.logged('rolling restart failed').length > 0)
+  t.match(server.logged('rolling restart failed')[0].err.message, `There is no database at ${file}`)
+  t.notOk(existsSync(file))
+})
+
 t.test('Rolling restart: new workers have the settings of the start, and the log says which differ', async (t) => {
   const { folder, env } = temporaryDatabase(t)
   const file = join(folder, '.env')
   writeFileSync(file, 'WORKERS=2\nPORT=0\n')
-  const server = await startServer(t, {}, start(t, ['serve'], env, { cwd: folder }))
+  const server = await startServer(t, {}, start(t, ['serve', '--create'], env, { cwd: folder }))
   const issuers = async () => {
     const url = `${server.address}/.well-known/oauth-authorization-server`
     const ask = async () => (await (await fetch(url, { headers: { connection: 'close' } })).json()).issuer

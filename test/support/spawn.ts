@@ -63,8 +63,12 @@ export async function command(t: Test, args: string[], env: NodeJS.ProcessEnv, s
   return { out, err, status: status as number | null }
 }
 
-/** Starts `serve` on a free port and waits for its ready line. */
-export async function startServer(t: Test, env: NodeJS.ProcessEnv, child = start(t, ['serve'], { PORT: '0', ...env })) {
+/** Starts `serve` on a free port and waits for its ready line; it makes its database if there is none. */
+export async function startServer(
+  t: Test,
+  env: NodeJS.ProcessEnv,
+  child = start(t, ['serve', '--create'], { PORT: '0', ...env }),
+) {
   const lines: string[] = []
   // Not 'exit', which may come before the last line of its log.
   const exited = once(child, 'close').then(([status, signal]) => ({ status, signal }))
@@ -116,8 +120,9 @@ export async function startServer(t: Test, env: NodeJS.ProcessEnv, child = start
     address,
     lines,
     logged,
-    /** The messages of its log, but for those of tokens. */
-    messages: () => lines.map((line) => JSON.parse(line).msg).filter((message) => message !== 'token issued'),
+    /** The messages of its log, but for those of tokens and of a new database. */
+    messages: () =>
+      lines.map((line) => JSON.parse(line).msg).filter((message) => !/^(token issued|database created)$/.test(message)),
     exited,
     beginToken,
     token,

@@ -46,7 +46,7 @@ ${live.charts}
 ${section('refused', 'Refused most recently', refusedTable(refused), asOf(statistics.at, '/'))}
 ${section('table', 'Figures as a table', figuresTable(statistics))}
 <div class="columns">
-${section('ending', 'Secrets that end within 7 days', endingTable(statistics.endingSecrets))}
+${section('ending', 'Last secrets that end within 7 days', endingTable(statistics.endingSecrets))}
 ${section('database', 'Database', live.database)}
 </div>
 ${live.processes}`,
@@ -101,7 +101,7 @@ function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store
       `for a token; ${duration(lastHour.checkLatency?.p99)} for a check`,
     ),
     card(
-      'Secrets that end within 7 days',
+      'Last secrets that end within 7 days',
       endingSecrets ? count(endingSecrets.inAWeek) : NONE,
       html`<a href="#ending">${endingSecrets ? count(endingSecrets.inADay) : NONE} within 24 hours</a>`,
     ),

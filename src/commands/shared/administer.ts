@@ -1,13 +1,15 @@
 import { hostname, userInfo } from 'node:os'
 import { Option } from 'commander'
 import { type Administration, createAdministration } from '../../administration/administration.ts'
-import { type Config, readConfig } from '../../config.ts'
+import type { Config } from '../../config.ts'
 import type { Author } from '../../domain/audit-event.ts'
-import { isInMemory } from '../../domain/database-location.ts'
+import { isInMemory, locationText } from '../../domain/database-location.ts'
 import type { Observer } from '../../domain/events.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
+import { StoreMissing } from '../../store/opened.ts'
 import { createAuditLog } from '../../telemetry/audit-log.ts'
 import { createLineLog, createTerminalLog } from '../../telemetry/log.ts'
+import { readSettings } from './env-file.ts'
 import type { Terminal } from './terminal.ts'
 
 /** How long a command waits for the locks of a server. */
@@ -25,17 +27,22 @@ export function createOption(): Option {
 
 /**
  * Runs an action on the store that DATABASE_URL names. Logs changes on standard error; a running server sees them from the
- * next request on. Throws OperatorError if there is no store and `create` is not set.
+ * next request on. If there is no store and `create` is not set, calls `onMissing` and uses an empty one in memory; without
+ * `onMissing` throws OperatorError.
  */
 export async function administer<Result>(
   terminal: Terminal,
   action: (administration: Administration) => Promise<Result>,
-  { create = false }: CreateOption = {},
+  { create = false, onMissing }: CreateOption & { onMissing?: (place: string) => void } = {},
 ): Promise<Result> {
   const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
   const { openStore } = await import('../../store/open.ts')
   const observe = await commandLog(terminal, LOG_LEVEL)
-  const store = await openStore(DATABASE_URL, { lockTimeout: LOCK_TIMEOUT_MS, create })
+  const store = await openStore(DATABASE_URL, { lockTimeout: LOCK_TIMEOUT_MS, create }).catch((error) => {
+    if (!onMissing || !(error instanceof StoreMissing)) throw error
+    onMissing(locationText(DATABASE_URL))
+    return openStore({ kind: 'sqlite', file: ':memory:' }, { lockTimeout: 0 })
+  })
   try {
     return await action(createAdministration({ store, now: Date.now, observe, author: commandAuthor() }))
   } finally {
@@ -44,8 +51,8 @@ export async function administer<Result>(
 }
 
 /** Reads the settings of a command. Throws OperatorError if they are invalid, or if the store is in memory. */
-export function readCommandConfig({ env }: Terminal): Config {
-  const config = readConfig(env)
+export function readCommandConfig(terminal: Terminal): Config {
+  const config = readSettings(terminal)
   if (!isInMemory(config.DATABASE_URL)) return config
   throw new OperatorError(
     'DATABASE_URL names a store in memory, which would be lost when the command ends: name a file.',

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
-import { parseSettings, settings } from '../../config.ts'
+import { type Config, originOf, parseSettings, readConfig, settings } from '../../config.ts'
 import { differsBy } from '../../domain/text.ts'
+import type { Terminal } from './terminal.ts'
 
 /** The file with settings, in the working directory. */
 export const ENV_FILE = '.env'
@@ -47,6 +48,16 @@ export function readEnvFile(file: string): EnvFile {
     warnings: [...doubtfulEntries(text, file), ...misspeltSettings(Object.keys(entries))],
     errors: wrong.map((index) => `Line ${index + 1} of ${file} is neither KEY=value nor a comment.`),
   }
+}
+
+/** Reads the settings of this process. Throws OperatorError, which names the origin of wrong ones, if they are invalid. */
+export function readSettings({ env }: Pick<Terminal, 'env'>): Config {
+  return readConfig(env, readEnvFile(ENV_FILE).settings)
+}
+
+/** A sentence: where DATABASE_URL comes from. */
+export function databaseOrigin({ env }: Pick<Terminal, 'env'>): string {
+  return `DATABASE_URL comes from ${originOf('DATABASE_URL', env, readEnvFile(ENV_FILE).settings)}.`
 }
 
 /** Warns of settings with several values, and of values that a # cuts off, such as one in a URL. */
@@ -99,6 +110,6 @@ export function watchSettings(file: string, env: NodeJS.ProcessEnv) {
     const next = { ...env }
     // A value that differs from the file comes from the environment, which takes precedence.
     for (const name of changed) if (env[name] === before[name]) next[name] = now[name]
-    return { changed, problems: [...warnings, ...parseSettings(next).problems.map(({ text }) => text)] }
+    return { changed, problems: [...warnings, ...parseSettings(next, now).problems.map(({ text }) => text)] }
   }
 }

@@ -6,8 +6,8 @@ import { type Command, CommanderError, Help, type Option } from 'commander'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import { endProcess, waitForFileOperations } from '../../server/signals.ts'
-import { isAnyLeftOpen } from '../../store/opened.ts'
-import { ENV_FILE, misspeltVariables, readEnvFile } from './env-file.ts'
+import { isAnyLeftOpen, StoreMissing } from '../../store/opened.ts'
+import { databaseOrigin, ENV_FILE, misspeltVariables, readEnvFile } from './env-file.ts'
 import { OutputFailed, say, type Terminal } from './terminal.ts'
 
 const FAILED = 1
@@ -32,7 +32,7 @@ export async function runCommand(program: Command, args: string[], terminal: Ter
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE
     if (error instanceof OutputFailed && error.isClosed) return READER_GONE
-    say(terminal, { json }, 'error', errorText(error))
+    say(terminal, { json }, 'error', errorText(error, terminal))
     return FAILED
   }
 }
@@ -42,7 +42,8 @@ function wantsJson(args: string[]): boolean {
 }
 
 /** The message of an error that an operator can fix. Any other error is a bug, whose stack is needed. */
-function errorText(error: unknown): string {
+function errorText(error: unknown, terminal: Terminal): string {
+  if (error instanceof StoreMissing) return `${error.message} ${databaseOrigin(terminal)}`
   if (error instanceof OperatorError || error instanceof StoreUnavailable) return error.message
   return `This is a bug in token-server. Please report it with the following:\n${(error as Error).stack}`
 }

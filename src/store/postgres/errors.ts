@@ -5,8 +5,10 @@ import { StoreUnavailable } from '../../domain/store.ts'
 const LOCK_TIMEOUT = '55P03'
 const DEADLOCK = '40P01'
 
-/** How an operator can fix an error, by its SQLSTATE. */
+/** How an operator can fix an error, by its SQLSTATE or the code of the network's error. */
 const ADVICE: Record<string, string> = {
+  ECONNREFUSED: 'no server listens there: start it, or correct the address in DATABASE_URL',
+  ENOTFOUND: 'there is no such host: correct the address in DATABASE_URL',
   '28000': 'check pg_hba.conf',
   '28P01': 'check DATABASE_PASSWORD_FILE, PGPASSWORD or PGPASSFILE',
   '3D000': 'create the database',
@@ -55,7 +57,7 @@ export function unavailable(
   const cause: Error = error instanceof AggregateError ? error.errors[0] : error
   const code = cause instanceof DatabaseError ? cause.code : undefined
   const lacksPassword = cause.message.includes(NO_PASSWORD)
-  const advice = ADVICE[lacksPassword ? '28P01' : (code ?? '')]
+  const advice = ADVICE[lacksPassword ? '28P01' : (code ?? (cause as NodeJS.ErrnoException).code ?? '')]
   const text = lacksPassword ? 'it asks for a password, and none is set' : describe(cause.message, code)
   const message = `PostgreSQL at ${host}:${port}: ${text}${advice ? ` (${advice})` : ''}`
   // Without the cause: its details, such as values of rows, would reach the log.

@@ -33,7 +33,7 @@ export function openDatabase<Result>(
     db = connect(file)
     // While this waited for the lock, a restore may have replaced the file.
     assertFilesUnchanged(opened)
-    const migrated = migrate(db, { create })
+    const migrated = migrate(db, { create: create || db.memory })
     if (path !== ':memory:') restrictToOwner(file)
     return use(db, migrated)
   } catch (error) {

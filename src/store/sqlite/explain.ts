@@ -37,7 +37,13 @@ export function explain(error: Error & { code?: string; path?: string }, file: s
   const { code = '', message } = error
   if (code === 'EACCES' || code === 'EPERM') return explainPermission(...nearestExisting(resolve(error.path ?? file)))
   if (code === 'EROFS') return 'its file system is read-only. Mount it writable, or name another place in DATABASE_URL.'
-  if (code.startsWith('SQLITE_BUSY')) return 'another program has locked it. End that program.'
+  if (code.startsWith('SQLITE_BUSY')) return 'another program has locked it. Wait, or end that program if it hangs.'
+  if (code === 'ENOENT' || code === 'ENOTDIR') {
+    const wanted = dirname(resolve(error.path ?? file))
+    const [folder, stats] = nearestExisting(wanted)
+    if (folder !== wanted || !stats.isDirectory())
+      return `there is no folder ${wanted}. Create it, or name another place.`
+  }
   if (MAYBE_FULL.test(code)) {
     const [folder] = nearestExisting(dirname(resolve(file)))
     const { bavail, bsize, files, ffree } = statfs(folder)
@@ -51,10 +57,13 @@ export function explain(error: Error & { code?: string; path?: string }, file: s
 
 function explainPermission(path: string, { uid, mode }: Stats): string {
   const user = process.getuid?.()
-  const fix = uid === user ? `Make it writable (chmod u+rwX ${path})` : `Give it to that user (chown ${user} ${path})`
+  const fix =
+    uid === user
+      ? `Make it writable (chmod u+rwX ${path}),`
+      : `Run this as uid ${uid}, the owner; or if no server uses it, give it to uid ${user} (chown ${user} ${path});`
   const owner = `uid ${uid} (mode ${(mode & 0o777).toString(8)})`
   const problem = `${path} belongs to ${owner}, and this process, uid ${user}, may not write there.`
-  return `${problem} ${fix}, or name another place in DATABASE_URL.`
+  return `${problem} ${fix} or name another place in DATABASE_URL.`
 }
 
 /** The path itself or its nearest folder that exists and is visible. */

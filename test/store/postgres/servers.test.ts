@@ -44,7 +44,9 @@ t.test('A write: a warning is no commit, an error ends no session, and neither r
 t.test('A host name with several silent addresses: the first error is reported, and it is retried', async (t) => {
   const refused = Object.assign(new Error('connect ECONNREFUSED ::1:9'), { code: 'ECONNREFUSED', syscall: 'connect' })
   const error = unavailable({ host: 'two.example', port: 9 }, new AggregateError([refused, refused]))
-  t.match(error, { message: 'PostgreSQL at two.example:9: connect ECONNREFUSED ::1:9', isMisconfigured: false })
+  const advice = 'no server listens there: start it, or correct the address in DATABASE_URL'
+  const message = `PostgreSQL at two.example:9: connect ECONNREFUSED ::1:9 (${advice})`
+  t.match(error, { message, isMisconfigured: false })
 })
 
 t.test('A login that fails leaves no connection behind', async (t) => {

@@ -1,4 +1,4 @@
-import { chownSync, type statfsSync } from 'node:fs'
+import { chownSync, type statfsSync, statSync, writeFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { OperatorError } from '../../../src/domain/operator-error.ts'
@@ -23,8 +23,8 @@ t.test('Explain: SQLite has the same error for a full disk and a broken one; the
     ['SQLITE_CANTOPEN', disk(2 ** 30, 0), `the file system of ${folder} has no inode left. Delete some files there.`],
     ['SQLITE_IOERR_READ', ROOMY, 'disk I/O error (SQLITE_IOERR_READ).'],
     ['SQLITE_IOERR_READ', disk(2 ** 30, 0, 0), 'disk I/O error (SQLITE_IOERR_READ).'],
-    ['SQLITE_BUSY_RECOVERY', ROOMY, 'another program has locked it. End that program.'],
-    ['EIO', ROOMY, 'disk I/O error.'],
+    ['SQLITE_BUSY_RECOVERY', ROOMY, 'another program has locked it. Wait, or end that program if it hangs.'],
+    ['EIO ENOENT', ROOMY, 'disk I/O error.'],
   ]
   for (const [codes, of, sentence] of cases)
     for (const code of codes.split(' ')) t.equal(explain(error(code), file, of), sentence, code)
@@ -37,6 +37,19 @@ t.test('Explain: SQLite has the same error for a full disk and a broken one; the
   }
   const message = `the database ${file} answered SQLITE_FULL: ${full}`
   await t.rejects(retryLocked(fail), { name: 'StoreUnavailable', message }, 'with the database and the cause')
+})
+
+t.test('Explain: a missing folder is named, and not the call that failed', async (t) => {
+  const folder = temporaryFolder(t)
+  const missing = (code: string, path?: string) =>
+    explain(Object.assign(new Error('mkdtemp'), { code, ...(path && { path }) }), `${folder}/a/store.db`)
+  t.equal(missing('ENOENT'), `there is no folder ${folder}/a. Create it, or name another place.`)
+  t.equal(missing('ENOENT', `${folder}/b/x`), `there is no folder ${folder}/b. Create it, or name another place.`)
+  writeFileSync(`${folder}/file`, '')
+  t.equal(
+    missing('ENOTDIR', `${folder}/file/x`),
+    `there is no folder ${folder}/file. Create it, or name another place.`,
+  )
 })
 
 t.test('Explain: a permission error names the owner and the user', async (t) => {
@@ -57,7 +70,12 @@ t.test('Explain: a permission error names the owner and the user', async (t) => 
     others = temporaryFolder(t)
     chownSync(others, 65534, 65534)
   }
-  t.match(denied(others), `Give it to that user (chown ${user} ${others}), or name another place in DATABASE_URL.`)
+  const { uid } = statSync(others)
+  t.match(
+    denied(others),
+    `Run this as uid ${uid}, the owner; or if no server uses it, give it to uid ${user} (chown ${user} ${others}); ` +
+      'or name another place in DATABASE_URL.',
+  )
 })
 
 t.test('Explain: an error that an operator can fix is one sentence, and a bug stays a bug', async (t) => {
