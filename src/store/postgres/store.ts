@@ -36,14 +36,15 @@ export async function openPostgres(
       throw error
     })
   const commands = createCommands(primary, lockTimeout)
+  const { assertWritable, ...tokenWrites } = createTokenWrites(primary, observe)
 
   return {
-    ...createReads(primary, database),
+    ...createReads(primary, database, assertWritable),
     ...createRegistryLists(commands),
     ...createChanges(commands),
     ...createOperators(commands),
     ...createAuditTrail(commands),
-    ...createTokenWrites(primary, observe),
+    ...tokenWrites,
     ...createUsage(commands),
     ...createRefusals(commands),
     ...createFigures(commands),
