@@ -77,7 +77,8 @@ export async function openStores(
 ): Promise<Opened> {
   const previous = PREVIOUS_DATABASE_URL && (await openPrevious(PREVIOUS_DATABASE_URL, options))
   const store = await openStore(DATABASE_URL, options)
-  const { movedTo } = store
+  const { movedTo, riskySettings: settings = [] } = store
+  if (settings.length > 0) observe({ type: 'database may lose data', settings })
   if (movedTo !== undefined) observe({ type: 'database has moved', movedTo })
   return previous ? withPrevious(store, previous, { now: Date.now, observe }) : store
 }
