@@ -56,7 +56,7 @@ export function createTokenWrites(primary: Primary, observe: Observer) {
     /** After a failed write, tries another: of a token that has expired. Rejects with StoreUnavailable if that fails, too. */
     async assertWritable(): Promise<void> {
       if (!hasFailed) return
-      await write({ type: 'add', token: mintToken(NO_APPLICATION, Date.now() - TOKEN_LIFETIME).stored })
+      await write({ type: 'add', token: mintToken(NO_APPLICATION, Math.max(Date.now() - TOKEN_LIFETIME, 0)).stored })
       hasFailed = false
     },
   } satisfies Omit<Tokens, 'findToken'> & { assertWritable(): Promise<void> }
