@@ -162,6 +162,8 @@ type ServerEvent =
   /** The store was copied, so its registry cannot be changed: the server should use the copy. */
   | { type: 'database created'; database: string }
   | { type: 'database has moved'; movedTo: string }
+  /** A crash of the database or a failover can lose what was answered: its settings, as `name=value`. */
+  | { type: 'database may lose data'; settings: readonly string[] }
   /** Its last token has expired: the setting can be removed. */
   | { type: 'previous database closed'; database: string; setting: 'PREVIOUS_DATABASE_URL' }
   | { type: 'stopping'; signal?: string | undefined }

@@ -1,6 +1,6 @@
 import type { Application } from '../domain/application.ts'
 import type { Observer } from '../domain/events.ts'
-import type { Store } from '../domain/store.ts'
+import { type Store, StoreUnavailable } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 import { mintToken, TOKEN_LIFETIME, tokenIdText } from '../domain/token.ts'
 import { authenticate, authenticateSuite, type Credentials, findApplication } from './authenticate.ts'
@@ -53,6 +53,8 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity }: Is
    */
   async function issue(application: Application) {
     const issuedAt = now()
+    // A token's id begins with the milliseconds since then.
+    if (issuedAt < 0) throw new StoreUnavailable("this machine's clock is before 1970: set it by NTP")
     const counter = tokenCounts.find(application.key, issuedAt) ?? (await tokenCounts.open(application, issuedAt))
     tokenCounts.count(counter, issuedAt)
     // With the generation that was read at authentication: if all tokens were revoked since then, this one is, too.

@@ -80,8 +80,9 @@ export async function openStores(
 ): Promise<Opened> {
   const previous = PREVIOUS_DATABASE_URL && (await openPrevious(PREVIOUS_DATABASE_URL, options))
   const store = await openStore(DATABASE_URL, options)
-  const { movedTo, migrated, database } = store
+  const { movedTo, migrated, database, riskySettings: settings = [] } = store
   if (migrated.from === 0 && !isInMemory(DATABASE_URL)) observe({ type: 'database created', database })
+  if (settings.length > 0) observe({ type: 'database may lose data', settings })
   if (movedTo !== undefined) observe({ type: 'database has moved', movedTo })
   return previous ? withPrevious(store, previous, { now: Date.now, observe }) : store
 }

@@ -20,6 +20,8 @@ export interface Inspector {
   move(): Promise<Move | undefined>
   /** How far the store's clock is ahead of this process's, in milliseconds. */
   clockOffset(): Promise<number>
+  /** The settings of the database, as `name=value`, with which a crash or a failover can lose what was answered. */
+  riskySettings(): Promise<string[]>
   /** When the oldest and the newest stored token were issued; undefined: there are no tokens. */
   tokens(): Promise<{ oldestAt: number; newestAt: number } | undefined>
   /** Suites, and applications that are not suspended, none of whose secrets is valid after this time; by kind and id. */

@@ -25,6 +25,8 @@ export interface Opened extends Store {
   migrated: { from: number; to: number }
   /** The location it was copied to, for messages; undefined: it was not. Its registry is then frozen. */
   movedTo?: string | undefined
+  /** The settings of the database, as `name=value`, with which a crash or a failover can lose what was answered. */
+  riskySettings?: string[]
   /** The location of the previous store that is also searched for tokens, if any. */
   previous?: string
 }

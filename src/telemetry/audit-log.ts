@@ -75,6 +75,7 @@ export const LINES = complete({
   ready: { level: 'info', fields: ['version', 'address', 'ops', 'admin', 'database', 'previous', 'workers'] },
   'database created': { level: 'warn', fields: ['database'] },
   'database has moved': { level: 'warn', fields: ['movedTo'] },
+  'database may lose data': { level: 'warn', fields: ['settings'] },
   'previous database closed': { level: 'info', fields: ['database', 'setting'] },
   stopping: { level: 'info', fields: ['signal'] },
   stopped: { level: 'info', fields: [] },

@@ -9,6 +9,15 @@ import { createWorld, createWorldWithFile } from '../support/world.ts'
 const PATH = '/v1/oauth/accesstoken'
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
+t.test('A clock before 1970: no token is issued, and the log says why', async (t) => {
+  const { post, clock, logged } = await createWorld(t, { tokenQuota: 1 })
+  clock.time = -1
+  t.match(await post(), { statusCode: 503, headers: { 'retry-after': '5' } })
+  t.match(logged(), [{ reason: 'store unavailable', err: { message: /^this machine's clock is before 1970/ } }])
+  clock.time = 0
+  t.equal((await post()).statusCode, 200)
+})
+
 t.test('Token requests: every variation that the contract allows gets a token, with the name in UTF-8', async (t) => {
   const { post, credentials } = await createWorld(t)
   const everyByte = (text: string) => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('')

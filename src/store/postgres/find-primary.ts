@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { PostgresHost, PostgresLocation } from '../../domain/database-location.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { singleValue } from '../shared/work.ts'
-import { askWithin, connect } from './connection.ts'
+import { type Ask, askWithin, connect } from './connection.ts'
 import { PostgresUnavailable } from './errors.ts'
 import * as sql from './statements/session.ts'
 
@@ -72,6 +72,11 @@ async function connectToPrimary(location: PostgresLocation, host: PostgresHost) 
 /** With the other values of the setting, a crash or a failover can undo commits that were answered. */
 export function isDurable(synchronousCommit: string): boolean {
   return synchronousCommit !== 'off' && synchronousCommit !== 'local'
+}
+
+/** The settings, as `name=value`, with which a crash or a failover can lose commits that were answered. */
+export async function riskySettings(ask: Ask, { hosts }: PostgresLocation): Promise<string[]> {
+  return (await ask<[setting: string]>(sql.listRiskySettings, [String(hosts.length > 1)])).flat()
 }
 
 class NotPrimary extends PostgresUnavailable {

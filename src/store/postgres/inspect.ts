@@ -3,7 +3,7 @@ import { createSharedInspector, type Inspector, judgeSchema } from '../inspect.t
 import { singleValue } from '../shared/work.ts'
 import { askWithin } from './connection.ts'
 import { PostgresUnavailable } from './errors.ts'
-import { findPrimary } from './find-primary.ts'
+import { findPrimary, riskySettings } from './find-primary.ts'
 import { latestVersion, schemaVersion } from './migrate.ts'
 import * as sql from './statements/session.ts'
 
@@ -39,6 +39,7 @@ export async function inspectPostgres(location: PostgresLocation): Promise<Inspe
       return time - (before + Date.now()) / 2
     },
 
+    riskySettings: () => riskySettings(ask, location),
     ...createSharedInspector(ask),
     lastBackupAt: async () => undefined,
     close: () => connection.destroy(new PostgresUnavailable('the inspection has ended')),

@@ -46,8 +46,9 @@ type Reads = Pick<
  * The reads of a check and an authentication. All that arrive while a round trip is under way share the next one: so each
  * sees every change that was answered before it arrived. Tokens are read each time. Applications and suites are cached for as
  * long as the registry's version, which is read with the tokens, stays the same (docs/adr/0018). `database`: its location.
+ * `assertWritable`: rejects if nothing can be written.
  */
-export function createReads(primary: Primary, database: string): Reads {
+export function createReads(primary: Primary, database: string, assertWritable: () => Promise<void>): Reads {
   /** How far the database's clock is ahead, in milliseconds. */
   let clockOffset: number | undefined
 
@@ -96,6 +97,7 @@ export function createReads(primary: Primary, database: string): Reads {
 
     async ping() {
       await readNothing()
+      await assertWritable()
       // NaN while the offset is unknown, which is not above any limit.
       const apart = Math.round(Math.abs(Number(clockOffset)))
       if (!(apart > CLOCK_TOLERANCE)) return

@@ -9,6 +9,8 @@ import { createRefusals } from '../shared/refusals.ts'
 import { createRegistryLists } from '../shared/registry.ts'
 import { singleValue } from '../shared/work.ts'
 import { type Commands, createCommands } from './commands.ts'
+import { askWithin } from './connection.ts'
+import { riskySettings } from './find-primary.ts'
 import { migrate } from './migrate.ts'
 import { createNodes } from './nodes.ts'
 import { keepPrimary } from './primary.ts'
@@ -28,22 +30,24 @@ export async function openPostgres(
 ): Promise<Opened> {
   const database = locationText(location)
   const primary = await keepPrimary(location, { timeout: OPEN_TIMEOUT_MS, observe })
-  const migrated = await primary
-    .session()
-    .then((session) => migrate(session.commands, { create, place: database }))
-    .catch((error) => {
-      primary.close()
-      throw error
-    })
+  const opening = primary.session().then(async ({ commands }) => ({
+    migrated: await migrate(commands, { create, place: database }),
+    riskySettings: await riskySettings(askWithin(commands, OPEN_TIMEOUT_MS), location),
+  }))
+  const found = await opening.catch((error) => {
+    primary.close()
+    throw error
+  })
   const commands = createCommands(primary, lockTimeout)
+  const { assertWritable, ...tokenWrites } = createTokenWrites(primary, observe)
 
   return {
-    ...createReads(primary, database),
+    ...createReads(primary, database, assertWritable),
     ...createRegistryLists(commands),
     ...createChanges(commands),
     ...createOperators(commands),
     ...createAuditTrail(commands),
-    ...createTokenWrites(primary, observe),
+    ...tokenWrites,
     ...createUsage(commands),
     ...createRefusals(commands),
     ...createFigures(commands),
@@ -52,7 +56,7 @@ export async function openPostgres(
     purge: createPurge(commands),
     close: async () => primary.close(),
     database,
-    migrated,
+    ...found,
   }
 }
 

@@ -1,6 +1,7 @@
+import type { ApplicationKey } from '../../domain/application.ts'
 import type { Observer } from '../../domain/events.ts'
 import type { Tokens, Usage } from '../../domain/store.ts'
-import type { StoredToken } from '../../domain/token.ts'
+import { mintToken, type StoredToken, TOKEN_LIFETIME } from '../../domain/token.ts'
 import { type ApplicationUse, countKey, type SecretUse, type TokenCount } from '../../domain/usage.ts'
 import { createBatch } from '../batch.ts'
 import { toObjects } from '../shared/work.ts'
@@ -15,17 +16,27 @@ const COMMIT_TURNS = 9
 /** How many writes may wait for an answer. */
 const MAX_WRITES = 4096
 
+/** No row has this key. */
+const NO_APPLICATION = 0 as unknown as ApplicationKey
+
 type Write = { type: 'add'; token: StoredToken } | { type: 'revoke'; id: Buffer; at: number }
 
 /** Writes new tokens and revocations in batches. */
-export function createTokenWrites(primary: Primary, observe: Observer): Omit<Tokens, 'findToken'> {
+export function createTokenWrites(primary: Primary, observe: Observer) {
+  /** Whether a write has failed since `assertWritable` last tried one: the disk may be full. */
+  let hasFailed = false
   // Not repeated if the answer is lost: nobody has the new token, and a client repeats its revocation itself.
   const write = createBatch<Write, void>(
     async (take) => {
       const session = await primary.session()
       const send = async (statement: string, size: number, values: string[]) => {
         const begin = performance.now()
-        await session.write(statement, values)
+        try {
+          await session.write(statement, values)
+        } catch (error) {
+          hasFailed = true
+          throw error
+        }
         observe({ type: 'batch written', size, seconds: (performance.now() - begin) / 1000 })
       }
       const writes = take()
@@ -41,7 +52,14 @@ export function createTokenWrites(primary: Primary, observe: Observer): Omit<Tok
   return {
     addToken: (token) => write({ type: 'add', token }),
     revokeToken: (id, at) => write({ type: 'revoke', id, at }),
-  }
+
+    /** After a failed write, tries another: of a token that has expired. Rejects with StoreUnavailable if that fails, too. */
+    async assertWritable(): Promise<void> {
+      if (!hasFailed) return
+      await write({ type: 'add', token: mintToken(NO_APPLICATION, Math.max(Date.now() - TOKEN_LIFETIME, 0)).stored })
+      hasFailed = false
+    },
+  } satisfies Omit<Tokens, 'findToken'> & { assertWritable(): Promise<void> }
 }
 
 function insertValues(tokens: readonly StoredToken[]): string[] {

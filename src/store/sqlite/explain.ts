@@ -36,7 +36,12 @@ const SURELY_FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL)/
 export function explain(error: Error & { code?: string; path?: string }, file: string, statfs = statfsSync): string {
   const { code = '', message } = error
   if (code === 'EACCES' || code === 'EPERM') return explainPermission(...nearestExisting(resolve(error.path ?? file)))
-  if (code === 'EROFS') return 'its file system is read-only. Mount it writable, or name another place in DATABASE_URL.'
+  // SQLite opens a file that it cannot write for reading, and then cannot lock it.
+  if (code === 'EROFS' || code === 'SQLITE_IOERR_LOCK') {
+    const fix = 'Mount it writable, or name another place in DATABASE_URL'
+    const warning = `do not unmount it before ${file} and ${file}-wal are copied to another disk`
+    return `its file system is read-only. ${fix}. If an error of the disk made it read-only, ${warning}.`
+  }
   if (code.startsWith('SQLITE_BUSY')) return 'another program has locked it. Wait, or end that program if it hangs.'
   if (code === 'ENOENT' || code === 'ENOTDIR') {
     const wanted = dirname(resolve(error.path ?? file))

@@ -30,7 +30,8 @@ export function filesOf({ name, memory }: Database) {
 }
 
 export function identify(file: string) {
-  return { file, inode: statIfVisible(file)?.ino }
+  const stat = statIfVisible(file)
+  return { file, inode: stat?.ino, device: stat?.dev }
 }
 
 /**
@@ -38,9 +39,10 @@ export function identify(file: string) {
  * SQLite would continue with removed files, lose its commits and miss those of others. One system call per file.
  */
 export function assertFilesUnchanged(files: ReturnType<typeof identify>[]): void {
-  for (const { file, inode } of files) {
+  for (const { file, inode, device } of files) {
     const stat = statIfVisible(file)
-    if (stat?.ino !== inode) throw new StoreUnavailable(`the file ${file} was removed or replaced`)
+    if (stat?.ino !== inode || stat?.dev !== device)
+      throw new StoreUnavailable(`the file ${file} was removed or replaced`)
     if (stat !== undefined && isMarked(stat)) throw unsoundError()
   }
 }

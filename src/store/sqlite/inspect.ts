@@ -39,6 +39,7 @@ export function inspectSqlite(path: string, access = accessSync): Inspector {
 
     move: async () => (has('moved') ? row<Move>(sql.findMove) : undefined),
     clockOffset: async () => 0,
+    riskySettings: async () => [],
 
     ...createSharedInspector(async <Row extends unknown[]>(statement: string, values: unknown[] = []) => {
       const named = values.length === 0 ? [] : [Object.fromEntries(values.map((value, i) => [i + 1, value]))]

@@ -2,11 +2,12 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
+import type { ApplicationKey } from '../../../src/domain/application.ts'
 import type { PostgresLocation } from '../../../src/domain/database-location.ts'
 import type { Event } from '../../../src/domain/events.ts'
 import { OperatorError } from '../../../src/domain/operator-error.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
-import { mintToken } from '../../../src/domain/token.ts'
+import { mintToken, TOKEN_LIFETIME } from '../../../src/domain/token.ts'
 import { backUpStore, restoreStore } from '../../../src/store/open.ts'
 import { passwordFor } from '../../../src/store/postgres/client-config.ts'
 import { unavailable } from '../../../src/store/postgres/errors.ts'
@@ -113,6 +114,27 @@ t.test('A node whose clock differs from that of the database is not ready', asyn
   const store = await open(t, location)
   await t.rejects(store.ping(), { name: 'StoreUnavailable', message: /are 3[56]\d{5} ms apart/ })
   t.ok((store.clockOffset() as number) > 3_500_000)
+})
+
+t.test('A node whose last write failed is not ready until a write succeeds', async (t) => {
+  const { url, location } = await newLocation()
+  const store = await open(t, location)
+  const add = (key: ApplicationKey) => store.addToken(mintToken(key, Date.now()).stored)
+  const key = await newKey(store, 'a')
+  const tokens = async () => (await query(url, 'SELECT application_id::int AS of FROM tokens')).map(({ of }) => of)
+  await query(
+    url,
+    `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+       $$BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END$$;
+     CREATE TRIGGER full_disk BEFORE INSERT ON tokens EXECUTE FUNCTION fail()`,
+  )
+  await t.resolves(store.ping(), 'nothing has failed yet')
+  await t.rejects(add(key), /its disk is full/)
+  for (let time = 0; time < 2; time++) await t.rejects(store.ping(), /its disk is full/)
+  await query(url, 'DROP TRIGGER full_disk ON tokens')
+  for (let time = 0; time < 2; time++) await t.resolves(store.ping())
+  t.strictSame(await tokens(), [0], 'one write was tried')
+  t.equal(await store.purge('tokens', Date.now() - TOKEN_LIFETIME + 1, 10), 1, 'and its token has expired')
 })
 
 t.test('Settings that become wrong cause 503, with the reason, until they are fixed', async (t) => {

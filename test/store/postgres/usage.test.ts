@@ -1,11 +1,14 @@
 import t from 'tap'
 import type { Application } from '../../../src/domain/application.ts'
 import type { Store } from '../../../src/domain/store.ts'
+import { HOUR, hourOf } from '../../../src/domain/usage.ts'
+import { createTokenCounts } from '../../../src/issuer/token-counts.ts'
 import { logged } from '../../support/logged.ts'
 import { on } from '../../support/on.ts'
 import { holdOpen } from '../../support/postgres/databases.ts'
 import { refusal } from '../../support/refusal.ts'
 import { lastTokenAt } from '../../support/usage.ts'
+import { START } from '../../support/world.ts'
 import { register, registerSuites, SECRET, secretIdOf, secretsOf } from '../conformance/harness.ts'
 import { startStores } from './stores.ts'
 
@@ -38,6 +41,19 @@ t.test('Usage: rows that are being removed are skipped, without waiting for them
   await store.addTokenCounts([countOf(one)])
   t.equal(await lastTokenAt(store, one.key), 7)
   t.strictSame(logged(events), [])
+})
+
+t.test('Usage: after the clock went over an hour and back, the hour has one count, and its quota holds', async (t) => {
+  const [store] = (await openStores()).stores
+  const [application] = (await registerAll(store, 's', ['a'])) as [Application]
+  const counts = createTokenCounts({ store, tokenQuota: 3 })
+  const issue = async (at: number) => counts.count(await counts.open(application, at), at)
+  for (const at of [START, START + HOUR, START]) await issue(at)
+  for (let time = 0; time < 2; time++) await counts.flush(START, () => {})
+  const stored = await store.listTokenCounts([application.key], [hourOf(START)])
+  t.match(stored, [{ issued: 2 }])
+  await issue(START)
+  await t.rejects(issue(START), { message: 'token quota exceeded' })
 })
 
 t.test('Usage: while rows are locked it is refused as a whole, and checks go on', async (t) => {

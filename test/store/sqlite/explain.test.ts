@@ -28,7 +28,10 @@ t.test('Explain: SQLite has the same error for a full disk and a broken one; the
   ]
   for (const [codes, of, sentence] of cases)
     for (const code of codes.split(' ')) t.equal(explain(error(code), file, of), sentence, code)
-  t.match(explain(error('EROFS'), '/store.db'), /^its file system is read-only\./)
+  // SQLite opens what it cannot write for reading, and then cannot lock it.
+  const readOnly =
+    /^its file system is read-only\. .* do not unmount it before \/store\.db and \/store\.db-wal are copied/
+  for (const code of ['EROFS', 'SQLITE_IOERR_LOCK']) t.match(explain(error(code), '/store.db'), readOnly)
   t.equal(explain(new Error('of no kind'), '/store.db'), 'of no kind.')
 
   const retryLocked = createRetryLocked(file, 0, { onError() {}, distrust() {} })

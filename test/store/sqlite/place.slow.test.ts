@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { refusal } from './databases.ts'
+import { leftOf, openFile, refusal } from './databases.ts'
 
 /** Only root may mount a file system. */
 function canMount(): boolean {
@@ -16,8 +16,7 @@ function canMount(): boolean {
 const GUARD = 'mount -t tmpfs -o "$1" none "$2" && echo mounted && cat; umount -l "$2"'
 
 /** A folder with a file system in memory, with options as `mount` has them. */
-async function mountFileSystem(t: Test, options: string): Promise<string> {
-  const folder = temporaryFolder(t)
+async function mountFileSystem(t: Test, options: string, folder = temporaryFolder(t)): Promise<string> {
   // Detached: what ends the group of the test does not end it.
   const guard = spawn('sh', ['-c', GUARD, 'sh', options, folder], { detached: true })
   t.teardown(async () => {
@@ -42,3 +41,27 @@ t.test('Place: errors of a full disk, one without inodes and a read-only one dif
   const readOnly = await mountFileSystem(t, 'ro')
   t.match(await refusal(join(readOnly, 'deeper', 'store.db')), 'its file system is read-only. Mount it writable')
 })
+
+t.test(
+  'Place: a file system mounted over a database is noticed, even with equal inode numbers',
+  { skip },
+  async (t) => {
+    const file = join(await mountFileSystem(t, 'size=16m'), 'store.db')
+    const store = await openFile(t, file)
+    await t.resolves(store.ping())
+    const inodeOf = (path: string) => statSync(path).ino
+    const files = [file, `${file}-wal`, `${file}-shm`].map((path) => ({ path, inode: inodeOf(path) }))
+    const restored = leftOf(t, file)
+
+    await mountFileSystem(t, 'size=16m', dirname(file))
+    // A file system in memory numbers its files in the order in which they are created.
+    for (const { path, inode } of files.sort((a, b) => a.inode - b.inode)) {
+      do {
+        rmSync(path, { force: true })
+        copyFileSync(path.replace(file, restored), path)
+      } while (inodeOf(path) < inode)
+      t.equal(inodeOf(path), inode)
+    }
+    await t.rejects(store.ping(), { message: `the file ${file} was removed or replaced` })
+  },
+)

@@ -7,6 +7,14 @@ export const describeServer = `
          current_setting('server_encoding'),
          extract(epoch FROM pg_postmaster_start_time())::text`
 
+// Settings with which a crash loses commits that were answered, or a failover does: $1: whether there are several servers.
+export const listRiskySettings = `
+  SELECT name || '=' || setting
+    FROM pg_settings
+   WHERE (name IN ('fsync', 'full_page_writes') AND setting = 'off')
+      OR (name = 'synchronous_standby_names' AND setting = '' AND $1::boolean)
+   ORDER BY name`
+
 // Every promotion of a standby increases the timeline.
 export const timeline = 'SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)'
 
