@@ -10,7 +10,9 @@ const tap = spawn('tap', process.argv.slice(2), { stdio: 'inherit', env: { ...pr
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => tap.kill(signal))
 const [status] = await once(tap, 'exit')
 
-const results = globSync('.tap/test-results/**/*.tap').filter((file) => statSync(file).mtimeMs >= performance.timeOrigin)
+const results = globSync('.tap/test-results/**/*.tap').filter(
+  (file) => statSync(file).mtimeMs >= performance.timeOrigin,
+)
 const isFiltered = process.argv.some((argument) => /^(--grep|-g)/.test(argument))
 const isEmpty = isFiltered && !results.some((file) => /^ *ok (?!.*# SKIP filter)/m.test(readFileSync(file, 'utf8')))
 if (isEmpty) console.log('No test was run: no name matches --grep.')
