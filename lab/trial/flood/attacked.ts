@@ -36,7 +36,7 @@ export interface Rounds {
   /** The refusals under attack; `refusedIdle`: without one. */
   refused: string[]
   refusedIdle: string[]
-  /** The highest resident memory of the server under attack, MiB, and how much that is above the highest in idle rounds. */
+  /** The highest resident memory of the server under attack, MiB, and how much that is above the highest before the first attack. */
   memory: number
   grown: number
   attacks: Attacked[]
@@ -60,10 +60,10 @@ export async function measureAttack(
   const serve = () => serveGood(server.port, { ...good, seconds, ...(header && { header }) })
   const [idle, attacked]: [Served[], Served[]] = [[], []]
   const attacks: Attacked[] = []
-  const memory = { idle: 0, attacked: 0 }
-  const watch = async (kind: keyof typeof memory) => {
+  const memory = { before: 0, attacked: 0 }
+  const watch = async (when: keyof typeof memory) => {
     const watching = setInterval(() => {
-      memory[kind] = Math.max(memory[kind], server.memory().now)
+      memory[when] = Math.max(memory[when], server.memory().now)
     }, 100)
     const served = await serve()
     clearInterval(watching)
@@ -71,7 +71,7 @@ export async function measureAttack(
   }
   await serve()
   for (let round = 0; round < rounds; round++) {
-    idle.push(await watch('idle'))
+    idle.push(await (round === 0 ? watch('before') : serve()))
     const running = startAttack(world, { port: server.port, ...attack } as Attack)
     await sleep(500)
     attacked.push(await watch('attacked'))
@@ -88,7 +88,7 @@ export async function measureAttack(
     refused: attacked.flatMap(({ refused }) => refused),
     refusedIdle: idle.flatMap(({ refused }) => refused),
     memory: memory.attacked,
-    grown: memory.attacked - memory.idle,
+    grown: memory.attacked - memory.before,
     attacks,
   }
 }
