@@ -10,9 +10,15 @@ const tap = spawn('tap', process.argv.slice(2), { stdio: 'inherit', env: { ...pr
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => tap.kill(signal))
 const [status] = await once(tap, 'exit')
 
+const results = globSync('.tap/test-results/**/*.tap').filter(
+  (file) => statSync(file).mtimeMs >= performance.timeOrigin,
+)
+const isFiltered = process.argv.some((argument) => /^(--grep|-g)/.test(argument))
+const isEmpty = isFiltered && !results.some((file) => /^ *ok (?!.*# SKIP filter)/m.test(readFileSync(file, 'utf8')))
+if (isEmpty) console.log('No test was run: no name matches --grep.')
+
 if (status !== 0) {
-  const results = globSync('.tap/test-results/**/*.tap')
-  for (const file of results.filter((file) => statSync(file).mtimeMs >= performance.timeOrigin)) {
+  for (const file of results) {
     const failures = readFileSync(file, 'utf8').match(/^ *not ok [^\n]*\n(?: *---\n.*?\n *\.\.\.\n)?/gms) ?? []
     for (const failure of failures) console.log(`Failed: ${file}\n${failure.split('\n').slice(0, 40).join('\n')}`)
   }
@@ -24,4 +30,4 @@ rmSync(TEST_MISSING, { recursive: true })
 if (programs.length > 0) {
   console.log(`Skipped: what needs ${programs.join(', ')}. On Debian and Ubuntu .ci/run installs what is missing.`)
 }
-process.exitCode = status ?? 1
+process.exitCode = isEmpty ? 1 : (status ?? 1)

@@ -4,6 +4,8 @@
  */
 export type Attack = { port: number; connections: number; from?: string[]; once?: boolean } & (
   | { kind: 'idle' }
+  /** The first half of a head, and nothing more. */
+  | { kind: 'half-open' }
   /** The head of a request, one byte at a time. */
   | { kind: 'slow' }
   /** An endless series of requests, whose answers are never read. */

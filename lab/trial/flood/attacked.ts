@@ -36,8 +36,9 @@ export interface Rounds {
   /** The refusals under attack; `refusedIdle`: without one. */
   refused: string[]
   refusedIdle: string[]
-  /** The highest resident memory of the server under attack, MiB. */
+  /** The highest resident memory of the server under attack, MiB, and how much that is above the highest before the first attack. */
   memory: number
+  grown: number
   attacks: Attacked[]
 }
 
@@ -59,17 +60,21 @@ export async function measureAttack(
   const serve = () => serveGood(server.port, { ...good, seconds, ...(header && { header }) })
   const [idle, attacked]: [Served[], Served[]] = [[], []]
   const attacks: Attacked[] = []
-  let memory = 0
+  const memory = { before: 0, attacked: 0 }
+  const watch = async (when: keyof typeof memory) => {
+    const watching = setInterval(() => {
+      memory[when] = Math.max(memory[when], server.memory().now)
+    }, 100)
+    const served = await serve()
+    clearInterval(watching)
+    return served
+  }
   await serve()
   for (let round = 0; round < rounds; round++) {
-    idle.push(await serve())
+    idle.push(await (round === 0 ? watch('before') : serve()))
     const running = startAttack(world, { port: server.port, ...attack } as Attack)
     await sleep(500)
-    const watching = setInterval(() => {
-      memory = Math.max(memory, server.memory().now)
-    }, 100)
-    attacked.push(await serve())
-    clearInterval(watching)
+    attacked.push(await watch('attacked'))
     attacks.push(await running.stop())
     await sleep(1000)
   }
@@ -82,7 +87,8 @@ export async function measureAttack(
     requests: attacked.flatMap(({ waits }) => waits).length,
     refused: attacked.flatMap(({ refused }) => refused),
     refusedIdle: idle.flatMap(({ refused }) => refused),
-    memory,
+    memory: memory.attacked,
+    grown: memory.attacked - memory.before,
     attacks,
   }
 }

@@ -7,6 +7,7 @@ const BLOCK = 200
 const RECONNECT_MS = 50
 const SLOW_MS = 100
 const STATUS = 'HTTP/1.1 200'.length
+const HEAD = 'GET /health/live HTTP/1.1\r\nHost: localhost\r\nX-Slow: '
 
 const startedAt = performance.now()
 const result: Attacked = { sent: 0, statuses: {}, ended: 0, seconds: 0 }
@@ -26,15 +27,15 @@ function open(attack: Attack, from: string): void {
     result.ended++
     if (!attack.once) setTimeout(() => open(attack, from), RECONNECT_MS)
   })
+  if (attack.kind === 'half-open') socket.write(HEAD)
   if (attack.kind === 'slow') sendSlowly(socket)
   if (attack.kind === 'unread') sendUnread(socket, attack.request)
   if (attack.kind === 'requests') sendRequests(socket, attack)
 }
 
 function sendSlowly(socket: Socket): void {
-  const head = 'GET /health/live HTTP/1.1\r\nHost: localhost\r\nX-Slow: '
   let at = 0
-  const timer = setInterval(() => socket.write(head[at++] ?? 'x'), SLOW_MS)
+  const timer = setInterval(() => socket.write(HEAD[at++] ?? 'x'), SLOW_MS)
   socket.on('close', () => clearInterval(timer))
 }
 

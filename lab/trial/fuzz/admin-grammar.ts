@@ -13,6 +13,8 @@ export interface AdminKnown {
   /** An application that is never changed, and one that may be changed and removed. */
   clientId: string
   victim: string
+  /** The paths of the console's files, with their hashes. */
+  assets: string[]
 }
 
 export interface Credentials {
@@ -64,14 +66,7 @@ const FORMS = [
   ],
   ...['/operators/ben/remove', '/operators/ben/keys/3/revoke', '/operators/ben/sessions/1/end'],
 ]
-const OPEN = [
-  '/login',
-  '/login?why=out',
-  '/assets/console.css',
-  '/assets/console.js',
-  '/assets/../console.ts',
-  '/signed-in',
-]
+const OPEN = ['/login', '/login?why=out', '/assets/console.css', '/assets/../console.ts', '/signed-in']
 const OTHERS = ['/admin', '/admin/v1', '/admin/v2/suites', '/live', '/live/x', '*', '/nothing']
 
 const QUERIES = [
@@ -154,7 +149,7 @@ export function createAdminGrammar(known: AdminKnown, random: Random) {
 }
 
 function pathFor(known: AdminKnown, random: Random, own: readonly string[], isLook: boolean): string {
-  const path = random.pick(random.chance(0.85) ? own : random.chance(0.5) ? OPEN : OTHERS)
+  const path = random.pick(random.chance(0.85) ? own : random.chance(0.5) ? [...OPEN, ...known.assets] : OTHERS)
   return path.replace('ID', random.chance(0.6) ? (isLook ? known.clientId : known.victim) : random.pick(IDS))
 }
 

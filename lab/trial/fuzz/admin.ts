@@ -92,7 +92,10 @@ async function prepare(data: Data, port: number): Promise<AdminKnown> {
   const { key: revokedKey, id } = await makeKey('ben')
   await runCommand(data, ['operators', 'revoke-key', 'ben', id])
   const [kept, victim] = data.applications
-  return { admin, viewer, revokedKey, clientId: kept.client_id, victim: String(victim?.client_id) }
+  const login = await (await fetch(`http://127.0.0.1:${port}/login`)).text()
+  const assets = [...new Set(login.match(/\/assets\/[^"]+/g))]
+  if (assets.length === 0) throw new Error('The login page names no files.')
+  return { admin, viewer, revokedKey, clientId: kept.client_id, victim: String(victim?.client_id), assets }
 }
 
 /** Logs in as a browser does. Resolves to the session reference. */

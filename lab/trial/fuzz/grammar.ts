@@ -62,9 +62,8 @@ export function createGrammar(known: Known, random: Random) {
   const { canary, often } = choices
 
   function valid(): Request {
-    if (random.chance(0.5))
-      return { text: tokenRequest(known.application), mayIssue: true, mayPass: false, isValid: true }
-    return { text: verifyRequest(known.token), mayIssue: false, mayPass: true, isValid: true }
+    if (random.chance(0.5)) return { text: tokenRequest(known.application), mayIssue: true, mayPass: false }
+    return { text: verifyRequest(known.token), mayIssue: false, mayPass: true }
   }
 
   /** A request in which each part is usually, but not always, valid. */
@@ -79,7 +78,7 @@ export function createGrammar(known: Known, random: Random) {
     const head = [`${method} ${target} HTTP/${random.pick(VERSIONS)}`, ...lines].join('\r\n')
     const content = lines.includes('Transfer-Encoding: chunked') ? chunked(random, body) : body
     // The gateway check accepts every method, and ignores the body.
-    return { text: `${head}\r\n\r\n${content}`, mayIssue, mayPass: bodyMayPass || headersMayPass, isValid: false }
+    return { text: `${head}\r\n\r\n${content}`, mayIssue, mayPass: bodyMayPass || headersMayPass }
   }
 
   return { valid, any }

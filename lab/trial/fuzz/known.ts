@@ -16,8 +16,6 @@ export interface Request {
   mayIssue: boolean
   /** Whether it has a valid token (and the suite's secret, where a suite must authenticate). */
   mayPass: boolean
-  /** Whether it follows the contract: then it must be answered with 200. */
-  isValid: boolean
 }
 
 /** Marks what must never get into the log or the database. */

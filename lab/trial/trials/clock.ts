@@ -15,10 +15,10 @@ const TOKENS = 20
 
 export const clock: Trial = {
   name: 'clock',
-  title: 'clocks that jump forwards and back: valid tokens stay valid, revoke-all revokes all',
+  title: 'clocks that jump or differ: valid tokens stay valid, what was revoked is refused',
   async run(world) {
     const device = openDisk(world, 'clock')
-    const data = makeData(world, device.folder, 6, device.env)
+    const data = makeData(world, device.folder, 7, device.env)
     const server = await startServer(world, data)
     const client = openClient(server.port)
     const subject = { world, device, data, client }
@@ -26,6 +26,7 @@ export const clock: Trial = {
     await stepBack(subject)
     await revokeAhead(subject)
     await nearTheEpoch(subject)
+    await rotateElsewhere(subject)
     client.close()
     await server.stop()
     const failed = server
@@ -122,4 +123,35 @@ async function nearTheEpoch(subject: Subject): Promise<void> {
     'in 1970, and back',
     `${valid} of ${tokens.length} tokens valid, ${left} after revoke-all; ${still} of ${before.length} earlier ones valid afterwards`,
   )
+}
+
+/** A command has a clock of its own, as on another machine. A rotation without an overlap must end the old secret at once. */
+async function rotateElsewhere({ world, data }: Subject): Promise<void> {
+  const elsewhere = openDisk(world, 'clock-of-commands')
+  const command = { ...data, env: { ...data.env, ...elsewhere.env } }
+  const servers = [await startServer(world, data, { WORKERS: '2' }), await startServer(world, data)]
+  const clients = servers.flatMap(({ port }) => Array.from({ length: 4 }, () => openClient(port)))
+  for (const [application, hours, name] of [
+    [5, 1n, 'ahead'],
+    [6, -1n, 'behind'],
+  ] as const) {
+    const old = data.applications[application] as Data['suite']
+    const used = await countTokens(clients, old)
+    elsewhere.set('clockOffset', hours * HOUR)
+    const { client_secret } = await runCommand(command, ['secrets', 'rotate', old.client_id, '--overlap', '0'])
+    const left = await countTokens(clients, old)
+    const next = await countTokens(clients, { ...old, client_secret: String(client_secret) })
+    world.expect(
+      used === clients.length && left === 0 && next === clients.length,
+      `secrets rotate --overlap 0 by a command whose clock is an hour ${name}`,
+      `the old secret gets ${left} tokens, the new one ${next}, in ${clients.length} requests to two servers`,
+    )
+  }
+  for (const client of clients) client.close()
+  for (const server of servers) await server.stop()
+}
+
+async function countTokens(clients: Client[], credentials: Data['suite']): Promise<number> {
+  const tokens = await Promise.all(clients.map((client) => client.token(credentials)))
+  return tokens.filter((token) => token !== undefined).length
 }

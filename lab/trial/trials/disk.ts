@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { verifyRequest } from '../../bench/world/requests.ts'
 import { type Disk, openDisk } from '../disk/disk.ts'
 import type { Trial, World } from '../trial.ts'
 import { openClient, tokenRequest } from '../world/client.ts'
@@ -158,7 +159,7 @@ async function observe(server: Server, { applications }: Data, ledger: Entry[], 
       }),
     ),
     loop(async (client) => {
-      observed.checks.add(await says(client.isValid(valid.token).then((isValid) => (isValid ? 200 : 503))))
+      observed.checks.add(await says(client.status(verifyRequest(valid.token))))
     }),
     loop(async (client) => {
       observed.ready.add(await says(client.status('GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n')))

@@ -11,6 +11,7 @@ import { type Server, startServer } from '../world/server.ts'
 /** MiB. */
 const MEMORY = 300
 const GROWTH = 8
+const PIPELINES = 60
 const SETTLED = 1
 
 const WARM_UPS = 12
@@ -33,7 +34,7 @@ export const flood: Trial = {
   async run(world) {
     const data = makeData(world, join(world.folder, 'data'), 4)
     await unread(world, data)
-    await otherPorts(world, data)
+    await threePorts(world, data)
     await guesses(world, data)
     await connections(world, data)
     await manyNames(world, data)
@@ -63,20 +64,27 @@ async function unread(world: World, data: Data): Promise<void> {
 }
 
 /** The admin and ops ports share the process with the token endpoint. */
-async function otherPorts(world: World, data: Data): Promise<void> {
+async function threePorts(world: World, data: Data): Promise<void> {
   const [admin, ops] = [await freePort(), await freePort()]
   const settings = { ADMIN_ADDRESS: `127.0.0.1:${admin}`, OPS_ADDRESS: `127.0.0.1:${ops}` }
-  const { server, good } = await prepare(world, data, settings)
   for (const [name, port, path] of [
+    ['public', undefined, '/health/live'],
     ['admin', admin, '/login'],
     ['ops', ops, '/metrics'],
   ] as const) {
+    const { server, good } = await prepare(world, data, settings)
     const request = `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
-    const attack = { kind: 'unread' as const, connections: 60, request, from: [OTHER], port }
+    const attack = { kind: 'unread' as const, connections: 60, request, from: [OTHER], port: port ?? server.port }
     const done = `60 connections to the ${name} port that send without reading`
-    judge(world, done, await measureAttack(world, server, { good, attack }), undefined)
+    const once = await measureAttack(world, server, { good, attack: { ...attack, once: true } })
+    judge(world, done, once, 2)
+    const again = await measureAttack(world, server, { good, attack })
+    judge(world, `${done}, and connect again`, again, undefined)
+    const grown = once.grown + Math.max(0, again.memory - once.memory)
+    const found = `${Math.round(grown)} MiB more than before, at most ${PIPELINES}`
+    world.expect(grown <= PIPELINES, `${done}, once and again`, found)
+    await server.stop()
   }
-  await server.stop()
 }
 
 async function guesses(world: World, data: Data): Promise<void> {
@@ -98,13 +106,15 @@ async function connections(world: World, data: Data): Promise<void> {
   const slow = { kind: 'slow' as const, connections: world.size(1000, 300), from: OTHERS }
   const bySlow = await measureAttack(world, server, { good, attack: slow })
   judge(world, `${slow.connections} connections of 32 addresses that send a byte at a time`, bySlow, 3)
-  const idle = { kind: 'idle' as const, connections: world.size(4000, 500), from: OTHERS }
-  judge(
-    world,
-    `${idle.connections} idle connections of 32 addresses`,
-    await measureAttack(world, server, { good, attack: idle }),
-    3,
-  )
+  for (const [kind, number, addresses] of [
+    ['idle', world.size(4000, 500), OTHERS],
+    ['idle', world.size(9500, 2000), OTHERS.slice(0, 10)],
+    ['half-open', world.size(9500, 2000), OTHERS.slice(0, 10)],
+  ] as const) {
+    const attack = { kind, connections: number, from: [...addresses] }
+    const done = `${number} ${kind} connections of ${addresses.length} addresses`
+    judge(world, done, await measureAttack(world, server, { good, attack }), 3)
+  }
   await server.stop()
 }
 

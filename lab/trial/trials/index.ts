@@ -5,7 +5,9 @@ import { disk } from './disk.ts'
 import { flood } from './flood.ts'
 import { fuzz } from './fuzz.ts'
 import { power } from './power.ts'
+import { reload } from './reload.ts'
+import { share } from './share.ts'
 import { timing } from './timing.ts'
 
 /** All trials, in the order in which they run. */
-export const trials: Trial[] = [crash, power, disk, clock, fuzz, flood, timing]
+export const trials: Trial[] = [crash, power, disk, reload, clock, fuzz, flood, share, timing]
