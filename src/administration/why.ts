@@ -67,8 +67,14 @@ export function createWhy(context: Context) {
   async function inTrouble(clientId: string): Promise<ApplicationInTrouble> {
     const application = await applications.show(clientId)
     const hour = hourOf(now())
-    const [count] = await store.listTokenCounts([application.key], [hour])
-    return { ...application, tokensThisHour: count?.issued ?? 0, refusedThisHour: count?.refused ?? 0 }
+    const counts = await store.listTokenCounts([application.key], [hour - 1, hour])
+    const [last, current] = [hour - 1, hour].map((one) => counts.find((count) => count.hour === one))
+    return {
+      ...application,
+      tokensThisHour: current?.issued ?? 0,
+      tokensLastHour: last?.issued ?? 0,
+      refusedThisHour: current?.refused ?? 0,
+    }
   }
 }
 

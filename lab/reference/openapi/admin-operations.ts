@@ -218,7 +218,7 @@ const APPLICATIONS: Record<string, OperationText> = {
         'such as JSON instead of a form: search the log by address and time.',
       refusals_known_until: '2027-01-15T09:01:55.000Z',
       tokens_known_until: '2027-01-15T09:01:00.000Z',
-      application: { ...APPLICATION, tokens_this_hour: 3, tokens_refused_this_hour: 0 },
+      application: { ...APPLICATION, tokens_this_hour: 3, tokens_last_hour: 0, tokens_refused_this_hour: 0 },
       suite: null,
       refusals: [],
       similar_refusals: [],
