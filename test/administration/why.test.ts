@@ -335,6 +335,14 @@ t.test('Why: many tokens in this hour or the last are a warning, as in the log',
   t.equal((await explain()).health, 'wrong')
 })
 
+t.test('Why: checks of tokens of no known application are not refusals of the suite itself', async (t) => {
+  const { says, verify, store, explain } = await createAskedWorld(t)
+  await verify('made-up', '/store')
+  await says(/None of its requests is refused now/, 'store')
+  t.strictSame((await explain('store')).refusals, [])
+  t.match(await store.listRefusals('store'), [{ reason: 'malformed token', remoteAddress: '' }])
+})
+
 t.test('Why: a client id that is nobody’s: what looks like it, and whose it may be', async (t) => {
   const { says, send, id, later, explain, token, clock } = await createAskedWorld(t)
   const cut = id.slice(0, -1)
