@@ -7,7 +7,7 @@ import { openTables } from './databases.ts'
 t.test('SQLite: every way to list or purge audit events or refusals uses an index, and reads no further', async (t) => {
   const db = openTables(t)
   const page = { 1: 1, 2: 1, 3: 1 }
-  const newest = 'CO-ROUTINE r, SCAN refusals USING INDEX refusals_by_time, SCAN r,'
+  const newest = 'CO-ROUTINE newest, SCAN refusals USING INDEX refusals_by_time, SCAN newest,'
   const plans: [statement: string, parameters: object, index: string][] = [
     [sql.listAuditEvents, page, 'INTEGER PRIMARY KEY (rowid>? AND rowid<?),'],
     [sql.listAuditEvents, page, 'COVERING INDEX audit_events_by_time (at>?),'],
