@@ -2,6 +2,7 @@ import { ABBREVIATED, type ApplicationNames } from '../domain/application.ts'
 import { factsOf } from '../domain/reasons.ts'
 import { visibleOnOneLine } from '../domain/text.ts'
 import { timestamp } from '../domain/time.ts'
+import { HOUR, hourOf, MANY_TOKENS } from '../domain/usage.ts'
 import { ago } from './age.ts'
 import {
   type ApplicationFindings,
@@ -43,7 +44,7 @@ const INSTANCES = 'If it runs in several places, one of them may still be wrong.
 
 /** What is most likely wrong with an application now, and what to do. */
 export function diagnose(findings: ApplicationFindings): Diagnosis {
-  return withEndingSecret(diagnoseRequests(findings), findings)
+  return withEndingSecret(withManyTokens(diagnoseRequests(findings), findings), findings)
 }
 
 function diagnoseRequests(findings: ApplicationFindings): Diagnosis {
@@ -135,6 +136,18 @@ function nothingHappens({ application: { lastTokenAt }, refusals: [last], now }:
   if (!last) return `${issued}, and nothing was refused.`
   if (lastTokenAt <= last.lastAt) return `${issued}. The cause of its last refusal (${refusal}) is gone.`
   return `It works again: it got a token ${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}, after its last refusal (${refusal}).`
+}
+
+/** Adds a warning if it got so many tokens in this hour or the last that the log warns too. */
+function withManyTokens(found: Diagnosis, { application, now }: ApplicationFindings): Diagnosis {
+  const { tokensThisHour, tokensLastHour } = application
+  const isNow = tokensThisHour > MANY_TOKENS
+  if (!isNow && tokensLastHour <= MANY_TOKENS) return found
+  const begin = timestamp((hourOf(now) - (isNow ? 0 : 1)) * HOUR)
+  const line =
+    `It got many tokens, ${isNow ? tokensThisHour : tokensLastHour} in the hour from ${begin}: it probably asks for one ` +
+    'before each call. It should use each token until it expires.'
+  return { ...found, health: found.health === 'well' ? 'doubtful' : found.health, lines: [...found.lines, line] }
 }
 
 /** Adds a warning if the last active secret ends soon. */

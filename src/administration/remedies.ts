@@ -9,6 +9,8 @@ import type { ListedSecret } from './secrets.ts'
 export interface ApplicationInTrouble extends ShownApplication {
   /** Tokens issued in the current clock hour. */
   tokensThisHour: number
+  /** Tokens issued in the clock hour before. */
+  tokensLastHour: number
   /** Tokens that its quota refused in the current clock hour. */
   refusedThisHour: number
 }

@@ -18,7 +18,8 @@ export { timestamp } from '../domain/time.ts'
 export { suiteFields as suiteView }
 
 const lastTokenAt = time('When it last got a token, up to a minute late; null: never').nullable()
-const tokensThisHour = whole('How many tokens it got since the full hour')
+const tokensThisHour = whole('How many tokens it got since the last full hour of the clock in UTC, up to a minute late')
+const tokensLastHour = whole('How many tokens it got in the hour before that')
 
 const SECRETS = list('Oldest first', SECRET)
 
@@ -26,7 +27,7 @@ export const LISTED_APPLICATION = object('ListedApplication', 'An application in
   ...APPLICATION.shape,
   last_token_at: lastTokenAt,
   tokens_this_hour: tokensThisHour,
-  tokens_last_hour: whole('How many tokens it got in the hour before that'),
+  tokens_last_hour: tokensLastHour,
 })
 
 export const SHOWN_APPLICATION = object('Application', 'An application with its secrets', {
@@ -61,7 +62,8 @@ const IN_TROUBLE = object(
   {
     ...SHOWN_APPLICATION.shape,
     tokens_this_hour: tokensThisHour,
-    tokens_refused_this_hour: whole('How many tokens its quota refused since the full hour'),
+    tokens_last_hour: tokensLastHour,
+    tokens_refused_this_hour: whole('How many tokens its quota refused since the last full hour'),
   },
 )
 

@@ -1,5 +1,6 @@
 import { ABBREVIATED, type ApplicationNames, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
 import { OperatorError } from '../domain/operator-error.ts'
+import { isTokenReason } from '../domain/reasons.ts'
 import { REFUSALS_INTERVAL_MS, type RefusalCount } from '../domain/refusal.ts'
 import { differsBy } from '../domain/text.ts'
 import { hourOf, USAGE_INTERVAL_MS } from '../domain/usage.ts'
@@ -48,7 +49,9 @@ export function createWhy(context: Context) {
       const found = diagnoseUnknown({ clientId, similarRefusals, similarApplications, now: now(), instructions })
       return { ...known, ...found, refusals: [], similarApplications }
     }
-    const refusals = await store.listRefusals(clientId)
+    const recorded = await store.listRefusals(clientId)
+    // Checks of tokens that are of no known application count for the suite, but are not its own requests.
+    const refusals = application ? recorded : recorded.filter(({ reason }) => !isTokenReason(reason))
     const { secrets } = (application ?? suite) as ShownSuite
     const findings = { clientId, secrets, refusals, similarRefusals, now: now(), instructions }
     const hasSuites = (await store.listSuites({ limit: 1 })).length > 0
@@ -67,8 +70,14 @@ export function createWhy(context: Context) {
   async function inTrouble(clientId: string): Promise<ApplicationInTrouble> {
     const application = await applications.show(clientId)
     const hour = hourOf(now())
-    const [count] = await store.listTokenCounts([application.key], [hour])
-    return { ...application, tokensThisHour: count?.issued ?? 0, refusedThisHour: count?.refused ?? 0 }
+    const counts = await store.listTokenCounts([application.key], [hour - 1, hour])
+    const [last, current] = [hour - 1, hour].map((one) => counts.find((count) => count.hour === one))
+    return {
+      ...application,
+      tokensThisHour: current?.issued ?? 0,
+      tokensLastHour: last?.issued ?? 0,
+      refusedThisHour: current?.refused ?? 0,
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import { diagnosisText, explanationView, secretView, timestamp } from '../admini
 import type { Explanation } from '../administration/why.ts'
 import type { Finding } from '../doctor/finding.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
+import { sinceFullHour } from '../domain/usage.ts'
 import { administer, readCommandConfig } from './shared/administer.ts'
 import { addCommand, show, type Terminal } from './shared/terminal.ts'
 import { labelled, secretsTable, table } from './shared/text.ts'
@@ -53,14 +54,16 @@ function explanationText(explanation: Explanation, now: number): string {
 }
 
 function applicationText(application: ApplicationInTrouble, now: number): string {
-  const { clientId, name, developerEmail, status, suites, lastTokenAt, tokensThisHour, refusedThisHour } = application
+  const { clientId, name, developerEmail, status, suites, lastTokenAt } = application
+  const { tokensThisHour, tokensLastHour, refusedThisHour } = application
   return labelled({
     'client id': clientId,
     name: `${name} (${developerEmail})`,
     status,
     suites: suites.join(', ') || 'none',
     'last token': lastTokenAt === undefined ? 'none yet' : `${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}`,
-    'tokens this hour': `${tokensThisHour}${refusedThisHour > 0 ? `, and ${refusedThisHour} refused by the quota` : ''}`,
+    [`tokens ${sinceFullHour(now)}`]: `${tokensThisHour}${refusedThisHour > 0 ? `, and ${refusedThisHour} refused by the quota` : ''}`,
+    'in the hour before': `${tokensLastHour}`,
   })
 }
 

@@ -132,6 +132,11 @@ export function isTokenReason(reason: string): boolean {
   return reason in CHECK_REASONS && !(reason in AUTHENTICATION_REASONS)
 }
 
+/** Whether requests fail for this reason, through no fault of theirs: they are answered with 5xx. */
+export function isFailure(reason: string): boolean {
+  return Number(factsOf(reason)?.status) >= 500
+}
+
 /** The answer to every client that is not authenticated, RFC 6749 §5.2. */
 function notAuthenticated(words: string): ReasonFacts {
   return { status: 401, code: 'invalid_client', description: 'Unknown client or wrong secret', words }

@@ -48,7 +48,10 @@ export interface RefusalDetails {
   retryAfter?: number
 }
 
-/** Refusals of one client for one reason, at one endpoint, about one suite, from one address. */
+/**
+ * Refusals of one client for one reason, at one endpoint, about one suite, from one address. A check of a token that is of no
+ * known application counts for the suite.
+ */
 export interface RefusalCount {
   /** Abbreviated if it is not registered. */
   readonly clientId: string
@@ -59,6 +62,7 @@ export interface RefusalCount {
   readonly endpoint: string
   /** Undefined: none, or one that does not exist. */
   readonly suite: string | undefined
+  /** Empty for checks that count for the suite. */
   readonly remoteAddress: string
   readonly count: number
   /** Milliseconds since the epoch. */
@@ -69,14 +73,18 @@ export interface RefusalCount {
   readonly traceId: string | undefined
 }
 
-/** An application or a suite that was refused, and its last refusal. */
+/** Refusals of an application or a suite for one reason. */
 export interface RefusedClient {
   readonly kind: 'application' | 'suite'
   /** Client id or suite id. */
   readonly id: string
   readonly name: string
   readonly reason: string
+  /** The suite that was asked for; empty: none. */
+  readonly suite: string
+  readonly count: number
   /** Milliseconds since the epoch. */
+  readonly firstAt: number
   readonly lastAt: number
 }
 

@@ -9,7 +9,8 @@ const TRAFFIC = object('Traffic', 'What the server did in a period', {
   tokens: whole('How many tokens were issued'),
   active_checks: whole('How many checks found the token active'),
   inactive_checks: whole('How many checks found the token not active'),
-  refusals: whole('How many requests were refused'),
+  refusals: whole('How many requests were refused, without checks'),
+  failures: whole('How many requests failed: they were answered with 5xx'),
   token_latency: LATENCY,
   check_latency: LATENCY,
 })
@@ -19,10 +20,16 @@ const MINUTE = object('Minute', 'One minute', {
   traffic: TRAFFIC.nullable().describe('What the server did in it; null: it was not running, or was blocked'),
 })
 
-const REFUSED_FOR = object('RefusedFor', 'A reason for refusals', {
-  kind: choice(['authentication', 'request'], 'What was refused'),
+const REFUSED_FOR = object('RefusedFor', 'A reason for refusals, inactive checks or failures', {
+  kind: choice(['authentication', 'request', 'check', 'failure'], 'What was refused; failure: answered with 5xx'),
   reason: text('The real reason, as in the log'),
   count: whole('How many times'),
+})
+
+const OUTAGE = object('Outage', 'A time in which requests were answered with 503 because the database did not answer', {
+  began_at: time('When the first of them was answered'),
+  ended_at: time('When the last of them was answered, so far'),
+  failures: whole('How many'),
 })
 
 const LIVE_TOKENS = object('LiveTokens', 'Tokens that are valid now', {
@@ -89,7 +96,8 @@ export const STATISTICS = object('Statistics', 'The figures of the server. null 
   last_minute: TRAFFIC,
   last_hour: TRAFFIC,
   minutes: list('The minutes of the last hour, oldest first; the last entry is the 60 seconds up to now', MINUTE),
-  refusals: list('The reasons for refusals in the last hour, most frequent first', REFUSED_FOR),
+  refusals: list('The reasons in the last hour, most frequent first', REFUSED_FOR),
+  outages: list('The last outages since the server started, oldest first', OUTAGE),
   live_tokens: LIVE_TOKENS.nullable(),
   ending_secrets: ENDING_SECRETS.nullable(),
   workers: WORKERS,
@@ -136,6 +144,7 @@ export interface Minute {
 }
 
 export type RefusedFor = SourceOf<typeof REFUSED_FOR>
+export type Outage = SourceOf<typeof OUTAGE>
 export type LiveTokens = SourceOf<typeof LIVE_TOKENS>
 export type EndingSecrets = SourceOf<typeof ENDING_SECRETS>
 export type EndingSecret = SourceOf<typeof ENDING_SECRET>

@@ -135,7 +135,7 @@ export interface Refusals {
   recordRefusals(refusals: readonly RefusalCount[]): Promise<void>
   /** Newest first. `clientId`: abbreviated if it is not registered; undefined: all that are not registered. */
   listRefusals(clientId: string | undefined): Promise<RefusalCount[]>
-  /** The applications and suites that were refused most recently, newest first. */
+  /** The last refusals of applications and suites, newest first. */
   listLastRefused(limit: number): Promise<RefusedClient[]>
 }
 

@@ -38,6 +38,14 @@ export function hourOf(time: number): number {
   return Math.floor(time / HOUR)
 }
 
+/** Tokens in an hour, the lifetime of a token: an application that gets more probably requests one for each call. */
+export const MANY_TOKENS = 360
+
+/** `since 12:00 UTC`: the period of a count of the current hour of the clock. `now`: milliseconds since the epoch. */
+export function sinceFullHour(now: number): string {
+  return `since ${new Date(now).toISOString().slice(11, 13)}:00 UTC`
+}
+
 /** Identifies a count: its hour and its application. */
 export function countKey({ hour, applicationKey }: Pick<TokenCount, 'hour' | 'applicationKey'>): string {
   return `${hour} ${applicationKey}`

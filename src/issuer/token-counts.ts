@@ -4,10 +4,7 @@ import { inSteps } from '../domain/in-steps.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { Store } from '../domain/store.ts'
 import { timestamp } from '../domain/time.ts'
-import { countKey, HOUR, hourOf, type TokenCount, type TokenCountChange } from '../domain/usage.ts'
-
-/** Tokens in an hour, the lifetime of a token: an application that gets more probably requests one for each call. */
-const MANY_TOKENS = 360
+import { countKey, HOUR, hourOf, MANY_TOKENS, type TokenCount, type TokenCountChange } from '../domain/usage.ts'
 
 /** The tokens of one application in one hour, as this process has counted them since the store was last read. */
 type TokenCounter = { -readonly [Field in keyof TokenCountChange]: TokenCountChange[Field] } & {

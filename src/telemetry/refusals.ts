@@ -80,17 +80,22 @@ function withDetachedTexts(refusal: RefusalCount): RefusalCount {
   return { ...refusal, ...texts }
 }
 
-/** The refusal that an event reports. Undefined if it reports none, or has no client id. */
+/** The refusal that an event reports. Undefined if it reports none, or has neither client nor suite. */
 function refusalOf(event: Event, now: Clock): RefusalCount | undefined {
   const isRefusal =
     event.type === 'authentication refused' ||
     event.type === 'request refused' ||
     event.type === 'token refused' ||
     event.type === 'quota refusal'
-  if (!isRefusal || event.clientId === undefined) return undefined
-  const { clientId, endpoint = 'other', remoteAddress, requestId, traceId } = event
-  const reason = event.type === 'quota refusal' ? 'token quota exceeded' : event.reason
+  if (!isRefusal) return undefined
   const suite = 'suite' in event ? event.suite : undefined
+  const isOfSuite = event.type === 'token refused' && event.clientId === undefined
+  const clientId = isOfSuite ? suite : event.clientId
+  if (clientId === undefined) return undefined
+  const { endpoint = 'other', requestId, traceId } = event
+  // Anybody can send such tokens, from many addresses: they must not replace the refusals of the suite itself.
+  const remoteAddress = isOfSuite ? '' : event.remoteAddress
+  const reason = event.type === 'quota refusal' ? 'token quota exceeded' : event.reason
   const isKnown = reason !== 'unknown client'
   const at = now()
   const times = { count: 1, firstAt: at, lastAt: at }

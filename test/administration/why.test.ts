@@ -1,7 +1,9 @@
 import t, { type Test } from 'tap'
 import { diagnosisText } from '../../src/administration/views.ts'
+import type { Application } from '../../src/domain/application.ts'
+import { hourOf } from '../../src/domain/usage.ts'
 import { refusal } from '../support/refusal.ts'
-import { type createWorld, createWorldOfSuites } from '../support/world.ts'
+import { type createWorld, createWorldOfSuites, START } from '../support/world.ts'
 
 const MINUTE = 60_000
 const INTROSPECT = '/v1/oauth/introspect'
@@ -309,6 +311,36 @@ t.test('Why: a quota that is used up, and until when', async (t) => {
   for (let n = 0; n < 3; n++) await post()
   await says(/2 times.*It has used up its quota of tokens for this hour.* use each token .*2027-01-15T09:00:00\.000Z/)
   t.match(await explain(), { application: { tokensThisHour: 1, refusedThisHour: 2 } })
+})
+
+t.test('Why: many tokens in this hour or the last are a warning, as in the log', async (t) => {
+  const { says, explain, store, id, later, administration } = await createAskedWorld(t)
+  const { key } = (await store.findApplication(id)) as Application
+  const hour = hourOf(START)
+  const get = (issued: number) =>
+    store.addTokenCounts([{ applicationKey: key, hour, issued, refused: 0, lastTokenAt: START }])
+  await get(360)
+  t.equal((await explain()).health, 'well')
+  await get(142)
+  for (const minutes of [0, 60]) {
+    later(minutes)
+    await says(/many tokens, 502 in the hour from 2027-01-15T08:00:00\.000Z: .* use each token until it expires\./)
+    t.equal((await explain()).health, 'doubtful')
+  }
+  t.match(await explain(), { application: { tokensThisHour: 0, tokensLastHour: 502 } })
+  later(60)
+  t.equal((await explain()).health, 'well')
+  await store.addTokenCounts([{ applicationKey: key, hour: hour + 2, issued: 999, refused: 0, lastTokenAt: null }])
+  await administration.suspend(id)
+  t.equal((await explain()).health, 'wrong')
+})
+
+t.test('Why: checks of tokens of no known application are not refusals of the suite itself', async (t) => {
+  const { says, verify, store, explain } = await createAskedWorld(t)
+  await verify('made-up', '/store')
+  await says(/None of its requests is refused now/, 'store')
+  t.strictSame((await explain('store')).refusals, [])
+  t.match(await store.listRefusals('store'), [{ reason: 'malformed token', remoteAddress: '' }])
 })
 
 t.test('Why: a client id that is nobody’s: what looks like it, and whose it may be', async (t) => {

@@ -6,6 +6,7 @@ export const NO_TRAFFIC: Traffic = {
   activeChecks: 0,
   inactiveChecks: 0,
   refusals: 0,
+  failures: 0,
   tokenLatency: undefined,
   checkLatency: undefined,
 }
@@ -17,6 +18,7 @@ export function traffic(n: number): Traffic {
     activeChecks: 2000 - n,
     inactiveChecks: n,
     refusals: n % 7,
+    failures: n % 3,
     tokenLatency: { p50: 0.002, p99: 0.009 },
     checkLatency: { p50: 0.0004, p99: 0.0021 },
   }
@@ -40,6 +42,7 @@ export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
     minutes: windows(60_000, 1),
     lastTenMinutes: windows(10_000, 2),
     refusals: [],
+    outages: [],
     liveTokens: { count: 0, isExact: true },
     endingSecrets: { inADay: 0, inAWeek: 0, next: [] },
     workers: { expected: 1, serving: 1, each: [] },

@@ -56,7 +56,11 @@ t.test('Refusals: of each kind of event those are kept of which the client is kn
     { clientId: 'a', isKnown: true, reason: 'field missing' },
     { clientId: 'abcd... (9 characters)', isKnown: false, reason: 'unknown client' },
   ])
-  for (const event of [{ ...wrongSecret, reason: 'no credentials' } as const, expired, malformed]) {
+  for (const event of [
+    { ...wrongSecret, reason: 'no credentials' } as const,
+    { ...expired, suite: undefined },
+    malformed,
+  ]) {
     see({ ...event, clientId: undefined })
   }
   see({ type: 'stopped' }, { type: 'usage not recorded', err: new Error('full') })
@@ -64,6 +68,21 @@ t.test('Refusals: of each kind of event those are kept of which the client is kn
   see({ ...malformed, endpoint: undefined })
   t.match(await flushed(), [{ endpoint: 'other' }])
 })
+
+t.test(
+  'Refusals: checks of tokens of no known application count for the suite, from all addresses together',
+  async (t) => {
+    const { see, flushed } = createWorld()
+    const unknownToken = { ...ofAToken, reason: 'unknown token', clientId: undefined } as const
+    for (let n = 0; n < 30; n++) see({ ...unknownToken, remoteAddress: `192.0.2.${n}` })
+    see({ ...unknownToken, reason: 'malformed token' })
+    const row = { clientId: 'store', isKnown: true, suite: 'store', remoteAddress: '' }
+    t.match(await flushed(), [
+      { ...row, reason: 'unknown token', count: 30 },
+      { ...row, reason: 'malformed token', count: 1 },
+    ])
+  },
+)
 
 t.test('Refusals: what happened longest ago goes where there is no room', async (t) => {
   const { see, flushed } = createWorld()

@@ -97,6 +97,7 @@ const TRAFFIC = {
   active_checks: 1999,
   inactive_checks: 1,
   refusals: 1,
+  failures: 0,
   token_latency: { p50_seconds: 0.002, p99_seconds: 0.009 },
   check_latency: { p50_seconds: 0.0004, p99_seconds: 0.0021 },
 }
@@ -106,6 +107,7 @@ const NO_TRAFFIC = {
   active_checks: 0,
   inactive_checks: 0,
   refusals: 0,
+  failures: 0,
   token_latency: null,
   check_latency: null,
 }
@@ -218,7 +220,7 @@ const APPLICATIONS: Record<string, OperationText> = {
         'such as JSON instead of a form: search the log by address and time.',
       refusals_known_until: '2027-01-15T09:01:55.000Z',
       tokens_known_until: '2027-01-15T09:01:00.000Z',
-      application: { ...APPLICATION, tokens_this_hour: 3, tokens_refused_this_hour: 0 },
+      application: { ...APPLICATION, tokens_this_hour: 3, tokens_last_hour: 0, tokens_refused_this_hour: 0 },
       suite: null,
       refusals: [],
       similar_refusals: [],
@@ -474,6 +476,7 @@ const HISTORY: Record<string, OperationText> = {
         { ended_at: EIGHT, traffic: NO_TRAFFIC },
       ],
       refusals: [],
+      outages: [],
       live_tokens: { count: 0, is_exact: true },
       ending_secrets: { in_a_day: 0, in_a_week: 0, next: [] },
       workers: { expected: 1, serving: 1, each: [] },

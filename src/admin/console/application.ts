@@ -5,6 +5,7 @@ import { type Explanation, NothingKnown } from '../../administration/why.ts'
 import { type Application, type ApplicationNames, columnsOf } from '../../domain/application.ts'
 import { camelCased } from '../../domain/schema.ts'
 import type { Suite } from '../../domain/suite.ts'
+import { sinceFullHour } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
@@ -136,11 +137,11 @@ function statusChange({ status, name }: ApplicationInTrouble, base: string): Htm
 }
 
 function figures(application: ApplicationInTrouble, now: number): Html {
-  const { lastTokenAt, tokensThisHour, refusedThisHour, suites, secrets } = application
+  const { lastTokenAt, tokensThisHour, tokensLastHour, refusedThisHour, suites, secrets } = application
   const active = secrets.filter(({ state }) => state === 'active').length
   return html`<div class="cards">
 ${card('Last token', age(lastTokenAt, now), lastTokenAt === undefined ? 'A new one shows up within a minute.' : time(lastTokenAt))}
-${card('Tokens this hour', tokensThisHour.toLocaleString('en'), refusedThisHour > 0 && `${refusedThisHour.toLocaleString('en')} more refused by the quota`)}
+${card(`Tokens ${sinceFullHour(now)}`, tokensThisHour.toLocaleString('en'), html`${refusedThisHour > 0 && `${refusedThisHour.toLocaleString('en')} more refused by the quota; `}${tokensLastHour.toLocaleString('en')} in the hour before`)}
 ${card('Active secrets', active, html`<a href="#secrets">${secrets.length === active ? 'Secrets' : `${secrets.length} in all`}</a>`)}
 ${card('Approved suites', suites.length, html`<a href="#approvals">Approvals</a>`)}
 </div>`

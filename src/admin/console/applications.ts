@@ -3,6 +3,7 @@ import type { RegisteredApplication } from '../../administration/applications.ts
 import type { ListedApplication } from '../../administration/search.ts'
 import { APPLICATION_COLUMNS, type Application, type ApplicationValues } from '../../domain/application.ts'
 import { camelCased } from '../../domain/schema.ts'
+import { sinceFullHour } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { listChoices, PARENT, suiteChoices } from './application.ts'
@@ -36,7 +37,6 @@ const COLUMNS = [
   'Status',
   'Approved suites',
   { label: 'Last token', kind: 'line' },
-  number('Tokens this hour'),
 ] as const
 
 const REGISTER = html`<a class="button primary" href="/new-application">Register an application</a>`
@@ -57,7 +57,8 @@ export function listApplications(console: FastifyInstance, context: AdminContext
     const now = context.now()
     const rows = found.applications.map((application) => row(application, now))
     const pages = pager(after && addressOf(filter), found.next && addressOf(filter, found.next))
-    const list = html`${table('Applications, newest first', COLUMNS, rows)}${pages}`
+    const columns = [...COLUMNS, number(`Tokens ${sinceFullHour(now)} (hour before)`)]
+    const list = html`${table('Applications, newest first', columns, rows)}${pages}`
     const isFiltered = text !== '' || filter.status !== undefined
     const isEmpty = !isFiltered && after === undefined && rows.length === 0
     return showPage(reply, {
@@ -102,14 +103,14 @@ ${CLIENT_ID.test(text) && html`<p>Is this the client id that a partner sends? <a
 }
 
 function row(application: ListedApplication, now: number) {
-  const { clientId, status, suites, lastTokenAt, tokensThisHour } = application
+  const { clientId, status, suites, lastTokenAt, tokensThisHour, tokensLastHour } = application
   return [
     html`<a href="${path`/applications/${clientId}`}">${name(application.name)}</a>${clientIdOf(application)}`,
     developerOf(application),
     statusBadge(status),
     suitesOf(suites),
     age(lastTokenAt, now),
-    tokensThisHour.toLocaleString('en'),
+    `${tokensThisHour.toLocaleString('en')} (${tokensLastHour.toLocaleString('en')})`,
   ]
 }
 

@@ -63,7 +63,7 @@ function withTimes(text: string): Part[] {
 
 const DELAY_HINT = html`<p class="hint">Reload to see newer ones. Refusals show up within 5 seconds, tokens and uses of secrets within a minute.</p>`
 
-const SUITE_HINT = html`<p class="hint">Refusals of an application at this suite are on the page of the application.</p>`
+const SUITE_HINT = html`<p class="hint">Checks that refused a token are under “Refused checks”.</p>`
 
 /** The last refusals of a client, and those of similar client ids, which may be typing errors. */
 export function refusalsPanel({ suite, refusals, similarRefusals }: Explanation, now: number): Html {
@@ -115,7 +115,8 @@ function refusalsTable(caption: string, refusals: readonly RefusalCount[], now: 
   return table(caption, withClient ? COLUMNS.toSpliced(1, 0, CLIENT_COLUMN) : COLUMNS, rows)
 }
 
-function reasonOf(reason: string): Html {
+/** A reason in words, as in the log. */
+export function reasonOf(reason: string): Html {
   const words = factsOf(reason)?.words
   return html`<span class="name">${words === undefined ? reason : html`${words} <span class="hint">${reason}</span>`}</span>`
 }

@@ -78,8 +78,9 @@ export function overviewCharts(statistics: Statistics): Chart[] {
     counts(
       'refusals',
       'Refusals per minute',
-      'Requests that were refused or failed',
-      series('Refusals', ({ refusals }) => refusals),
+      'Requests that were refused, and requests that failed with 5xx; without token checks',
+      series('Refused', ({ refusals }) => refusals),
+      series('Failed', ({ failures }) => failures),
     ),
     latencies('token-latency', 'Response time: tokens', ({ tokenLatency }) => tokenLatency),
     latencies('check-latency', 'Response time: checks', ({ checkLatency }) => checkLatency),

@@ -1,19 +1,17 @@
 import type { FastifyInstance } from 'fastify'
-import { factsOf } from '../../domain/reasons.ts'
 import type { RefusedClient } from '../../domain/refusal.ts'
-import type { EndingSecrets, NodeStatistics, Statistics, WorkerStatistics } from '../../domain/statistics.ts'
+import type { EndingSecrets, NodeStatistics, Outage, Statistics, WorkerStatistics } from '../../domain/statistics.ts'
 import type { AdminContext } from '../context.ts'
 import { chart } from './chart.ts'
+import { LOOKED_AT, refusedTable } from './checks.ts'
 import { asOf, badge, card, emptyState, facts, name, note, number, section, table, time } from './components.ts'
 import { count, duration, NONE, overviewCharts, percent, size, topReasons, uptime } from './figures.ts'
 import { canChange } from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 
-const MAX_REFUSED = 5
-
 interface Shown {
-  /** The clients that were refused last. Undefined if the store does not answer. */
+  /** The last refusals of clients, newest first. Undefined if the store does not answer. */
   refused: readonly RefusedClient[] | undefined
   canChange: boolean
 }
@@ -22,7 +20,7 @@ interface Shown {
 export function overviewPage(console: FastifyInstance, { statistics, store }: AdminContext): void {
   console.get('/', async (request, reply) => {
     // The page is shown even if the store does not answer.
-    const refused = store.listLastRefused(MAX_REFUSED).catch(() => undefined)
+    const refused = store.listLastRefused(LOOKED_AT).catch(() => undefined)
     return showPage(reply, overview(await statistics.read(), { refused: await refused, canChange: canChange(request) }))
   })
 }
@@ -43,7 +41,7 @@ ${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic, ti
 ${live.cards}
 ${nodesSection(statistics)}
 ${live.charts}
-${section('refused', 'Refused most recently', refusedTable(refused), asOf(statistics.at, '/'))}
+${section('refused', 'Refused most recently: requests and checks', refused ? refusedTable(refused, 'Nothing was refused in the last 30 days.') : html`<p class="quiet-text">Not known, because the database does not answer.</p>`, asOf(statistics.at, '/'))}
 ${section('table', 'Figures as a table', figuresTable(statistics))}
 <div class="columns">
 ${section('ending', 'Last secrets that end within 7 days', endingTable(statistics.endingSecrets))}
@@ -55,7 +53,8 @@ ${live.processes}`,
 
 /** The parts of the page that change while it is open. */
 export function liveParts(statistics: Statistics, canChange: boolean) {
-  const { at, version, store, workers, lastHour } = statistics
+  const { at, version, store, workers, lastHour, outages } = statistics
+  const recent = outages.filter(({ endedAt }) => at - endedAt < OUTAGE_SHOWN_MS)
   const only = (part: string, condition: boolean, content: Part) =>
     html`<div data-live="${part}"${!condition && html` hidden`}>${content}</div>`
   const now = new Date(at).toISOString()
@@ -63,6 +62,7 @@ export function liveParts(statistics: Statistics, canChange: boolean) {
     lead: html`<span data-live="lead">Version ${version}, up for ${uptime(statistics)}. Figures as of <time data-clock="seconds" datetime="${now}">${now.slice(11, 19)} UTC</time>.</span>`,
     alerts: html`
 ${only('store-down', !store.isUp, note('bad', html`<p>The database does not answer, so no tokens can be issued or checked. <code>token-server doctor</code> and the log say why.</p>`))}
+${only('outages', recent.length > 0, note('warn', recent.toReversed().map(outageText)))}
 ${only('workers-missing', workers.serving < workers.expected, note('warn', html`<p>Some processes do not answer requests. One that has ended is replaced within seconds; look for <code>worker exited unexpectedly</code> in the log.</p>`))}
 ${only('no-tokens', lastHour.tokens === 0, emptyState('No tokens were issued in the last hour', html`<p>${canChange && html`<a href="/new-application">Register an application</a> and get a token with its secret: you will see it here at once. `}If a request is refused, the page of the <a href="/applications">application</a> says why.</p>`))}`,
     cards: html`<div class="cards by-four" data-live="cards">${cards(statistics)}</div>`,
@@ -72,10 +72,18 @@ ${only('no-tokens', lastHour.tokens === 0, emptyState('No tokens were issued in 
   }
 }
 
+/** An outage stays on the page for a day. Milliseconds. */
+const OUTAGE_SHOWN_MS = 24 * 60 * 60_000
+
+function outageText({ beganAt, endedAt, failures }: Outage): Html {
+  return html`<p>Outage from ${time(beganAt)} to ${time(endedAt)}: the database did not answer, and ${count(failures)} ${failures === 1 ? 'request was' : 'requests were'} answered with 503. They are not refusals.</p>`
+}
+
 function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store }: Statistics): Html[] {
   const { each, expected, serving } = workers
   const checks = lastHour.activeChecks + lastHour.inactiveChecks
-  const active = checks > 0 && `, ${percent(lastHour.activeChecks / checks)} valid`
+  const active = checks > 0 && html`, <a href="#reasons">${percent(lastHour.activeChecks / checks)} valid</a>`
+  const failed = lastHour.failures > 0 && `, ${count(lastHour.failures)} more failed`
   const sum = (of: (worker: WorkerStatistics) => number) => each.reduce((total, worker) => total + of(worker), 0)
   const used =
     each.length === 0
@@ -94,7 +102,11 @@ function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store
       count(lastMinute.activeChecks + lastMinute.inactiveChecks),
       html`${count(checks)} in the last hour${active}`,
     ),
-    card('Refusals, last hour', count(lastHour.refusals), `${count(lastMinute.refusals)} in the last minute`),
+    card(
+      'Refusals, last hour',
+      count(lastHour.refusals),
+      html`${count(lastMinute.refusals)} in the last minute${failed}`,
+    ),
     card(
       'Response time (p99)',
       duration(lastHour.tokenLatency?.p99),
@@ -124,15 +136,28 @@ function logOf({ databaseBytes, logBytes }: Statistics['store']): string {
 
 function chartSections(statistics: Statistics): Html[] {
   const charts = overviewCharts(statistics).map((one) => section(`${one.id}-heading`, one.title, chart(one)))
-  const { refusals, lastHour } = statistics
-  const reasons = html`${lastHour.refusals === 0 && html`<p class="quiet-text">Nothing was refused in the last hour.</p>`}<ul class="bars">${topReasons(
-    refusals,
-  ).map(
-    ({ reason, count: times, share }) =>
-      html`<li>${reason} <span class="number">${count(times)}</span>
-<svg class="chart" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><path class="grid" d="M0,4H100"></path><path class="series-2 line" d="M0,4H${share}"></path></svg></li>`,
-  )}</ul><p class="hint">Token checks, in which a gateway or an API asks whether a token is valid, are not counted here but under <a href="#checks-heading">Token checks per minute</a>.</p>`
-  return charts.toSpliced(3, 0, section('reasons', 'Refusals by reason', reasons))
+  return charts.toSpliced(3, 0, section('reasons', 'Refused and failed, by reason', reasons(statistics)))
+}
+
+/** What is counted apart, and the kinds of its reasons. */
+const COUNTED: readonly (readonly [label: Part, kinds: readonly string[]])[] = [
+  ['Refusals: requests without a token check', ['authentication', 'request']],
+  [html`Token checks: not valid. <a href="#refused">By application and suite</a>`, ['check']],
+  ['Failures: answered with 5xx', ['failure']],
+]
+
+function reasons({ refusals }: Statistics): Part {
+  if (refusals.length === 0) return html`<p class="quiet-text">Nothing was refused in the last hour.</p>`
+  return COUNTED.map(([label, kinds]) => {
+    const counted = refusals.filter(({ kind }) => kinds.includes(kind))
+    if (counted.length === 0) return false
+    return html`<p class="hint">${label}</p><ul class="bars">${topReasons(counted).map(reasonBar)}</ul>`
+  })
+}
+
+function reasonBar({ reason, count: times, share }: ReturnType<typeof topReasons>[number]): Html {
+  return html`<li>${reason} <span class="number">${count(times)}</span>
+<svg class="chart" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><path class="grid" d="M0,4H100"></path><path class="series-2 line" d="M0,4H${share}"></path></svg></li>`
 }
 
 /** The nodes that share the store. Not updated live. False if there is only one. */
@@ -163,24 +188,7 @@ function nodeRow({ name: called, version, isThis, isGone, workers, lastMinute, l
   ]
 }
 
-/** The applications and suites to look at first. Not updated live. */
-function refusedTable(refused: Shown['refused']): Html {
-  if (!refused) return html`<p class="quiet-text">Not known, because the database does not answer.</p>`
-  if (refused.length === 0)
-    return html`<p class="quiet-text">No application or suite was refused in the last 30 days.</p>`
-  const rows = refused.map(({ kind, id, name: called, reason, lastAt }) => [
-    ownerLink(kind, id, called),
-    factsOf(reason)?.words ?? reason,
-    time(lastAt),
-  ])
-  return table(
-    'Applications and suites that were refused most recently',
-    ['Name', 'Reason', { label: 'Last refused', kind: 'line' }],
-    rows,
-  )
-}
-
-function ownerLink(kind: RefusedClient['kind'], id: string, called: string): Html {
+function ownerLink(kind: EndingSecrets['next'][number]['kind'], id: string, called: string): Html {
   return html`<a href="${kind === 'application' ? path`/applications/${id}` : path`/suites/${id}`}">${name(called)}</a>`
 }
 
@@ -191,6 +199,7 @@ function figuresTable({ minutes, at }: Statistics): Html {
     'Valid',
     'Not valid',
     'Refusals',
+    'Failures',
     'Token, median',
     'Token, p99',
     'Check, median',
@@ -199,8 +208,8 @@ function figuresTable({ minutes, at }: Statistics): Html {
   const rows = minutes.flatMap(({ endedAt, traffic }, n) => {
     if (!traffic) return []
     const isLast = n === minutes.length - 1
-    const { tokens, activeChecks, inactiveChecks, refusals, tokenLatency, checkLatency } = traffic
-    const counts = [tokens, activeChecks, inactiveChecks, refusals].map(count)
+    const { tokens, activeChecks, inactiveChecks, refusals, failures, tokenLatency, checkLatency } = traffic
+    const counts = [tokens, activeChecks, inactiveChecks, refusals, failures].map(count)
     const latencies = [tokenLatency, checkLatency].flatMap((latency) => [latency?.p50, latency?.p99]).map(duration)
     return [[isLast ? 'Last 60 seconds' : time(endedAt), ...counts, ...latencies]]
   })

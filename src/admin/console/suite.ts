@@ -1,9 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownSuite } from '../../administration/suites.ts'
 import type { Application } from '../../domain/application.ts'
+import { isTokenReason } from '../../domain/reasons.ts'
+import type { RefusedClient } from '../../domain/refusal.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
+import { LOOKED_AT, refusedTable } from './checks.ts'
 import {
   asOf,
   clientIdOf,
@@ -73,6 +76,8 @@ function createView(context: AdminContext) {
     const { rows, next } = await suites.listApprovedPage(suiteId, { after, limit: PAGE_SIZE })
     const explanation = await why(suiteId, instructionsFor(request))
     const count = await suites.countApproved(suiteId)
+    const isCheck = ({ suite, reason }: RefusedClient) => suite === suiteId && isTokenReason(reason)
+    const checks = (await store.listLastRefused(LOOKED_AT)).filter(isCheck)
     const changes = await lastChanges(store, { kind: 'suite', id: suiteId })
     const mayChange = canChange(request)
     const at = now()
@@ -95,6 +100,7 @@ ${section('health', 'Status', html`${diagnosisNote(explanation)}${known}`, asOf(
 ${mayChange && namesPanel(base, { name: named }, again.names)}
 </div>
 ${!isWell && refusalsPanel(explanation, at)}
+${section('checks', 'Refused checks', refusedTable(checks, 'No check was refused in the last 30 days.'))}
 ${secretsPanel({ base, secrets, now: at, canChange: mayChange, form: again.rotation })}
 ${section('gateway', 'How tokens are checked', howToCheckTokens({ suiteId, ...urls }))}
 ${approvedPanel({ applications: rows, count, pages }, mayChange)}

@@ -27,8 +27,8 @@ export function createRefusals({ askInBackground, transactInBackground }: Databa
     },
 
     async listLastRefused(limit) {
-      const rows = await askInBackground(sql.listLastRefused, [limit * MAX_REFUSALS.known, limit])
-      return toObjects<RefusedClient>(rows, 'kind', 'id', 'name', 'reason', 'lastAt')
+      const rows = await askInBackground(sql.listLastRefused, [limit])
+      return toObjects<RefusedClient>(rows, 'kind', 'id', 'name', 'reason', 'suite', 'count', 'firstAt', 'lastAt')
     },
   }
 }

@@ -1,4 +1,5 @@
-import type { Latency, Minute, RefusedFor, Statistics, Traffic } from '../../domain/statistics.ts'
+import { isFailure } from '../../domain/reasons.ts'
+import type { Latency, Minute, Outage, RefusedFor, Statistics, Traffic } from '../../domain/statistics.ts'
 import type { Clock } from '../../domain/time.ts'
 import { CATALOGUE, CHECKS, type Metric } from './catalogue.ts'
 import type { Counters, Series } from './counters.ts'
@@ -23,18 +24,20 @@ export function createHistory(counters: Counters, { now, monotonic }: { now: Clo
   const seconds = createSnapshots(read, { seconds: 1, length: SECONDS + 1, maxLate: 1 })
   // Based on the monotonic clock, so that a jump of the system clock shifts the whole history instead of tearing it apart.
   const begin = now() - monotonic()
+  const { outages, take: takeOutage } = createOutages(counters, now)
   const second = () => Math.floor((begin + monotonic()) / 1000)
 
   function takeSnapshot(): void {
     const at = second()
     for (const snapshots of [minutes, tens, seconds]) snapshots.take(at)
+    takeOutage()
   }
   takeSnapshot()
 
   return {
     takeSnapshot,
 
-    read(): Pick<Statistics, 'lastMinute' | 'lastHour' | 'minutes' | 'lastTenMinutes' | 'refusals'> {
+    read(): Pick<Statistics, 'lastMinute' | 'lastHour' | 'minutes' | 'lastTenMinutes' | 'refusals' | 'outages'> {
       const at = second()
       const minute = Math.floor(at / 60)
       const ten = Math.floor(at / 10)
@@ -59,6 +62,7 @@ export function createHistory(counters: Counters, { now, monotonic }: { now: Clo
         minutes: [...pastMinutes, present],
         lastTenMinutes: [...pastTens, present],
         refusals: refusalsOf(hour),
+        outages: [...outages],
       }
     },
   }
@@ -106,6 +110,34 @@ function createSnapshots(read: () => Float64Array, { seconds, length, maxLate }:
   }
 }
 
+/** How many outages are kept. */
+const MAX_OUTAGES = 10
+
+/** An outage ends after this long without a request that failed. Milliseconds. */
+const OUTAGE_GAP_MS = 60_000
+
+/** Notices outages of the store, from the requests that fail. Call `take` once a second. */
+function createOutages({ seriesOf, valueAt }: Counters, now: Clock) {
+  const isOutage = ({ labels }: Series) => labels[0] === 'store unavailable'
+  const [{ at }] = seriesOf('request_refusals_total').filter(isOutage) as [Series]
+  const outages: Outage[] = []
+  let seen = valueAt(at)
+  return {
+    outages,
+    take(): void {
+      const failures = valueAt(at) - seen
+      if (failures === 0) return
+      seen += failures
+      const endedAt = now()
+      const last = outages.at(-1)
+      if (last && endedAt - last.endedAt < OUTAGE_GAP_MS) {
+        outages[outages.length - 1] = { ...last, endedAt, failures: last.failures + failures }
+      } else outages.push({ beganAt: endedAt, endedAt, failures })
+      outages.splice(0, outages.length - MAX_OUTAGES)
+    },
+  }
+}
+
 /** The columns of a snapshot: each is a sum of counters. */
 function createColumns({ seriesOf, valueAt }: Counters) {
   const sums: number[][] = []
@@ -115,10 +147,15 @@ function createColumns({ seriesOf, valueAt }: Counters) {
   const isActive = ({ labels }: Series) => labels[0] === 'active'
   const tokens = add(seriesOf('tokens_issued_total'))
   const activeChecks = add(checks.filter(isActive))
-  const inactiveChecks = add(checks.filter((one) => !isActive(one)))
-  const reasons = (['authentication', 'request'] as const).flatMap((kind) =>
-    seriesOf(`${kind}_refusals_total`).map((one) => ({ kind, reason: String(one.labels[0]), column: add([one]) })),
-  )
+  const column = (kind: RefusedFor['kind'], one: Series) => {
+    const reason = String(one.labels[0])
+    return { kind: isFailure(reason) ? ('failure' as const) : kind, reason, column: add([one]) }
+  }
+  const reasons = [
+    ...seriesOf('authentication_refusals_total').map((one) => column('authentication', one)),
+    ...seriesOf('request_refusals_total').map((one) => column('request', one)),
+    ...checks.filter((one) => !isActive(one)).map((one) => column('check', one)),
+  ]
   const tokenTimes = histogram(['/v1/oauth/accesstoken'])
   const checkTimes = histogram(CHECKS)
 
@@ -127,6 +164,10 @@ function createColumns({ seriesOf, valueAt }: Counters) {
     const all = seriesOf('http_request_duration_seconds')
     const series = all.filter(({ labels }) => endpoints.includes(String(labels[0])))
     return Array.from({ length: BOUNDS.length + 1 }, (_, bucket) => add(series, bucket))
+  }
+
+  function sumOf(counted: Float64Array, ...kinds: RefusedFor['kind'][]): number {
+    return reasons.reduce((sum, { kind, column }) => sum + (kinds.includes(kind) ? (counted[column] as number) : 0), 0)
   }
 
   function latencyOf(counted: Float64Array, histogram: number[]): Latency | undefined {
@@ -141,8 +182,9 @@ function createColumns({ seriesOf, valueAt }: Counters) {
     trafficOf: (counted: Float64Array): Traffic => ({
       tokens: counted[tokens] as number,
       activeChecks: counted[activeChecks] as number,
-      inactiveChecks: counted[inactiveChecks] as number,
-      refusals: reasons.reduce((sum, { column }) => sum + (counted[column] as number), 0),
+      inactiveChecks: sumOf(counted, 'check'),
+      refusals: sumOf(counted, 'authentication', 'request'),
+      failures: sumOf(counted, 'failure'),
       tokenLatency: latencyOf(counted, tokenTimes),
       checkLatency: latencyOf(counted, checkTimes),
     }),

@@ -98,7 +98,7 @@ t.test('Application: its page explains how to get a token until it has one, and 
   t.match(copyOf(after, 'curl'), 'CLIENT_SECRET')
   t.notOk(isBelowStatus(after))
   t.equal(after.match(/id="try"/g)?.length, 1)
-  t.match(textOf(after), 'Tokens this hour 1,234 5 more refused by the quota')
+  t.match(textOf(after), 'Tokens since 08:00 UTC 1,234 5 more refused by the quota; 0 in the hour before')
 
   await administration.applications.revokeAllTokens(clientId)
   await administration.operators.add(clientId, 'viewer')

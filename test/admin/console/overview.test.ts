@@ -123,7 +123,7 @@ t.test('Overview: the table has the same figures, newest minute first, without u
   t.equal(rows.length, 54)
   t.strictSame(rows[0], [
     momentOf(START - MINUTE),
-    ...['159', '1,941', '59', '3', '2\u00a0ms', '9\u00a0ms', '0.4\u00a0ms', '2.1\u00a0ms'],
+    ...['159', '1,941', '59', '3', '2', '2\u00a0ms', '9\u00a0ms', '0.4\u00a0ms', '2.1\u00a0ms'],
   ])
   t.strictSame(rows.at(-1)?.slice(0, 2), [momentOf(START - 59 * MINUTE), '101'])
   const last = page({ minutes: BUSY.minutes.with(-1, { endedAt: START, traffic: traffic(3) }) })
@@ -186,17 +186,20 @@ t.test('Overview: the charts show the time since the start, later the last hour'
 t.test('Overview: who was refused most recently, and whose secrets end soon, is linked', async (t) => {
   const shop = { kind: 'application', id: 'a/b?c', name: '<b>Shop' } as const
   const store = { kind: 'suite', id: 'store', name: 'Store' } as const
+  const once = { suite: '', count: 1, firstAt: START, lastAt: START }
   const refused = pageOf(statisticsOf(), {
     refused: [
-      { ...shop, reason: 'wrong secret', lastAt: START },
-      { ...store, reason: 'made up', lastAt: START - MINUTE },
+      { ...shop, ...once, reason: 'wrong secret' },
+      { ...shop, ...once, reason: 'made up' },
+      { ...store, ...once, reason: 'unknown token', suite: 'store' },
+      { ...store, ...once, reason: 'made up', lastAt: START - MINUTE },
     ],
   })
   t.match(
     textOf(refused),
-    /Refused most recently As of 08:00:00 UTC · Reload .* <b>Shop The secret does not match 2027-01-15 08:00 UTC Store made up 2027-01-15 07:59 UTC/,
+    /Refused most recently: requests and checks As of 08:00:00 UTC · Reload .* <b>Shop – The secret does not match wrong secret 1 .* Store – made up 1 2027-01-15 08:00 UTC 2027-01-15 07:59 UTC/,
   )
-  t.match(page(), 'No application or suite was refused in the last 30 days.')
+  t.match(page(), 'Nothing was refused in the last 30 days.')
   const next = [shop, store].map((one, n) => ({ ...one, endsAt: START + n }))
   const ending = page({ endingSecrets: { inADay: 2, inAWeek: 21, next } })
   t.match(ending, 'And 19 more.')
@@ -205,7 +208,69 @@ t.test('Overview: who was refused most recently, and whose secrets end soon, is 
   for (const link of links) for (const text of [refused, ending]) t.match(text, link)
 })
 
-t.test('Overview: at most five refused ones are listed, and the page works if the store does not', async (t) => {
+t.test(
+  'Overview: refusals are listed by application, suite and reason, each with a link to where it is mended',
+  async (t) => {
+    const shop = { kind: 'application', id: 'shop', name: 'Shop', suite: 'store', count: 3, firstAt: START } as const
+    const refused = [
+      { ...shop, reason: 'application not approved', lastAt: START },
+      { ...shop, reason: 'application not approved', count: 4, firstAt: START - HOUR, lastAt: START - 1 },
+      { ...shop, reason: 'expired token', suite: '', lastAt: START - 2 },
+      { ...shop, kind: 'suite', id: 'store', reason: 'unknown token', count: 1200, lastAt: START - 3 } as const,
+      { ...shop, reason: 'wrong secret', lastAt: START - 4 },
+    ]
+    const text = pageOf(statisticsOf(), { refused })
+    const words = 'The application is not approved for the suite'
+    const [first, before] = [momentOf(START), momentOf(START - 1)]
+    t.strictSame(rowsOf(text, 'Refusals by client, suite and reason'), [
+      ['Shop', 'store', `${words} `, 'application not approved', '7', momentOf(START - HOUR), first],
+      ['Shop', '–', 'The token is older than 60 minutes ', 'expired token', '3', first, before],
+      ['no known application', 'store', 'unknown token', '1,200', first, before],
+      ['Shop', 'store', 'The secret does not match ', 'wrong secret', '3', first, before],
+    ])
+    for (const link of [
+      '/applications/shop#approvals',
+      '/applications/shop',
+      '/suites/store#gateway',
+      '/suites/store',
+    ]) {
+      t.match(text, `href="${link}"`)
+    }
+    t.match(page(), 'Nothing was refused in the last 30 days.')
+  },
+)
+
+t.test(
+  'Overview: refusals, checks that were not valid and failures are counted apart, and an outage is shown',
+  async (t) => {
+    const text = page({
+      lastHour: { ...traffic(0), activeChecks: 1, inactiveChecks: 1, failures: 3 },
+      refusals: [
+        { kind: 'failure', reason: 'store unavailable', count: 3 },
+        { kind: 'check', reason: 'unknown token', count: 1 },
+      ],
+      outages: [
+        { beganAt: START - 30 * HOUR, endedAt: START - 25 * HOUR, failures: 9 },
+        { beganAt: START - 2 * HOUR, endedAt: START - HOUR, failures: 1184 },
+        { beganAt: START - MINUTE, endedAt: START, failures: 1 },
+      ],
+    })
+    const shown = textOf(text)
+    t.match(
+      shown,
+      /Token checks: not valid\. By application and suite unknown token 1 Failures: .* store unavailable 3/,
+    )
+    t.match(shown, ', 3 more failed')
+    t.match(text, '<a href="#reasons">50\u00a0% valid</a>')
+    const outage = `Outage from ${momentOf(START - 2 * HOUR)} to ${momentOf(START - HOUR)} : the database did not answer, and 1,184 requests were`
+    t.match(shown, `1 request was answered with 503. They are not refusals. ${outage}`)
+    t.notMatch(shown, ' 9 requests were', 'a day later it is gone')
+    t.ok(isShown(text, 'outages'))
+    t.notOk(isShown(page(), 'outages'))
+  },
+)
+
+t.test('Overview: the newest refusal comes first, and the page works if the store does not', async (t) => {
   const { signIn, store, administration, clock } = await createConsoleWorld(t)
   const browser = await signIn()
   for (let n = 1; n <= 6; n++) {
@@ -214,7 +279,7 @@ t.test('Overview: at most five refused ones are listed, and the page works if th
   }
   const { body } = await browser('/')
   const linked = [...body.matchAll(/href="\/applications\/app-(\d)"/g)].map(([, n]) => n)
-  t.strictSame(linked, ['6', '5', '4', '3', '2'])
+  t.strictSame([...new Set(linked)], ['6', '5', '4', '3', '2', '1'])
   t.match(body, /<script type="module" src="\/assets\/live-[0-9a-f]+\.js">/, 'a script updates it')
   t.match(body, statisticsOf().version)
   const button = '<a class="button primary small" href="/new-application">Register an application</a>'

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { howToCheckTokens } from '../../../src/admin/console/secrets.ts'
 import { copyOf, createConsoleWorld, textOf } from '../../support/console-world.ts'
 import { refusal } from '../../support/refusal.ts'
+import { START } from '../../support/world.ts'
 
 const HOSTILE = `<script>alert(1)</script>"'&amp;`
 
@@ -63,6 +64,22 @@ t.test('Suite: its page shows its health, approved applications page by page, an
   t.match(textOf(body), /Last changes All changes .* Suite registered/)
   t.match(body, '<a href="/applications/a">')
   t.equal((await browser('/suites/nowhere')).statusCode, 404)
+})
+
+t.test('Suite: its page lists the checks that were refused there, with the application if it is known', async (t) => {
+  const { browser, register, administration, store } = await setting(t)
+  await register('a')
+  await administration.suites.register({ suiteId: 'other', name: 'Other' })
+  const check = { isKnown: true, suite: 'store', endpoint: '/v1/oauth/verify/:suite' }
+  await store.recordRefusals([
+    refusal('a', { ...check, reason: 'expired token', count: 5, lastAt: START + 1 }),
+    refusal('store', { ...check, reason: 'unknown token', remoteAddress: '', count: 7 }),
+    refusal('other', { ...check, suite: 'other', reason: 'malformed token' }),
+  ])
+  const { body } = await browser('/suites/store')
+  t.match(textOf(body), /Refused checks .* N a store .* expired token 5 .* no known application store unknown token 7 /)
+  t.match(textOf(body), 'Last refusals of its own requests No request was refused in the last 30 days.')
+  t.notMatch(body, 'malformed token</')
 })
 
 t.test('Suite: its name can be changed, unless another operator has done so', async (t) => {

@@ -40,7 +40,7 @@ t.test('PostgreSQL: an index finds pages of audit events and refusals, and appli
     [sql.listAuditEventsOfSubject, [0, null, 50, 's7', null, 'application'], 'audit_events_by_subject'],
     [sql.listAuditEventsOfSubject, [0, 10_000, 50, 's7', 'robot', null], 'audit_events_by_subject'],
     [purgeAuditEvents, [100, 50], 'audit_events_by_time'],
-    [listLastRefused, [100, 5], 'refusals_by_time'],
+    [listLastRefused, [100], 'refusals_by_time'],
     [keepNewestRefusals, ['[5,6,7]', 15, 90], 'refusals_pkey'],
     [registry.listApplicationsOf, ['[1,300,4000]'], 'applications_pkey'],
     [registry.readApplications, ['["client-id-7"]'], 'applications_client_id_key'],

@@ -18,7 +18,7 @@ t.test('SQLite: every way to list or purge audit events or refusals uses an inde
       'audit_events_by_subject (subject=? AND rowid>? AND rowid<?),',
     ],
     [PURGES['audit events'][0] as string, { 1: 1, 2: 1 }, 'audit_events_by_time (at<?),'],
-    [listLastRefused, { 1: 100, 2: 5 }, newest],
+    [listLastRefused, { 1: 100 }, newest],
   ]
   for (const [statement, parameters, index] of plans) {
     const steps = db.prepare(`EXPLAIN QUERY PLAN ${statement}`).all(parameters) as { detail: string }[]

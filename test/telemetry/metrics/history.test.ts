@@ -103,6 +103,39 @@ t.test('History: setting the clock shifts the hour without gaps', async (t) => {
   t.equal(history.read().minutes[59]?.endedAt, clock.time - 1000)
 })
 
+t.test('History: an outage lasts from the first 503 to the last, and is none of the refusals', async (t) => {
+  const { history, count, pass } = createWatch()
+  const fail = (times: number, reason = 'store unavailable') => {
+    for (let n = 0; n < times; n++) count({ type: 'request failed', reason } as Event)
+  }
+  fail(1, 'unexpected error')
+  pass(10)
+  t.strictSame(history.read().outages, [])
+  fail(2)
+  pass(1)
+  fail(3)
+  pass(59)
+  fail(1)
+  pass(61)
+  fail(1)
+  pass(1)
+  t.strictSame(history.read().outages, [
+    { beganAt: START + 11_000, endedAt: START + 71_000, failures: 6 },
+    { beganAt: START + 132_000, endedAt: START + 132_000, failures: 1 },
+  ])
+  const { lastHour, refusals } = history.read()
+  t.match(lastHour, { refusals: 0, failures: 8 })
+  t.match(refusals, [
+    { kind: 'failure', reason: 'store unavailable', count: 7 },
+    { kind: 'failure', count: 1 },
+  ])
+  for (let n = 0; n < 12; n++) {
+    fail(1)
+    pass(100)
+  }
+  t.equal(history.read().outages.length, 10)
+})
+
 t.test('History: it has checks, refusals by reason, and durations of requests', async (t) => {
   const { history, count, answer } = createWatch()
   for (const type of ['check passed', 'check passed'] as const) count({ type } as Event)
@@ -121,6 +154,8 @@ t.test('History: it has checks, refusals by reason, and durations of requests', 
     { kind: 'request', reason: 'not a form', count: 3 },
     { kind: 'authentication', reason: 'wrong secret', count: 2 },
     { kind: 'request', reason: 'token quota exceeded', count: 1 },
+    { kind: 'check', reason: 'expired token', count: 1 },
+    { kind: 'check', reason: 'no such suite', count: 1 },
   ])
 })
 

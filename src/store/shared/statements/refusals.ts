@@ -37,24 +37,16 @@ export const listRefusals = `
      AND (client_id = $1 OR CAST($1 AS text) IS NULL)
    ORDER BY last_at DESC`
 
-// At most MAX_REFUSALS.known rows of an owner are kept, so the newest $1 rows contain the $2 owners that were refused last.
-// Removed owners are left out.
+// Removed owners are left out. Subqueries, because PostgreSQL would rather read all applications to join them.
 export const listLastRefused = `
-  SELECT CASE WHEN r.owner_id > 0 THEN 'application' ELSE 'suite' END,
-         r.client_id,
-         coalesce(a.name, s.name),
-         r.reason,
-         r.last_at
-    FROM (SELECT owner_id, client_id, reason, last_at,
-                 row_number() OVER (PARTITION BY owner_id ORDER BY last_at DESC) AS place
-            FROM (SELECT owner_id, client_id, reason, last_at
+  SELECT CASE WHEN owner_id > 0 THEN 'application' ELSE 'suite' END,
+         client_id, name, reason, suite, count, first_at, last_at
+    FROM (SELECT newest.*, coalesce((SELECT name FROM applications WHERE id = owner_id),
+                                    (SELECT name FROM suites WHERE id = -owner_id)) AS name
+            FROM (SELECT owner_id, client_id, reason, suite, count, first_at, last_at
                     FROM refusals
                    WHERE owner_id <> 0
                    ORDER BY last_at DESC
-                   LIMIT $1) newest) r
-    LEFT JOIN applications a ON a.id = r.owner_id
-    LEFT JOIN suites s ON s.id = -r.owner_id
-   WHERE r.place = 1
-     AND (a.id IS NOT NULL OR s.id IS NOT NULL)
-   ORDER BY r.last_at DESC
-   LIMIT $2`
+                   LIMIT $1) newest) named
+   WHERE name IS NOT NULL
+   ORDER BY last_at DESC`
