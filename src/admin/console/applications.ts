@@ -134,8 +134,8 @@ function addressOf({ text, status }: Filter, after?: string): string {
 }
 
 /** The properties of inputs besides their labels. A plain text field needs no entry. */
-const INPUTS: Record<string, Pick<Parameters<typeof field>[0], 'type' | 'hint' | 'autofocus'>> = {
-  name: { hint: 'APIs see it as application_name when they check its tokens.', autofocus: true },
+const INPUTS: Record<string, Pick<Parameters<typeof field>[0], 'type' | 'hint'>> = {
+  name: { hint: 'APIs see it as application_name when they check its tokens.' },
   developer_email: { type: 'email', hint: 'Whom to contact. APIs see it as developer.email.' },
 }
 
@@ -149,17 +149,18 @@ export function newApplication(console: FastifyInstance, context: AdminContext):
     title: 'Register an application',
     lead: 'Register each program of a partner as an application. It gets a client id and a secret, which is shown once.',
     errorsAt: { conflict: 'client_id', suites: 'suite' },
-    inputs: async ({ body }, error) => {
+    first: 'name',
+    inputs: async ({ body }, stateOf) => {
       const { text, all } = fieldsOf(body)
       const suites = await listChoices(context)
       const clientId = text('client_id')
-      return html`${APPLICATION_COLUMNS.map((name) => html`${field({ ...INPUTS[name], label: sentence(name), name, value: text(name), required: true, error: error(name) })}\n`)}${
+      return html`${APPLICATION_COLUMNS.map((name) => html`${field({ ...INPUTS[name], label: sentence(name), name, value: text(name), required: true, ...stateOf(name) })}\n`)}${
         suites.length === 0
           ? html`<p class="hint">There are no suites yet. You can approve it for suites later.</p>`
-          : suiteChoices(suites, all('suite'), error('suite'))
+          : suiteChoices(suites, all('suite'), stateOf('suite'))
       }
 <details${clientId !== '' && html` open`}><summary>Use an existing client id</summary>
-${field({ label: 'Client id', name: 'client_id', value: clientId, isCode: true, hint: 'The one that it has on another server. The secret is new in any case.', error: error('client_id') })}</details>`
+${field({ label: 'Client id', name: 'client_id', value: clientId, isCode: true, hint: 'The one that it has on another server. The secret is new in any case.', ...stateOf('client_id') })}</details>`
     },
     register: async (request, repeatable) => {
       const { text, all } = fieldsOf(request.body)
