@@ -8,7 +8,21 @@ import { type Suite, unknownSuite } from '../../domain/suite.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
-import { age, asOf, card, emptyState, facts, name, note, section, sentence, statusBadge, time } from './components.ts'
+import {
+  age,
+  asOf,
+  card,
+  emptyState,
+  facts,
+  LIVE_ENDED,
+  liveControls,
+  name,
+  note,
+  section,
+  sentence,
+  statusBadge,
+  time,
+} from './components.ts'
 import { diagnosisNote, instructionsFor, refusalsPanel, similarRefusalsPanel } from './diagnosis.ts'
 import {
   assertCanChange,
@@ -95,17 +109,19 @@ function createView(context: AdminContext) {
     const at = now()
     const use = tryIt({ clientId, suites: approved, publicUrl })
     const base = pathOf(clientId)
-    const status = html`${diagnosisNote(explanation)}${figures(application, at)}${factsOf(application)}`
+    const live = liveApplication(explanation, at)
     const page: Page = {
       title: application.name,
       heading: html`${name(application.name)} ${statusBadge(application.status)}`,
       section: '/applications',
+      scripts: ['live.js'],
       trail: [PARENT],
       actions: mayChange && statusChange(application, base),
       content: html`${notes(errors, mayChange)}
-${section('health', 'Status', status, asOf(at, base))}
+${LIVE_ENDED}
+${section('health', 'Status', html`${live.status}${factsOf(application)}`, html`${live.asOf}${liveControls(base, clientId)}`)}
 ${lastTokenAt === undefined && use}
-${refusalsPanel(explanation, at)}
+${live.refusals}
 ${editForm(
   base,
   mayChange,
@@ -118,6 +134,17 @@ ${changes}
 ${mayChange && destructiveActions(application, base)}`,
     }
     return showPage(reply, page, { status: again.status ?? 200 })
+  }
+}
+
+/** The parts of the page that change while it is open. */
+export function liveApplication(explanation: Explanation, now: number) {
+  const { application } = explanation
+  return {
+    asOf: html`<div data-live="as-of">${asOf(now)}</div>`,
+    // It may have been removed in the meantime.
+    status: html`<div class="panel-part" data-live="status">${diagnosisNote(explanation)}${application && figures(application, now)}</div>`,
+    refusals: html`<div class="panel-part" data-live="refusals">${refusalsPanel(explanation, now)}</div>`,
   }
 }
 

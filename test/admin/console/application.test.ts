@@ -41,27 +41,28 @@ t.test('Application: the cause of its refusals comes first, with a remedy on the
   const { page, text, path, refuse, clock, administration, clientId } = await setting(t)
   t.match(
     await page(),
-    `As of <time data-clock="seconds" datetime="2027-01-15T08:00:00.000Z">08:00:00 UTC</time> · <a href="${path}">Reload</a>`,
-    'it says when it was made, and links to itself, because it does not change',
+    `data-application="${clientId}" role="status" hidden></span><button type="button" class="button small" data-live-pause hidden>Pause</button><a class="button small" href="${path}" data-live-reload>Reload</a>`,
+    'live.js keeps it up to date; without scripts there is a link to reload it',
   )
   t.match(
     await text(),
-    /Status As of \d\d:\d\d:00 UTC · Reload No problem is known\. It has not asked for a token yet\. .*still see errors\?/,
+    /Status As of \d\d:\d\d:00 UTC Pause Reload No problem is known\. It has not asked for a token yet\. .*still see errors\?/,
   )
   await refuse({ count: 17 }, { reason: 'made up', suite: 'store', requestId: undefined, lastAt: clock.time - 1 })
   clock.time += 3 * MINUTE
   const wrong = await text()
   t.match(
     wrong,
-    /Status As of \d\d:\d\d:00 UTC · Reload There is a problem\. Its requests are refused, 17 times, .* that it sends is wrong, .*“Rotate secret” below/,
+    /Status As of \d\d:\d\d:00 UTC Pause Reload There is a problem\. Its requests are refused, 17 times, .* that it sends is wrong, .*“Rotate secret” below/,
   )
   t.match(wrong, /The secret does not match wrong secret 17 .*192\.0\.2\.1 request-1/)
   t.match(wrong, /made up 1 3 min ago \S+ \S+ UTC \/v1\/oauth\/accesstoken store 192\.0\.2\.1 – /)
   await administration.applications.suspend(clientId)
   t.match(
     await text(),
-    /suspended Resume Status As of \d\d:\d\d:00 UTC · Reload There is a problem\. It is suspended: .* To allow it again: “Resume” above\./,
+    /suspended Resume .* Status .* An operator has suspended it\. It is suspended: .* To allow it again: “Resume” above\./,
   )
+  t.notMatch(await page(), /class="(badge|note) bad"/, 'which is no problem')
 })
 
 t.test('Application: remedies are worded for who reads them, and times are shown in their zone', async (t) => {
