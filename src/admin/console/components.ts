@@ -128,12 +128,12 @@ function cellOf(cell: Part, { label, kind }: { label: string; kind: string | und
 
 /** Links to the first and the next page of a list. Undefined if there is only one page. */
 export function pager(
-  first: string | undefined,
+  first: string | undefined | false,
   next: string | undefined,
   [firstLabel, nextLabel] = ['Newest', 'Older'],
 ): Html | undefined {
-  if (first === undefined && next === undefined) return
-  return html`<nav class="pager" aria-label="Pages">${first !== undefined && html`<a class="button" href="${first}">${firstLabel}</a>`}${
+  if (!first && next === undefined) return
+  return html`<nav class="pager" aria-label="Pages">${first && html`<a class="button" href="${first}">${firstLabel}</a>`}${
     next !== undefined && html`<a class="button" href="${next}" rel="next">${nextLabel}</a>`
   }</nav>`
 }

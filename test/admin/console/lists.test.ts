@@ -100,8 +100,8 @@ t.test('Lists: pages are linked, and the links keep the filter', async (t) => {
       Number(number),
     )
   for (const [url, first, last, then, next, back] of [
-    ['/applications', 50, 1, 0, 'Older', 'Newest'],
-    ['/applications?search=shop&status=active', 50, 1, 0, 'Older', 'Newest'],
+    ['/applications', 50, 1, 0, 'Next', 'First'],
+    ['/applications?search=shop&status=active', 50, 1, 0, 'Next', 'First'],
     ['/suites', 0, 49, 50, 'Newer', 'Oldest'],
     ['/suites/s-0#approved', 0, 19, 20, 'Newer', 'Oldest'],
     // One of its events is anna's login link.
@@ -119,7 +119,7 @@ t.test('Lists: pages are linked, and the links keep the filter', async (t) => {
     if (url.startsWith('/applications')) t.notMatch(second, 'rel="next"', 'the last one')
   }
   t.match((await browser('/audit?before=3')).body, 'href="/audit">Newest')
-  t.equal((await browser('/applications?after=nonsense')).statusCode, 422)
+  t.equal((await browser('/suites?after=nonsense')).statusCode, 422)
 })
 
 t.test('Lists: an empty one says what to do next, except to a viewer', async (t) => {
