@@ -61,6 +61,7 @@ const DONE = {
   'application-removed': 'The application is removed.',
   saved: 'The changes are saved.',
   'nothing-changed': 'Nothing has changed.',
+  'secret-shown': 'The new secret was shown once. It cannot be shown again.',
   'secret-revoked': 'The secret is revoked.',
   'suite-removed': 'The suite is removed.',
   'tokens-revoked': 'All tokens of the application are revoked.',

@@ -212,7 +212,7 @@ export function credentialsPage({ heading, clientId, clientSecret, advice, conte
   return {
     ...page,
     heading: html`<span>${heading}</span>`,
-    content: html`<div class="secret" role="group" aria-label="New credentials">${copyable('client-id', 'Client id', clientId)}${copyable('client-secret', 'Client secret', clientSecret)}<div><p><strong>Copy the secret now.</strong> When you leave this page, it cannot be shown again. ${advice}</p></div></div>
+    content: html`<div class="secret" role="group" aria-label="New credentials" data-left="${page.section}${path`/${clientId}`}?done=secret-shown">${copyable('client-id', 'Client id', clientId)}${copyable('client-secret', 'Client secret', clientSecret)}<div><p><strong>Copy the secret now.</strong> When you leave this page, it cannot be shown again. ${advice}</p></div></div>
 ${content}`,
   }
 }
