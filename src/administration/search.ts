@@ -121,6 +121,11 @@ function matcher({ text = '', status }: SearchFilter): (names: ApplicationNames)
     [names.clientId, names.name, names.developerEmail].some((field) => normalized(field).includes(part))
 }
 
+/** Whether a text contains another one, in any case. */
+export function contains(text: string, part: string): boolean {
+  return normalized(text).includes(normalized(part))
+}
+
 /** Lower-cased, and NFC-normalized so that composed and decomposed letters match. */
 function normalized(text: string): string {
   return text.normalize('NFC').toLowerCase()

@@ -113,7 +113,7 @@ function refusalsTable(caption: string, refusals: readonly RefusalCount[], now: 
       html`${age(lastAt, now)}<div class="hint">${time(lastAt)}</div>`,
       html`<code>${endpoint}</code>${suite !== undefined && html` <code>${suite}</code>`}`,
       html`<code>${remoteAddress}</code>`,
-      requestId === undefined ? '–' : html`<code>${requestId}</code>`,
+      requestId === undefined ? '–' : html`<code title="${requestId}">${requestId}</code>`,
     ]
   })
   return table(caption, withClient ? COLUMNS.toSpliced(1, 0, CLIENT_COLUMN) : COLUMNS, rows)

@@ -46,7 +46,7 @@ function nothingYet(canChange: boolean): Html {
 function row({ suiteId, name: named, secrets, createdAt, approved }: ListedSuite) {
   return [
     html`<a href="${path`/suites/${suiteId}`}">${name(named)}</a>`,
-    html`<code>${suiteId}</code>`,
+    html`<code title="${suiteId}">${suiteId}</code>`,
     secretsOf(secrets),
     time(createdAt),
     `${approved.toLocaleString('en')}${approved === MANY_APPROVED ? ' or more' : ''}`,
