@@ -61,16 +61,21 @@ export const NAMES_AT_A_TIME = 100
 const PAUSE_MS = 1
 
 /** The names of all applications, newest first, in steps between which other requests are handled. */
-export async function* stepsOfNames(
+export function stepsOfNames(
   store: Pick<Store, 'listNames'>,
   { after = undefined as ApplicationKey | undefined, size = NAMES_AT_A_TIME } = {},
 ): AsyncGenerator<ApplicationNames[]> {
-  let last = after
+  return stepsOf((last) => store.listNames({ after: last?.key ?? after, limit: size }), size)
+}
+
+/** The rows of a list in steps of this size. `list`: those that follow a row; undefined: the first ones. */
+export async function* stepsOf<Row>(list: (last?: Row) => Promise<Row[]>, size: number): AsyncGenerator<Row[]> {
+  let last: Row | undefined
   for (;;) {
-    const names = await store.listNames({ after: last, limit: size })
-    yield names
-    if (names.length < size) return
-    last = names.at(-1)?.key
+    const rows = await list(last)
+    yield rows
+    if (rows.length < size) return
+    last = rows.at(-1)
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
     // On a busy machine the next timer may be due already: without this it would fire before waiting requests are read.
     await new Promise(setImmediate)

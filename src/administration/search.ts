@@ -11,6 +11,17 @@ export interface SearchFilter {
   status?: Application['status'] | undefined
 }
 
+export type Sort = 'created' | 'name' | 'token'
+
+interface BrowseQuery extends SearchFilter {
+  /** `created`: newest first; `token`: the last token first. */
+  sort: Sort
+  /** Sets of client ids, each of which contains what is wanted. */
+  within: readonly ReadonlySet<string>[]
+  from: number
+  limit: number
+}
+
 /** An application in a list, with its recent use. Counts lag by up to a minute. */
 export interface ListedApplication extends Application {
   /** Tokens issued in the current clock hour. */
@@ -31,6 +42,27 @@ export function createSearch({ store, now }: Pick<Context, 'store' | 'now'>) {
     return { applications: await load(rows), next }
   }
 
+  /** The matching applications in this order, from a position on, and how many match in all. */
+  async function browse({ sort, within, from, limit, ...filter }: BrowseQuery) {
+    const isPlain = sort === 'created' && within.length === 0 && isAny(filter)
+    const found = await find(filter, { limit: isPlain ? from + limit : Infinity })
+    const matching = found.filter(({ clientId }) => within.every((ids) => ids.has(clientId)))
+    const applications = await load((await inOrder(sort, matching)).slice(from, from + limit))
+    return { applications, total: isPlain ? await store.countApplications() : matching.length }
+  }
+
+  /** Sorts names, which are newest first. */
+  async function inOrder(sort: Sort, names: ApplicationNames[]): Promise<ApplicationNames[]> {
+    if (sort === 'name') return names.sort((one, other) => byName(one.name, other.name))
+    const last = new Map<ApplicationKey, number>()
+    if (sort === 'created') return names
+    await inSteps(names, async (step) => {
+      const uses = await store.listApplicationUses(step.map(({ key }) => key))
+      for (const { applicationKey, lastTokenAt } of uses) last.set(applicationKey, lastTokenAt)
+    })
+    return names.sort((one, other) => (last.get(other.key) ?? 0) - (last.get(one.key) ?? 0))
+  }
+
   /** The newest `limit` matching applications, oldest first. */
   async function list({ limit = Infinity, ...filter }: SearchFilter & { limit?: number | undefined } = {}) {
     return load((await find(filter, { limit })).reverse())
@@ -38,8 +70,7 @@ export function createSearch({ store, now }: Pick<Context, 'store' | 'now'>) {
 
   /** The names of up to `limit` matching applications, newest first. */
   async function find(filter: SearchFilter, { after, limit }: Page<ApplicationKey>): Promise<ApplicationNames[]> {
-    const isAny = !filter.text && filter.status === undefined
-    const size = isAny ? Math.min(limit, NAMES_AT_A_TIME) : NAMES_AT_A_TIME
+    const size = isAny(filter) ? Math.min(limit, NAMES_AT_A_TIME) : NAMES_AT_A_TIME
     const matches = matcher(filter)
     const found: ApplicationNames[] = []
     for await (const names of stepsOfNames(store, { after, size })) {
@@ -74,7 +105,13 @@ export function createSearch({ store, now }: Pick<Context, 'store' | 'now'>) {
     }))
   }
 
-  return { search, list }
+  return { search, browse, list }
+}
+
+const { compare: byName } = new Intl.Collator('en', { numeric: true })
+
+function isAny({ text, status }: SearchFilter): boolean {
+  return !text && status === undefined
 }
 
 function matcher({ text = '', status }: SearchFilter): (names: ApplicationNames) => boolean {
@@ -82,6 +119,11 @@ function matcher({ text = '', status }: SearchFilter): (names: ApplicationNames)
   return (names) =>
     (status === undefined || names.status === status) &&
     [names.clientId, names.name, names.developerEmail].some((field) => normalized(field).includes(part))
+}
+
+/** Whether a text contains another one, in any case. */
+export function contains(text: string, part: string): boolean {
+  return normalized(text).includes(normalized(part))
 }
 
 /** Lower-cased, and NFC-normalized so that composed and decomposed letters match. */

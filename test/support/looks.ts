@@ -67,6 +67,8 @@ export async function lookAtPages(t: Test, applications: number): Promise<void> 
       const foreign = page.locator('[style], style, img[src="x"], [onerror], script:not([src^="/assets/"])')
       t.equal(await foreign.count(), 0, `${path}: no inline style, and no element out of a name`)
       t.not(await page.title(), 'run')
+      const heights = await page.locator('table code').evaluateAll((ids) => ids.map(({ clientHeight }) => clientHeight))
+      t.ok(Math.max(0, ...heights) < 30, `${path}: each id is on one line`)
     }
     await hasColours(t, page, colorScheme)
   }

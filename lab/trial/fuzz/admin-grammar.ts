@@ -50,17 +50,12 @@ const CHANGES = [
   ...['/suites/other/secrets', '/operators/ben', '/operators/ben/keys/3', '/operators/ben/sessions/1'],
 ].map((path) => API + path)
 const FORMS = [
-  ...['/new-application', '/applications/ID/approvals', '/applications/ID/suspend', '/applications/ID/resume'],
-  ...[
-    '/applications/ID/revoke-tokens',
-    '/applications/ID/remove',
-    '/applications/ID/names',
-    '/applications/ID/secrets',
-  ],
+  ...['/new-application', '/applications/ID/suspend', '/applications/ID/resume'],
+  ...['/applications/ID/revoke-tokens', '/applications/ID/remove', '/applications/ID', '/applications/ID/secrets'],
   ...[
     '/applications/ID/secrets/3/revoke',
     '/new-suite',
-    '/suites/other/names',
+    '/suites/other',
     '/suites/other/secrets',
     '/suites/other/remove',
   ],

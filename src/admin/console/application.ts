@@ -4,17 +4,41 @@ import type { ApplicationInTrouble } from '../../administration/remedies.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
 import { type Application, type ApplicationNames, columnsOf } from '../../domain/application.ts'
 import { camelCased } from '../../domain/schema.ts'
-import type { Suite } from '../../domain/suite.ts'
+import { type Suite, unknownSuite } from '../../domain/suite.ts'
 import { sinceFullHour } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
-import { age, asOf, card, emptyState, facts, name, note, section, sentence, statusBadge, time } from './components.ts'
+import {
+  age,
+  asOf,
+  card,
+  emptyState,
+  facts,
+  LIVE_ENDED,
+  liveControls,
+  name,
+  note,
+  section,
+  sentence,
+  statusBadge,
+  time,
+} from './components.ts'
 import { diagnosisNote, instructionsFor, refusalsPanel, similarRefusalsPanel } from './diagnosis.ts'
-import { assertCanChange, canChange, checkboxes, confirm, fieldsOf, hidden, redirectDone } from './forms.ts'
+import {
+  assertCanChange,
+  canChange,
+  checkboxes,
+  confirm,
+  type FieldState,
+  fieldsOf,
+  hidden,
+  redirectDone,
+  statesOf,
+} from './forms.ts'
 import { type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { type Again, changeNames, namesPanel, notes, type Owners, removalPage } from './owner.ts'
+import { type Again, changeNames, editForm, namesPanel, notes, type Owners, removalPage, type Values } from './owner.ts'
 import { changeSecrets, copyable, secretsPanel, tryIt, urlsOf } from './secrets.ts'
 
 type Route = { Params: { id: string } }
@@ -27,16 +51,14 @@ export function application(console: FastifyInstance, context: AdminContext): vo
 
   console.get<Route>('/applications/:id', (request, reply) => show(request.params.id, reply))
 
-  changeApprovals(console, context)
-
   for (const [path, change, done] of [
     ['suspend', 'suspend', 'application-suspended'],
     ['resume', 'resume', 'application-resumed'],
     ['revoke-tokens', 'revokeAllTokens', 'tokens-revoked'],
   ] as const) {
     console.post<Route>(`/applications/:id/${path}`, async (request, reply) => {
-      await actions(request)[change](request.params.id)
-      return redirectDone(reply, pathOf(request.params.id), done)
+      const changed = await actions(request)[change](request.params.id)
+      return redirectDone(reply, pathOf(request.params.id), changed ? done : 'nothing-changed')
     })
   }
 
@@ -56,7 +78,7 @@ export function application(console: FastifyInstance, context: AdminContext): vo
       const application = await actions(request).show(id)
       return { ...application, values: columnsOf(application) }
     },
-    update: (id, values, request) => actions(request).update(id, camelCased(values)),
+    update: (id, values, request) => save(context, id, values, request),
     show,
   }
   changeNames(console, applications)
@@ -81,30 +103,49 @@ function createView(context: AdminContext) {
     const suites = await listChoices(context)
     const changes = await lastChanges(store, { kind: 'application', id: clientId })
     const mayChange = canChange(request)
+    const { errors = [], names, rotation } = again
+    const stateOf = statesOf(errors)
+    const shown = names ? fieldsOf(request.body).all('shown') : approved
+    const ticked = names ? fieldsOf(request.body).all('suite') : approved
     const at = now()
     const use = tryIt({ clientId, suites: approved, publicUrl })
     const base = pathOf(clientId)
-    const status = html`${diagnosisNote(explanation)}${figures(application, at)}${factsOf(application)}`
+    const live = liveApplication(explanation, at)
     const page: Page = {
       title: application.name,
       heading: html`${name(application.name)} ${statusBadge(application.status)}`,
       section: '/applications',
+      scripts: ['live.js'],
       trail: [PARENT],
       actions: mayChange && statusChange(application, base),
-      content: html`${notes(again.problem, mayChange)}
-${section('health', 'Status', status, asOf(at, base))}
+      content: html`${notes(errors, mayChange)}
+${LIVE_ENDED}
+${section('health', 'Status', html`${live.status}${factsOf(application)}`, html`${live.asOf}${liveControls(base, clientId)}`)}
 ${lastTokenAt === undefined && use}
-${refusalsPanel(explanation, at)}
-<div class="columns">
-${section('approvals', 'Approvals', approvals(base, approved, suites, mayChange))}
-${mayChange && namesPanel(base, columnsOf(application), again.names)}
-</div>
-${secretsPanel({ base, secrets, now: at, canChange: mayChange, form: again.rotation })}
+${live.refusals}
+${editForm(
+  base,
+  mayChange,
+  html`${section('approvals', 'Approvals', approvals(suites, { shown, ticked, canChange: mayChange }, stateOf))}
+${mayChange && namesPanel(columnsOf(application), names, stateOf)}`,
+)}
+${secretsPanel({ base, secrets, now: at, canChange: mayChange, form: rotation, hours: stateOf('hours') })}
 ${lastTokenAt !== undefined && use}
 ${changes}
 ${mayChange && destructiveActions(application, base)}`,
     }
     return showPage(reply, page, { status: again.status ?? 200 })
+  }
+}
+
+/** The parts of the page that change while it is open. */
+export function liveApplication(explanation: Explanation, now: number) {
+  const { application } = explanation
+  return {
+    asOf: html`<div data-live="as-of">${asOf(now)}</div>`,
+    // It may have been removed in the meantime.
+    status: html`<div class="panel-part" data-live="status">${diagnosisNote(explanation)}${application && figures(application, now)}</div>`,
+    refusals: html`<div class="panel-part" data-live="refusals">${refusalsPanel(explanation, now)}</div>`,
   }
 }
 
@@ -214,33 +255,39 @@ export function listChoices({ store }: AdminContext): Promise<Suite[]> {
   return store.listSuites({ limit: MAX_CHOICES })
 }
 
-function changeApprovals(console: FastifyInstance, context: AdminContext): void {
-  console.post<{ Params: { id: string } }>('/applications/:id/approvals', async (request, reply) => {
-    const { id } = request.params
-    const { applications } = administrationOf(context, request)
-    const fields = fieldsOf(request.body)
-    const [shown, wanted] = [new Set(fields.all('shown')), new Set(fields.all('suite'))]
-    // Approvals that someone else changed in the meantime stay as they are.
-    const [ticked, unticked] = [wanted.difference(shown), [...shown.difference(wanted)]]
-    await applications.approve(id, ...ticked)
-    // Suites that were removed in the meantime no longer have approvals.
-    const found = await Promise.all(unticked.map((suiteId) => context.store.findSuite(suiteId)))
-    await applications.withdraw(id, ...unticked.filter((_, at) => found[at] !== undefined))
-    return redirectDone(reply, path`/applications/${id}`, 'approvals-saved')
-  })
+/** Saves the form of an application: edited values, and approvals that were ticked or unticked. */
+async function save(context: AdminContext, id: string, values: Values, request: FastifyRequest): Promise<boolean> {
+  const { applications } = administrationOf(context, request)
+  const fields = fieldsOf(request.body)
+  const [shown, wanted] = [new Set(fields.all('shown')), new Set(fields.all('suite'))]
+  // Approvals that someone else changed in the meantime stay as they are.
+  const [ticked, unticked] = [[...wanted.difference(shown)], [...shown.difference(wanted)]]
+  const found = await Promise.all([...ticked, ...unticked].map((suiteId) => context.store.findSuite(suiteId)))
+  const missing = ticked.find((_, at) => !found[at])
+  // Before anything is saved.
+  if (missing !== undefined) throw unknownSuite(missing)
+  const isUpdated = Object.keys(values).length > 0 && (await applications.update(id, camelCased(values)))
+  const approved = await applications.approve(id, ...ticked)
+  // Suites that were removed in the meantime no longer have approvals.
+  const withdrawn = await applications.withdraw(id, ...unticked.filter((_, at) => found[ticked.length + at]))
+  return isUpdated || approved.length + withdrawn.length > 0
 }
 
 type Choices = readonly Pick<Suite, 'suiteId' | 'name'>[]
 
-/** The form for approvals. It also sends which suites were shown as approved, so that only real edits are applied. */
-function approvals(base: string, approved: Application['suites'], suites: Choices, canChange: boolean): Html {
+/** The checkboxes for approvals. They also send which suites were shown as approved, so that only real edits are applied. */
+function approvals(
+  suites: Choices,
+  { shown, ticked, canChange }: Record<'shown' | 'ticked', readonly string[]> & { canChange: boolean },
+  stateOf: (name: string) => FieldState,
+): Html {
   if (suites.length === 0) return nothingYet(canChange)
-  if (!canChange) return approvedOnly(approved, suites)
-  const shown = suites.map(({ suiteId }) => suiteId).filter((suiteId) => approved.includes(suiteId))
-  return html`<form class="form" method="post" action="${base}/approvals">
-${shown.map((suiteId) => hidden({ shown: suiteId }))}
-${suiteChoices(suites, shown)}
-<div class="buttons"><button class="button primary">Save approvals</button></div></form>`
+  if (!canChange) return approvedOnly(shown, suites)
+  const offered = suites.map(({ suiteId }) => suiteId).filter((suiteId) => shown.includes(suiteId))
+  return html`<div class="form">
+${offered.map((suiteId) => hidden({ shown: suiteId }))}
+${suiteChoices(suites, ticked, stateOf('suite'))}
+<div class="buttons"><button class="button primary">Save</button></div></div>`
 }
 
 function nothingYet(canChange: boolean): Html {
@@ -258,7 +305,7 @@ function approvedOnly(approved: Application['suites'], suites: Choices): Html {
 }
 
 /** Checkboxes for suites. `ticked`: their ids. */
-export function suiteChoices(suites: Choices, ticked: readonly string[], error?: string): Html {
+export function suiteChoices(suites: Choices, ticked: readonly string[], state: FieldState): Html {
   const hint = 'A suite is an API. Tokens of an application are valid only at the suites that it is approved for.'
   const choices = suites.map((suite) => ({
     value: suite.suiteId,
@@ -268,5 +315,5 @@ export function suiteChoices(suites: Choices, ticked: readonly string[], error?:
   }))
   const others =
     suites.length === MAX_CHOICES && html`<p class="hint">At most ${MAX_CHOICES} suites are shown here.</p>`
-  return html`<div class="suites">${checkboxes({ label: 'Approved for these suites', name: 'suite', hint, error }, choices)}${others}</div>`
+  return html`<div class="suites">${checkboxes({ label: 'Approved for these suites', name: 'suite', hint, ...state }, choices)}${others}</div>`
 }

@@ -1,12 +1,15 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RegisteredApplication } from '../../administration/applications.ts'
-import type { ListedApplication } from '../../administration/search.ts'
+import type { ListedApplication, Sort } from '../../administration/search.ts'
 import { APPLICATION_COLUMNS, type Application, type ApplicationValues } from '../../domain/application.ts'
+import { inSteps } from '../../domain/in-steps.ts'
 import { camelCased } from '../../domain/schema.ts'
+import type { Suite } from '../../domain/suite.ts'
 import { sinceFullHour } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { listChoices, PARENT, suiteChoices } from './application.ts'
+import { LOOKED_AT } from './checks.ts'
 import {
   age,
   badge,
@@ -29,7 +32,22 @@ import { credentialsPage, tryIt, urlsOf } from './secrets.ts'
 
 const PAGE_SIZE = 50
 
+/** How many of the clients that were refused last are looked at. */
+const MAX_REFUSED = 100
+
 const STATUSES: readonly Application['status'][] = ['active', 'suspended']
+
+const ANY = { value: '', label: 'Any' }
+
+/** The choices of the filters, by their names in the URL. The first one is the default. */
+const CHOICES = {
+  status: [ANY, ...[...STATUSES, 'failing'].map((value) => ({ value, label: sentence(value) }))],
+  sort: [
+    { value: '', label: 'Newest first' },
+    { value: 'name', label: 'Name' },
+    { value: 'token', label: 'Last token' },
+  ],
+}
 
 const COLUMNS = [
   'Application',
@@ -41,26 +59,45 @@ const COLUMNS = [
 
 const REGISTER = html`<a class="button primary" href="/new-application">Register an application</a>`
 
-interface Filter {
-  text: string
-  status: Application['status'] | undefined
-}
+/** What is searched for, by the names in the URL; empty: anything. */
+type Filter = Record<'search' | 'status' | 'suite' | 'sort', string>
 
-/** /applications: the list, newest first, with search. */
+/** /applications: the list, with search. */
 export function listApplications(console: FastifyInstance, context: AdminContext): void {
   console.get('/applications', async (request, reply) => {
-    const query = fieldsOf(request.query)
-    const text = query.text('search')
-    const filter = { text, status: STATUSES.find((status) => status === query.text('status')) }
-    const after = query.text('after') || undefined
-    const found = await administrationOf(context, request).applications.search({ ...filter, after, limit: PAGE_SIZE })
+    const { text } = fieldsOf(request.query)
+    const known = (name: keyof typeof CHOICES) =>
+      CHOICES[name].some(({ value }) => value === text(name)) ? text(name) : ''
+    const filter = { search: text('search'), status: known('status'), suite: text('suite'), sort: known('sort') }
+    const from = /^\d{1,9}$/.test(text('from')) ? Number(text('from')) : 0
+    const { applications, suites } = administrationOf(context, request)
+    const lastRefused = await context.store.listLastRefused(LOOKED_AT)
+    const refused = [...new Set(lastRefused.map(({ id }) => id))].slice(0, MAX_REFUSED)
+    const isFailing = filter.status === 'failing'
+    const within = [
+      ...(isFailing ? [await failingOf(request, refused)] : []),
+      ...(filter.suite ? [new Set((await suites.listApproved(filter.suite)).map(({ clientId }) => clientId))] : []),
+    ]
+    const found = await applications.browse({
+      text: filter.search,
+      status: STATUSES.find((status) => status === filter.status),
+      sort: (filter.sort || 'created') as Sort,
+      within,
+      from,
+      limit: PAGE_SIZE,
+    })
+    const ids = new Set(found.applications.map(({ clientId }) => clientId))
+    const failing = await failingOf(
+      request,
+      refused.filter((id) => ids.has(id)),
+    )
     const now = context.now()
-    const rows = found.applications.map((application) => row(application, now))
-    const pages = pager(after && addressOf(filter), found.next && addressOf(filter, found.next))
-    const columns = [...COLUMNS, number(`Tokens ${sinceFullHour(now)} (hour before)`)]
-    const list = html`${table('Applications, newest first', columns, rows)}${pages}`
-    const isFiltered = text !== '' || filter.status !== undefined
-    const isEmpty = !isFiltered && after === undefined && rows.length === 0
+    const rows = found.applications.map((application) => row(application, failing, now))
+    const next = from + PAGE_SIZE < found.total ? addressOf(filter, from + PAGE_SIZE) : undefined
+    const list = html`<p class="hint">${found.total.toLocaleString('en')} ${found.total === 1 ? 'application' : 'applications'}</p>
+${table('Applications', [...COLUMNS, number(`Tokens ${sinceFullHour(now)} (hour before)`)], rows)}${pager(from > 0 && addressOf(filter), next, ['First', 'Next'])}`
+    const isFiltered = addressOf(filter) !== '/applications'
+    const isEmpty = !isFiltered && found.total === 0
     return showPage(reply, {
       title: 'Applications',
       section: '/applications',
@@ -68,9 +105,21 @@ export function listApplications(console: FastifyInstance, context: AdminContext
       actions: canChange(request) && !isEmpty && REGISTER,
       content: isEmpty
         ? nothingYet(canChange(request))
-        : html`${filterForm(filter, isFiltered)}${rows.length > 0 ? list : nothingFound(filter)}`,
+        : html`${filterForm(filter, isFiltered, await listChoices(context))}${rows.length > 0 ? list : nothingFound(filter.search)}`,
     })
   })
+
+  /** Those of these applications that are refused now, as their pages say. */
+  async function failingOf(request: FastifyRequest, clientIds: readonly string[]): Promise<Set<string>> {
+    const failing = new Set<string>()
+    const { why } = administrationOf(context, request)
+    const look = async (clientId: string) => {
+      const { application, health } = await why(clientId)
+      if (application?.status === 'active' && health === 'wrong') failing.add(clientId)
+    }
+    await inSteps(clientIds, async ([clientId = '']) => look(clientId), 1)
+    return failing
+  }
 }
 
 function nothingYet(canChange: boolean): Html {
@@ -80,11 +129,13 @@ function nothingYet(canChange: boolean): Html {
   )
 }
 
-function filterForm({ text, status }: Filter, isFiltered: boolean): Html {
-  const choices = [{ value: '', label: 'Any' }, ...STATUSES.map((value) => ({ value, label: sentence(value) }))]
+function filterForm({ search, status, suite, sort }: Filter, isFiltered: boolean, suites: readonly Suite[]): Html {
+  const named = suites.map(({ suiteId, name }) => ({ value: suiteId, label: name }))
   return html`<form class="filters" method="get" action="/applications" role="search">
-${field({ label: 'Search', name: 'search', type: 'search', value: text, placeholder: 'Name, client id or developer email' })}
-${select({ label: 'Status', name: 'status', value: status ?? '' }, choices)}
+${field({ label: 'Search', name: 'search', type: 'search', value: search, placeholder: 'Name, client id or developer email' })}
+${select({ label: 'Status', name: 'status', value: status }, CHOICES.status)}
+${select({ label: 'Approved for', name: 'suite', value: suite }, [ANY, ...named])}
+${select({ label: 'Sort by', name: 'sort', value: sort }, CHOICES.sort)}
 <div class="buttons"><button class="button">Search</button>${isFiltered && html`<a class="button" href="/applications">Clear</a>`}</div>
 </form>`
 }
@@ -92,22 +143,20 @@ ${select({ label: 'Status', name: 'status', value: status ?? '' }, choices)}
 /** Text that may be a client id. If nothing is found, the page links to its diagnosis. */
 const CLIENT_ID = /^\S{6,200}$/
 
-function nothingFound({ text, status }: Filter): Html {
-  const clear = html`<p><a class="button" href="/applications">Clear the search</a></p>`
-  if (text === '') return emptyState('No matches', html`<p>No application is ${status}.</p>${clear}`)
+function nothingFound(text: string): Html {
   return emptyState(
     'No matches',
-    html`<p>No application${status && html` that is ${status}`} has “${name(text)}” in its name, its client id or its developer’s email.</p>
-${CLIENT_ID.test(text) && html`<p>Is this the client id that a partner sends? <a href="${path`/applications/${text}`}">See why it is refused</a>.</p>`}${clear}`,
+    html`<p>No application matches${text !== '' && html`: “${name(text)}” is in no name, no client id and no developer’s email`}.</p>
+${CLIENT_ID.test(text) && html`<p>Is this the client id that a partner sends? <a href="${path`/applications/${text}`}">See why it is refused</a>.</p>`}<p><a class="button" href="/applications">Clear the search</a></p>`,
   )
 }
 
-function row(application: ListedApplication, now: number) {
+function row(application: ListedApplication, failing: ReadonlySet<string>, now: number) {
   const { clientId, status, suites, lastTokenAt, tokensThisHour, tokensLastHour } = application
   return [
     html`<a href="${path`/applications/${clientId}`}">${name(application.name)}</a>${clientIdOf(application)}`,
     developerOf(application),
-    statusBadge(status),
+    failing.has(clientId) ? badge('failing', 'bad') : statusBadge(status),
     suitesOf(suites),
     age(lastTokenAt, now),
     `${tokensThisHour.toLocaleString('en')} (${tokensLastHour.toLocaleString('en')})`,
@@ -125,18 +174,14 @@ function suitesOf(suites: readonly string[]): Html {
   return html`${named.map((suite, at) => html`${at > 0 && ' '}<span class="line"><code>${suite}</code>${at === MAX_NAMED - 1 && more}</span>`)}`
 }
 
-function addressOf({ text, status }: Filter, after?: string): string {
-  const query = new URLSearchParams({
-    ...(text && { search: text }),
-    ...(status && { status }),
-    ...(after && { after }),
-  })
-  return query.size === 0 ? '/applications' : `/applications?${query}`
+function addressOf(filter: Filter, from = 0): string {
+  const set = Object.entries({ ...filter, from: from > 0 ? String(from) : '' }).filter(([, value]) => value !== '')
+  return set.length === 0 ? '/applications' : `/applications?${new URLSearchParams(set)}`
 }
 
 /** The properties of inputs besides their labels. A plain text field needs no entry. */
-const INPUTS: Record<string, Pick<Parameters<typeof field>[0], 'type' | 'hint' | 'autofocus'>> = {
-  name: { hint: 'APIs see it as application_name when they check its tokens.', autofocus: true },
+const INPUTS: Record<string, Pick<Parameters<typeof field>[0], 'type' | 'hint'>> = {
+  name: { hint: 'APIs see it as application_name when they check its tokens.' },
   developer_email: { type: 'email', hint: 'Whom to contact. APIs see it as developer.email.' },
 }
 
@@ -150,17 +195,18 @@ export function newApplication(console: FastifyInstance, context: AdminContext):
     title: 'Register an application',
     lead: 'Register each program of a partner as an application. It gets a client id and a secret, which is shown once.',
     errorsAt: { conflict: 'client_id', suites: 'suite' },
-    inputs: async ({ body }, error) => {
+    first: 'name',
+    inputs: async ({ body }, stateOf) => {
       const { text, all } = fieldsOf(body)
       const suites = await listChoices(context)
       const clientId = text('client_id')
-      return html`${APPLICATION_COLUMNS.map((name) => html`${field({ ...INPUTS[name], label: sentence(name), name, value: text(name), required: true, error: error(name) })}\n`)}${
+      return html`${APPLICATION_COLUMNS.map((name) => html`${field({ ...INPUTS[name], label: sentence(name), name, value: text(name), required: true, ...stateOf(name) })}\n`)}${
         suites.length === 0
           ? html`<p class="hint">There are no suites yet. You can approve it for suites later.</p>`
-          : suiteChoices(suites, all('suite'), error('suite'))
+          : suiteChoices(suites, all('suite'), stateOf('suite'))
       }
 <details${clientId !== '' && html` open`}><summary>Use an existing client id</summary>
-${field({ label: 'Client id', name: 'client_id', value: clientId, isCode: true, hint: 'The one that it has on another server. The secret is new in any case.', error: error('client_id') })}</details>`
+${field({ label: 'Client id', name: 'client_id', value: clientId, isCode: true, hint: 'The one that it has on another server. The secret is new in any case.', ...stateOf('client_id') })}</details>`
     },
     register: async (request, repeatable) => {
       const { text, all } = fieldsOf(request.body)

@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import type { AuditEvent, PublicFields } from '../../domain/audit-event.ts'
+import { NAMES_AT_A_TIME, stepsOf } from '../../administration/pages.ts'
+import { contains } from '../../administration/search.ts'
+import type { AuditEvent, AuditFilter, PublicFields } from '../../domain/audit-event.ts'
 import { isDay } from '../../domain/time.ts'
 import type { AdminContext } from '../context.ts'
 import { emptyState, name, pager, section, sentence, table, time, words } from './components.ts'
@@ -19,13 +21,7 @@ export function auditPage(console: FastifyInstance, { store }: AdminContext): vo
     const since = isDay(filter.since) ? Date.parse(filter.since) : undefined
     const error = filter.since !== '' && since === undefined ? 'Write a day like this: 2027-01-31.' : undefined
     const before = /^\d{1,15}$/.test(query.text('before')) ? Number(query.text('before')) : undefined
-    const events = await store.listAuditEvents({
-      since,
-      before,
-      actor: filter.actor || undefined,
-      subject: filter.subject || undefined,
-      limit: PAGE_SIZE + 1,
-    })
+    const events = await findEvents(store, { ...filter, since, before })
     const names = await namesOf(store, events)
     const shown = events.slice(0, PAGE_SIZE)
     const isFiltered = Object.values(filter).some((value) => value !== '')
@@ -42,6 +38,30 @@ ${pager(
     }
     return showPage(reply, page, { status: error ? 422 : 200 })
   })
+}
+
+interface Search extends Pick<AuditFilter, 'since' | 'before'> {
+  actor: string
+  subject: string
+}
+
+/** The events of the actors and subjects with this id or, if there are none, with this text in their ids or names. */
+async function findEvents(store: AdminContext['store'], { actor, subject, ...range }: Search): Promise<AuditEvent[]> {
+  const exact = { actor: actor || undefined, subject: subject || undefined }
+  const [isExact] = await store.listAuditEvents({ ...exact, limit: 1 })
+  if (isExact) return store.listAuditEvents({ ...range, ...exact, limit: PAGE_SIZE + 1 })
+  const found: AuditEvent[] = []
+  const list = (last?: AuditEvent) =>
+    store.listAuditEvents({ ...range, before: last?.id ?? range.before, limit: NAMES_AT_A_TIME })
+  for await (const events of stepsOf(list, NAMES_AT_A_TIME)) {
+    const names = await namesOf(store, events)
+    const isWanted = (event: AuditEvent) =>
+      contains(event.actor, actor) &&
+      [event.subject.id, names.get(keyOf(event.subject)) ?? ''].some((text) => contains(text, subject))
+    found.push(...events.filter(isWanted))
+    if (found.length > PAGE_SIZE) break
+  }
+  return found.slice(0, PAGE_SIZE + 1)
 }
 
 /** The current names of the applications and suites; for removed ones, the names at the time of the change. */
@@ -71,8 +91,8 @@ function keyOf({ kind, id }: AuditEvent['subject']): string {
 function filterForm({ since, actor, subject }: Filter, error: string | undefined, isFiltered: boolean): Html {
   return html`<form class="filters" method="get" action="/audit" role="search" aria-label="Filter the changes">${[
     field({ label: 'Since (00:00 UTC)', name: 'since', type: 'date', value: since, error }),
-    field({ label: 'Who', name: 'actor', value: actor, placeholder: 'Operator' }),
-    field({ label: 'Target', name: 'subject', value: subject, placeholder: 'Client id, suite or operator' }),
+    field({ label: 'Who', name: 'actor', value: actor, placeholder: 'Operator, or a part of the name' }),
+    field({ label: 'Target', name: 'subject', value: subject, placeholder: 'Id or name, or a part of it' }),
   ]}<div class="buttons"><button class="button">Filter</button>${isFiltered && html`<a class="button" href="/audit">Clear</a>`}</div></form>`
 }
 

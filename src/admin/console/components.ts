@@ -38,11 +38,18 @@ export function age(moment: number | null | undefined, now: number, never = 'nev
   return html`<time datetime="${iso}" data-age title="${iso}">${ago(moment, now)}</time>`
 }
 
-/** When the page was generated, and a link to reload it, because it does not update itself. `base`: the path of the page. */
-export function asOf(now: number, base: string): Html {
+/** When the page was generated, and a link to reload it if it does not update itself. `base`: the path of the page. */
+export function asOf(now: number, base?: string): Html {
   const iso = new Date(now).toISOString()
-  return html`<p class="hint">As of <time data-clock="seconds" datetime="${iso}">${iso.slice(11, 19)} UTC</time> · <a href="${base}">Reload</a></p>`
+  return html`<p class="hint">As of <time data-clock="seconds" datetime="${iso}">${iso.slice(11, 19)} UTC</time>${base && html` · <a href="${base}">Reload</a>`}</p>`
 }
+
+/** What live.js shows and uses on a live page. `base`: its path; `application`: the client id, unless it is the overview. */
+export function liveControls(base: string, application = ''): Html {
+  return html`<span class="badge good" data-live-state data-application="${application}" role="status" hidden></span><button type="button" class="button small" data-live-pause hidden>Pause</button><a class="button small" href="${base}" data-live-reload>Reload</a>`
+}
+
+export const LIVE_ENDED: Html = html`<div data-live-ended hidden>${note('warn', html`<p>Your session has ended, so these figures have stopped. <a href="/login">Sign in again</a></p>`)}</div>`
 
 /** The client id, truncated if it does not fit. */
 export function clientIdOf({ clientId }: Pick<Application, 'clientId'>): Html {
@@ -56,7 +63,7 @@ export function developerOf({ developerEmail }: Pick<Application, 'developerEmai
 }
 
 export function statusBadge(status: Application['status']): Html {
-  return status === 'active' ? badge('active', 'good') : badge('suspended', 'bad')
+  return status === 'active' ? badge('active', 'good') : badge('suspended')
 }
 
 /** A highlighted message. Screen readers announce a bad one as soon as the page has loaded. */
@@ -121,12 +128,12 @@ function cellOf(cell: Part, { label, kind }: { label: string; kind: string | und
 
 /** Links to the first and the next page of a list. Undefined if there is only one page. */
 export function pager(
-  first: string | undefined,
+  first: string | undefined | false,
   next: string | undefined,
   [firstLabel, nextLabel] = ['Newest', 'Older'],
 ): Html | undefined {
-  if (first === undefined && next === undefined) return
-  return html`<nav class="pager" aria-label="Pages">${first !== undefined && html`<a class="button" href="${first}">${firstLabel}</a>`}${
+  if (!first && next === undefined) return
+  return html`<nav class="pager" aria-label="Pages">${first && html`<a class="button" href="${first}">${firstLabel}</a>`}${
     next !== undefined && html`<a class="button" href="${next}" rel="next">${nextLabel}</a>`
   }</nav>`
 }

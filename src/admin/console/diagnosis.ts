@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify'
-import type { Diagnosis, Health } from '../../administration/diagnosis.ts'
+import type { Health } from '../../administration/diagnosis.ts'
 import type { Instructions } from '../../administration/remedies.ts'
 import type { Explanation } from '../../administration/why.ts'
 import { factsOf } from '../../domain/reasons.ts'
 import type { RefusalCount } from '../../domain/refusal.ts'
-import { age, type Column, note, number, section, type Tone, table, time } from './components.ts'
+import { age, type Column, number, section, type Tone, table, time } from './components.ts'
 import { canChange } from './forms.ts'
 import { type Html, html, type Part } from './html.ts'
 
@@ -40,17 +40,21 @@ const ANSWERS: Record<Health, readonly [tone: Tone, answer: string]> = {
   wrong: ['bad', 'There is a problem.'],
 }
 
+const SUSPENDED = ['quiet', 'An operator has suspended it.'] as const
+
 /** The diagnosis of a client: whether there is a problem, and a line for each reason. */
-export function diagnosisNote({ health, lines, elsewhere }: Diagnosis): Html {
-  const [tone, answer] = ANSWERS[health]
+export function diagnosisNote({ application, health, lines, elsewhere }: Explanation): Html {
+  const [tone, answer] = application?.status === 'suspended' ? SUSPENDED : ANSWERS[health]
   const parts = lines.map(withTimes)
+  // Screen readers announce the answer when it changes, not the ages of what has happened.
+  const strong = html`<strong role="status">${answer}</strong>`
   const text =
     parts.length === 1
-      ? html`<p><strong>${answer}</strong> ${parts}</p>`
-      : html`<p><strong>${answer}</strong></p><ul>${parts.map((line) => html`<li>${line}</li>`)}</ul>`
+      ? html`<p>${strong} ${parts}</p>`
+      : html`<p>${strong}</p><ul>${parts.map((line) => html`<li>${line}</li>`)}</ul>`
   const more =
     elsewhere && html`<details><summary>Does the partner still see errors?</summary><p>${elsewhere}</p></details>`
-  return note(tone, html`${text}${more}`)
+  return html`<div class="note ${tone}">${text}${more}</div>`
 }
 
 /** Turns timestamps in a text into `<time>` elements, which are shown in the reader's time zone. */
@@ -61,7 +65,7 @@ function withTimes(text: string): Part[] {
   })
 }
 
-const DELAY_HINT = html`<p class="hint">Reload to see newer ones. Refusals show up within 5 seconds, tokens and uses of secrets within a minute.</p>`
+const DELAY_HINT = html`<p class="hint">Refusals show up within 5 seconds, tokens and uses of secrets within a minute.</p>`
 
 const SUITE_HINT = html`<p class="hint">Checks that refused a token are under “Refused checks”.</p>`
 
@@ -109,7 +113,7 @@ function refusalsTable(caption: string, refusals: readonly RefusalCount[], now: 
       html`${age(lastAt, now)}<div class="hint">${time(lastAt)}</div>`,
       html`<code>${endpoint}</code>${suite !== undefined && html` <code>${suite}</code>`}`,
       html`<code>${remoteAddress}</code>`,
-      requestId === undefined ? '–' : html`<code>${requestId}</code>`,
+      requestId === undefined ? '–' : html`<code title="${requestId}">${requestId}</code>`,
     ]
   })
   return table(caption, withClient ? COLUMNS.toSpliced(1, 0, CLIENT_COLUMN) : COLUMNS, rows)

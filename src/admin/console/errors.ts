@@ -1,9 +1,11 @@
+import { text } from 'node:stream/consumers'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isAdminKey } from '../../domain/operator.ts'
 import type { AdminContext } from '../context.ts'
 import { isSafe } from '../wire/access.ts'
 import { type Problem, RefusedOperator, reportError, sendProblem } from '../wire/problem.ts'
-import { html, type Part } from './html.ts'
+import { fieldsOf, hidden } from './forms.ts'
+import { type Html, html, type Part } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { loginInstructions, loginPath, sessionReferenceIn } from './login.ts'
 
@@ -35,9 +37,22 @@ const FAILED = {
   advice: html`<p>This is a bug in the program. Its log says more, under the request id below. If you were changing something, check whether it was changed before you try again.</p>`,
 }
 
+/** The largest form that is kept. The form of an application with all suites ticked has 40 KB. */
+const MAX_KEPT = 64 * 1024
+
+/** A button that sends a refused form again, with what was entered. Undefined if it has no fields. */
+async function sendAgain({ url, body, raw, headers }: FastifyRequest): Promise<Html | undefined> {
+  // The body was not read unless somebody is signed in. The client may close the connection meanwhile.
+  const isUnread = body === undefined && Number(headers['content-length']) <= MAX_KEPT
+  const fields = new URLSearchParams(isUnread ? await text(raw).catch(() => '') : '')
+  for (const name of Object.keys(body ?? {})) for (const value of fieldsOf(body).all(name)) fields.append(name, value)
+  if (fields.size === 0) return
+  return html`<form method="post" action="${url}">${[...fields].map(([name, value]) => hidden({ [name]: value }))}<p>What you entered is kept on this page.</p><div class="buttons"><button class="button">Send it again</button></div></form>`
+}
+
 /** Answers errors with pages. Redirects to the login page if nobody is signed in. */
 export function showErrors(console: FastifyInstance, context: AdminContext): void {
-  console.setErrorHandler((error, request, reply) => {
+  console.setErrorHandler(async (error, request, reply) => {
     if (error instanceof RefusedOperator && error.reason !== 'another host' && isProgram(request)) {
       return sendProblem(reply, { status: 404, detail: 'The API is under /admin/v1/.' })
     }
@@ -45,7 +60,8 @@ export function showErrors(console: FastifyInstance, context: AdminContext): voi
       return askToSignIn(context, request, reply)
     const problem = reportError(context.observe, error, request)
     reply.headers(problem.headers ?? {})
-    return showPage(reply, errorPage(problem, request), { status: problem.status })
+    const kept = problem.status === 503 && !isSafe(request.method) && (await sendAgain(request))
+    return showPage(reply, errorPage(problem, request, kept), { status: problem.status })
   })
 }
 
@@ -54,29 +70,34 @@ function isProgram({ headers: { authorization = '' } }: FastifyRequest): boolean
   return isAdminKey(authorization.replace(/^bearer +/i, ''))
 }
 
-function errorPage({ status, detail }: Problem, { id }: FastifyRequest): Page {
+function errorPage({ status, detail }: Problem, { id }: FastifyRequest, kept: Part): Page {
   const { title, advice } = PAGES[status] ?? (status < 500 ? MALFORMED : FAILED)
   return {
     title,
-    content: html`<div class="panel prose"><p>${detail}</p>${advice}<p class="hint">${status}, request id <code>${id}</code></p></div>`,
+    content: html`<div class="panel prose"><p>${detail}</p>${advice}${kept}<p class="hint">${status}, request id <code>${id}</code></p></div>`,
   }
 }
 
 /** Redirects page views to the login page. Forms get a page that says that nothing was changed. */
-function askToSignIn(context: AdminContext, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+async function askToSignIn(context: AdminContext, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const hadSession = sessionReferenceIn(request) !== undefined
   const isView = isSafe(request.method)
   const isPage = isView && /text\/html|^$/.test(request.headers.accept ?? '')
   if (isPage) return reply.redirect(loginPath(hadSession ? 'ended' : undefined), 303)
-  return showPage(reply, notSignedIn({ hadSession, isView }, loginInstructions(context)), { status: 401 })
+  const kept = !isView && (await sendAgain(request))
+  return showPage(reply, notSignedIn({ hadSession, isView }, loginInstructions(context), kept), { status: 401 })
 }
 
-function notSignedIn({ hadSession, isView }: { hadSession: boolean; isView: boolean }, instructions: Part): Page {
+function notSignedIn(
+  { hadSession, isView }: { hadSession: boolean; isView: boolean },
+  instructions: Part,
+  kept: Part,
+): Page {
   return {
     title: hadSession ? 'Your session has ended' : 'You are not signed in',
     content: html`<div class="panel prose">${!isView && html`<p>Nothing was changed.</p>`}${
       hadSession &&
       html`<p>Sessions last 15 minutes without a click, and 8 hours at most; another operator can end them, too.</p>`
-    }${instructions}${!isView && html`<p>When you go back, your browser shows what you entered.</p>`}</div>`,
+    }${instructions}${kept && html`<p>Sign in in another window of this browser, and come back to this one.</p>${kept}`}</div>`,
   }
 }

@@ -59,8 +59,9 @@ const DONE = {
   'application-suspended': 'The application is suspended: it gets no tokens, and the tokens that it has are refused.',
   'application-resumed': 'The application is active again.',
   'application-removed': 'The application is removed.',
-  'approvals-saved': 'The approvals are saved.',
-  'names-saved': 'The changes are saved.',
+  saved: 'The changes are saved.',
+  'nothing-changed': 'Nothing has changed.',
+  'secret-shown': 'The new secret was shown once. It cannot be shown again.',
   'secret-revoked': 'The secret is revoked.',
   'suite-removed': 'The suite is removed.',
   'tokens-revoked': 'All tokens of the application are revoked.',
@@ -82,7 +83,19 @@ export function doneMessage(request: FastifyRequest): string | undefined {
 /** An error in a form. `field`: the name of the input; undefined if the error belongs to none. */
 export interface FieldError {
   field: string | undefined
-  message: string
+  message: Part
+}
+
+/** What an input gets besides its value. */
+export interface FieldState {
+  error: Part
+  autofocus: boolean
+}
+
+/** Returns the state of an input by its name. The first one with an error has the focus; without errors, `first`. */
+export function statesOf(errors: readonly FieldError[], first?: string): (name: string) => FieldState {
+  const focused = errors.length === 0 ? first : errors.find(({ field }) => field !== undefined)?.field
+  return (name) => ({ error: errors.find(({ field }) => field === name)?.message, autofocus: name === focused })
 }
 
 interface Control {
@@ -90,7 +103,7 @@ interface Control {
   name: string
   value?: string | undefined
   hint?: Part
-  error?: string | undefined
+  error?: Part
 }
 
 interface TextControl extends Control {
@@ -99,7 +112,7 @@ interface TextControl extends Control {
   /** Monospaced and without spell checking, for ids and codes. */
   isCode?: boolean
   placeholder?: string
-  /** Only for the first field of a page that consists of a form. */
+  /** See statesOf. */
   autofocus?: boolean
 }
 
@@ -135,10 +148,10 @@ export function select(control: Control, choices: readonly Omit<Choice, 'hint' |
 
 /** A group of checkboxes with the same name. */
 export function checkboxes(
-  { label, name, hint, error }: Pick<Control, 'name' | 'hint' | 'error'> & { label: Part },
+  { label, name, hint, error, autofocus }: Pick<TextControl, 'name' | 'hint' | 'error' | 'autofocus'> & { label: Part },
   choices: readonly Choice[],
 ): Html {
-  return html`<fieldset class="choices" id="${idOf(name)}"${ariaAttributes({ name, hint, error })}><legend>${label}</legend>${hintOf(name, hint)}${errorOf(name, error)}${choices.map(
+  return html`<fieldset class="choices" id="${idOf(name)}"${ariaAttributes({ name, hint, error })}${autofocus && html` tabindex="-1" autofocus`}><legend>${label}</legend>${hintOf(name, hint)}${errorOf(name, error)}${choices.map(
     ({ value, label, hint, checked = false }) =>
       html`<label class="choice"><input type="checkbox" name="${name}" value="${value}"${
         checked && html` checked`
@@ -157,10 +170,6 @@ export function formErrors(errors: readonly FieldError[]): Html | undefined {
     ({ field, message }) =>
       html`<li>${field === undefined ? message : html`<a href="#${idOf(field)}">${message}</a>`}</li>`,
   )}</ul></div>`
-}
-
-export function errorFor(name: string, errors: readonly FieldError[]): string | undefined {
-  return errors.find(({ field }) => field === name)?.message
 }
 
 interface Confirmation {
@@ -189,7 +198,7 @@ function hintOf(name: string, hint: Part): Html | undefined {
   if (hint) return html`<p class="hint" id="${idOf(name)}-hint">${hint}</p>`
 }
 
-function errorOf(name: string, error: string | undefined): Html | undefined {
+function errorOf(name: string, error: Part): Html | undefined {
   if (error !== undefined) return html`<p class="error" id="${idOf(name)}-error">${error}</p>`
 }
 

@@ -3,23 +3,31 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Operator } from '../../domain/operator.ts'
 import type { Clock } from '../../domain/time.ts'
 import type { AdminContext } from '../context.ts'
-import { callerOf, setCaller } from '../wire/caller.ts'
+import { administrationOf, callerOf, setCaller } from '../wire/caller.ts'
+import { liveApplication } from './application.ts'
+import { instructionsFor } from './diagnosis.ts'
 import { canChange, fieldsOf } from './forms.ts'
-import { html } from './html.ts'
+import { type Html, html } from './html.ts'
 import { sessionReferenceIn } from './login.ts'
 import { liveParts } from './overview.ts'
 
 /**
- * GET /live: the live parts of the overview, which live.js requests every second. They do not keep the session alive.
- * `window`: an id that the page has generated; `new`: sent until the page gets its first answer.
+ * GET /live: the live parts of the overview, or of the page of an `application`, which live.js requests every second. They do
+ * not keep the session alive. `window`: an id that the page has generated; `new`: sent until the page gets its first answer.
  */
-export function serveLive(console: FastifyInstance, { signIn, statistics, now }: AdminContext): void {
+export function serveLive(console: FastifyInstance, context: AdminContext): void {
+  const { signIn, statistics, now } = context
   const windows = createWindows(now)
-  const figures = everySecond(now, () => statistics.read())
-  const parts = everySecond(now, async (mayChange: boolean) => {
-    const live = Object.values(liveParts(await figures(true), mayChange))
-    return gzipSync(html`<!doctype html>${live}`.text)
-  })
+  const ofThisSecond = everySecond(now)
+
+  async function partsFor(request: FastifyRequest): Promise<Html[]> {
+    const clientId = fieldsOf(request.query).text('application')
+    if (clientId === '') {
+      return Object.values(liveParts(await ofThisSecond('', () => statistics.read()), canChange(request)))
+    }
+    const explanation = await administrationOf(context, request).why(clientId, instructionsFor(request))
+    return Object.values(liveApplication(explanation, now()))
+  }
 
   /** While the store does not answer, the session of a live window counts as active, and the page says what is wrong. */
   async function recognize(request: FastifyRequest): Promise<void> {
@@ -41,7 +49,9 @@ export function serveLive(console: FastifyInstance, { signIn, statistics, now }:
     if (state === 'full') {
       return reply.code(503).header('retry-after', '30').type('text/plain').send('Too many pages are open.\n')
     }
-    const body = await parts(canChange(request))
+    // Viewers of the same page see the same, but for what only admins are offered.
+    const key = `${canChange(request)} ${fieldsOf(request.query).text('application')}`
+    const body = await ofThisSecond(key, async () => gzipSync(html`<!doctype html>${await partsFor(request)}`.text))
     // All browsers accept gzip. The parts contain nothing secret.
     return reply.header('content-encoding', 'gzip').type('text/html; charset=utf-8').send(body)
   })
@@ -52,17 +62,19 @@ function keyOf({ query }: FastifyRequest, credential: string): string {
   return `${credential} ${fieldsOf(query).text('window')}`
 }
 
-/** Returns `make` with its results reused for the rest of the second. */
-function everySecond<Key, Made>(now: Clock, make: (key: Key) => Made): (key: Key) => Made {
-  const made = new Map<Key, { second: number; value: Made }>()
-  return (key) => {
+/** Returns a function that makes the value of a key once a second. */
+function everySecond(now: Clock) {
+  let madeIn = 0
+  const made = new Map<string, unknown>()
+  function ofThisSecond<Value>(key: string, make: () => Value): Value {
     const second = Math.floor(now() / 1000)
-    const last = made.get(key)
-    if (last?.second === second) return last.value
-    const value = make(key)
-    made.set(key, { second, value })
-    return value
+    if (second !== madeIn) made.clear()
+    madeIn = second
+    if (!made.has(key)) made.set(key, make())
+    return made.get(key) as Value
   }
+
+  return ofThisSecond
 }
 
 /** Live windows in total, and per operator, so that one operator cannot take them all. */
@@ -72,7 +84,7 @@ const MAX_PER_OPERATOR = 4
 /** A window without a request for this long is closed, paused or hidden. */
 const FORGOTTEN_MS = 5000
 
-/** The windows with a live overview, by their keys, oldest first. */
+/** The windows with a live page, by their keys, oldest first. */
 function createWindows(now: Clock) {
   const windows = new Map<string, { operator: Operator; seenAt: number }>()
 

@@ -4,7 +4,21 @@ import type { EndingSecrets, NodeStatistics, Outage, Statistics, WorkerStatistic
 import type { AdminContext } from '../context.ts'
 import { chart } from './chart.ts'
 import { LOOKED_AT, refusedTable } from './checks.ts'
-import { asOf, badge, card, emptyState, facts, name, note, number, section, table, time } from './components.ts'
+import {
+  asOf,
+  badge,
+  card,
+  emptyState,
+  facts,
+  LIVE_ENDED,
+  liveControls,
+  name,
+  note,
+  number,
+  section,
+  table,
+  time,
+} from './components.ts'
 import { count, duration, NONE, overviewCharts, percent, size, topReasons, uptime } from './figures.ts'
 import { canChange } from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
@@ -33,9 +47,9 @@ export function overview(statistics: Statistics, { refused, canChange }: Shown):
     section: '/',
     scripts: ['live.js'],
     lead: live.lead,
-    actions: html`<span class="badge good" data-live-state role="status" hidden></span><button type="button" class="button small" data-live-pause hidden>Pause</button><a class="button small" href="/" data-live-reload>Reload</a>${canChange && html`<a class="button primary small" href="/new-application">Register an application</a>`}`,
+    actions: html`${liveControls('/')}${canChange && html`<a class="button primary small" href="/new-application">Register an application</a>`}`,
     content: html`
-<div data-live-ended hidden>${note('warn', html`<p>Your session has ended, so these figures have stopped. <a href="/login">Sign in again</a></p>`)}</div>
+${LIVE_ENDED}
 ${live.alerts}
 ${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic, times and processes are those of this node; valid tokens, secrets and the database are those of all nodes.</p>`}
 ${live.cards}

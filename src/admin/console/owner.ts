@@ -3,9 +3,9 @@ import { OperatorError } from '../../domain/operator-error.ts'
 import { name, note, section, sentence, words } from './components.ts'
 import {
   assertCanChange,
-  errorFor,
   errorsOf,
   type FieldError,
+  type FieldState,
   field,
   fieldsOf,
   formErrors,
@@ -14,6 +14,7 @@ import {
   keyForRetry,
   newRequestKey,
   redirectDone,
+  statesOf,
   statusOf,
 } from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
@@ -26,7 +27,8 @@ export interface Owners {
   section: '/applications' | '/suites'
   /** Throws OperatorError if the id does not exist, or belongs to the other kind. */
   find: (id: string, request: FastifyRequest) => Promise<Owner>
-  update: (id: string, values: Values, request: FastifyRequest) => Promise<unknown>
+  /** Changes these values, and what else the form has. Resolves to whether anything differed. Throws OperatorError. */
+  update: (id: string, values: Values, request: FastifyRequest) => Promise<boolean>
   /** Shows the page again, because a form was refused. */
   show: (id: string, reply: FastifyReply, again: Again) => Promise<FastifyReply>
 }
@@ -45,8 +47,9 @@ interface Owner {
 export interface Again {
   status?: number
   /** Why the last change was refused. */
-  problem?: string
-  names?: NamesForm
+  errors?: readonly FieldError[]
+  /** The form as it was sent. */
+  names?: readonly NamedField[]
   rotation?: Rotation
 }
 
@@ -57,12 +60,11 @@ export interface Rotation {
   overlap: string
   /** Hours as typed. If not empty, they take precedence over `overlap`. */
   hours: string
-  error?: string
 }
 
 /** The notes at the top of a page: why the last form was refused, and why viewers see no forms. */
-export function notes(problem: string | undefined, canChange: boolean): Html {
-  return html`${problem && note('bad', html`<p>${problem}</p>`)}
+export function notes(errors: readonly FieldError[], canChange: boolean): Html {
+  return html`${formErrors(errors)}
 ${!canChange && note('quiet', html`<p>You are a viewer: you can see everything, but change nothing.</p>`)}`
 }
 
@@ -75,32 +77,32 @@ interface NamedField {
   stored?: string | undefined
 }
 
-interface NamesForm {
-  fields: readonly NamedField[]
-  errors: readonly FieldError[]
-}
-
 /**
  * Handles the form that changes values. Stores only the fields that were edited, and nothing if someone else has changed one
  * of them in the meantime.
  */
 export function changeNames(console: FastifyInstance, { section, find, update, show }: Owners): void {
-  console.post<{ Params: { id: string } }>(`${section}/:id/names`, async (request, reply) => {
+  console.post<{ Params: { id: string } }>(`${section}/:id`, async (request, reply) => {
     const { id } = request.params
-    const fields = fieldsIn(request.body, (await find(id, request)).values)
-    if (fields.some(({ stored }) => stored !== undefined)) {
-      return show(id, reply, { names: { fields, errors: [] }, status: 409 })
-    }
-    const changed = fields.filter(isEdited)
+    const names = fieldsIn(request.body, (await find(id, request)).values)
+    const errors = names.flatMap(({ name: field, stored }) =>
+      stored === undefined ? [] : changedByOthers(field, stored),
+    )
+    if (errors.length > 0) return show(id, reply, { names, errors, status: 409 })
     try {
-      if (changed.length > 0)
-        await update(id, Object.fromEntries(changed.map(({ name, value }) => [name, value])), request)
+      const edited = names.filter(isEdited).map(({ name, value }) => [name, value])
+      const changed = await update(id, Object.fromEntries(edited), request)
+      return redirectDone(reply, `${section}${path`/${id}`}`, changed ? 'saved' : 'nothing-changed')
     } catch (error) {
-      if (!(error instanceof OperatorError) || error.kind !== 'invalid') throw error
-      return show(id, reply, { names: { fields, errors: errorsOf(error) }, status: statusOf(error) })
+      if (!(error instanceof OperatorError)) throw error
+      return show(id, reply, { names, errors: errorsOf(error, { 'not found': 'suite' }), status: statusOf(error) })
     }
-    return redirectDone(reply, `${section}${path`/${id}`}`, 'names-saved')
   })
+}
+
+function changedByOthers(field: string, stored: string): FieldError {
+  const message = html`${sentence(field)}: someone else has changed it to ${name(stored)} in the meantime. Save again to overwrite it.`
+  return { field, message }
 }
 
 /** The form as it was sent. `stored` is set for fields that someone else has changed in the meantime. */
@@ -119,26 +121,26 @@ function isEdited({ value, shown }: { value: string; shown: string }): boolean {
   return value !== shown.trim()
 }
 
-/** The form that changes values. It also sends the values it was shown with, so that changes of others are not overwritten unnoticed. */
-export function namesPanel(base: string, values: Values, form: NamesForm | undefined): Html {
-  const unchanged = Object.entries(values).map(([name, value]): NamedField => ({ name, value, shown: value }))
-  const { fields, errors } = form ?? { fields: unchanged, errors: [] }
-  const changed = fields.filter(({ stored }) => stored !== undefined)
+/** The form of a page, around some of its panels. For viewers there is none. */
+export function editForm(base: string, canChange: boolean, content: Part): Html {
+  if (!canChange) return html`<div class="columns">${content}</div>`
+  return html`<form class="columns" method="post" action="${base}">${content}</form>`
+}
+
+/** The inputs for values. They also send the values they were shown with, so that changes of others are not overwritten unnoticed. */
+export function namesPanel(
+  values: Values,
+  sent: readonly NamedField[] | undefined,
+  stateOf: (name: string) => FieldState,
+): Html {
+  const fields = sent ?? Object.entries(values).map(([name, value]): NamedField => ({ name, value, shown: value }))
   return section(
     'names',
     sentence(new Intl.ListFormat('en').format(fields.map(({ name }) => words(name)))),
-    html`${formErrors(errors)}${
-      changed.length > 0 &&
-      note(
-        'warn',
-        html`<p>Someone else changed this in the meantime, so nothing was saved. Save again to overwrite it.</p>
-<ul>${changed.map(({ name: field, stored = '', value }) => html`<li>${sentence(field)}: now ${name(stored)}, yours ${name(value)}</li>`)}</ul>`,
-      )
-    }
-<form class="form" method="post" action="${base}/names">
+    html`<div class="form">
 ${fields.map(({ name, shown, stored = shown }) => hidden({ [`shown_${name}`]: stored }))}
-${fields.map(({ name, value }) => field({ label: sentence(name), name, value, required: true, error: errorFor(name, errors) }))}
-<div class="buttons"><button class="button primary">Save</button></div></form>`,
+${fields.map(({ name, value }) => field({ label: sentence(name), name, value, required: true, ...stateOf(name) }))}
+<div class="buttons"><button class="button primary">Save</button></div></div>`,
   )
 }
 
@@ -151,8 +153,10 @@ interface List {
 interface Registration extends Pick<Page, 'title' | 'lead'> {
   path: string
   parent: List
+  /** The name of the first input. */
+  first: string
   /** The inputs, with the values of the form that was refused, if any. */
-  inputs: (request: FastifyRequest, error: (name: string) => string | undefined) => Part | Promise<Part>
+  inputs: (request: FastifyRequest, stateOf: (name: string) => FieldState) => Part | Promise<Part>
   /** Which inputs show which errors: the `inputs` of errorsOf. */
   errorsAt: Readonly<Record<string, string>>
   /** Resolves to the page with the credentials. Throws OperatorError. */
@@ -169,7 +173,7 @@ export function registrationForm(console: FastifyInstance, { path, parent, input
     trail: [parent],
     lead: form.lead,
     content: html`${formErrors(errors)}<form class="panel form" method="post" action="${path}">${hidden({ request_key: requestKey })}
-${await inputs(request, (name) => errorFor(name, errors))}
+${await inputs(request, statesOf(errors, form.first))}
 <div class="buttons"><button class="button primary">Register</button><a class="button" href="${parent.href}">Cancel</a></div></form>`,
   })
 

@@ -8,6 +8,8 @@ import { idOf } from '../wire/routing.ts'
 import { age, badge, name, section, table, time } from './components.ts'
 import {
   confirm,
+  errorsOf,
+  type FieldState,
   field,
   fieldsOf,
   hidden,
@@ -33,8 +35,8 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
     const form = { requestKey: text('request_key'), overlap: text('overlap'), hours: text('hours') }
     const overlap = overlapOf(form)
     if (overlap === undefined) {
-      const error = `It must be a whole number of hours: 1 to ${MAX_HOURS}.`
-      return show(id, reply, { rotation: { ...form, error }, status: 422 })
+      const errors = [{ field: 'hours', message: `It must be a whole number of hours: 1 to ${MAX_HOURS}.` }]
+      return show(id, reply, { rotation: form, errors, status: 422 })
     }
     try {
       const made = await secrets.rotate(id, overlap, { idempotency: idempotencyOf(request) })
@@ -55,7 +57,7 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
       return showPage(reply, page)
     } catch (error) {
       if (!(error instanceof OperatorError) || error.kind !== 'idempotency key reused') throw error
-      return show(id, reply, { problem: error.message, status: statusOf(error) })
+      return show(id, reply, { errors: errorsOf(error), status: statusOf(error) })
     }
   })
 
@@ -70,7 +72,7 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
         await secrets.revoke(id, idOf(secret_id), { force })
       } catch (error) {
         if (!(error instanceof OperatorError) || error.kind !== 'conflict') throw error
-        return show(id, reply, { problem: error.message, status: statusOf(error) })
+        return show(id, reply, { errors: errorsOf(error), status: statusOf(error) })
       }
       return redirectDone(reply, `${section}${path`/${id}`}`, 'secret-revoked')
     },
@@ -106,27 +108,28 @@ interface SecretsPanel {
   now: number
   canChange: boolean
   form: Rotation | undefined
+  hours: FieldState
 }
 
 const COLUMNS = ['Secret', 'State', 'Ends', 'Created', 'Last used']
 
 /** The secrets of an application or a suite, newest first, without their values. */
 export function secretsPanel(panel: SecretsPanel): Html {
-  const { secrets, canChange, base, form } = panel
+  const { secrets, canChange } = panel
   const columns = canChange ? [...COLUMNS, { label: 'Revoke', kind: 'actions' as const }] : COLUMNS
   const rows = secrets.toReversed().map((secret) => row(secret, panel))
   const content = table('Secrets, newest first', columns, rows)
-  return section('secrets', 'Secrets', content, canChange && rotation(base, form))
+  return section('secrets', 'Secrets', content, canChange && rotation(panel))
 }
 
 /** The form that creates a new secret. It is open if it has an error. */
-function rotation(base: string, form?: Rotation): Html {
-  const { requestKey = newRequestKey(), overlap = DEFAULT_OVERLAP, hours = '', error } = form ?? {}
-  return html`<details class="confirm"${error && html` open`}><summary class="button">Rotate secret…</summary>
+function rotation({ base, form, hours: state }: SecretsPanel): Html {
+  const { requestKey = newRequestKey(), overlap = DEFAULT_OVERLAP, hours = '' } = form ?? {}
+  return html`<details class="confirm"${state.error && html` open`}><summary class="button">Rotate secret…</summary>
 <form method="post" action="${base}/secrets">${hidden({ request_key: requestKey })}<p class="question">Rotate secret</p>
 <div class="consequences"><p>The new secret is shown once. Keep the current ones valid until the new one is in use.</p></div>
 ${select({ label: 'Current secrets stay valid', name: 'overlap', value: overlap }, OVERLAPS)}
-${field({ label: 'Or a number of hours', name: 'hours', type: 'number', value: hours, hint: 'From 1 to 8760. If you fill this in, it replaces the choice above.', error })}
+${field({ label: 'Or a number of hours', name: 'hours', type: 'number', value: hours, hint: 'From 1 to 8760. If you fill this in, it replaces the choice above.', ...state })}
 <div class="buttons"><button class="button primary">Rotate</button><button type="button" class="button" data-cancel hidden>Cancel</button></div></form></details>`
 }
 
@@ -209,7 +212,7 @@ export function credentialsPage({ heading, clientId, clientSecret, advice, conte
   return {
     ...page,
     heading: html`<span>${heading}</span>`,
-    content: html`<div class="secret" role="group" aria-label="New credentials">${copyable('client-id', 'Client id', clientId)}${copyable('client-secret', 'Client secret', clientSecret)}<div><p><strong>Copy the secret now.</strong> When you leave this page, it cannot be shown again. ${advice}</p></div></div>
+    content: html`<div class="secret" role="group" aria-label="New credentials" data-left="${page.section}${path`/${clientId}`}?done=secret-shown">${copyable('client-id', 'Client id', clientId)}${copyable('client-secret', 'Client secret', clientSecret)}<div><p><strong>Copy the secret now.</strong> When you leave this page, it cannot be shown again. ${advice}</p></div></div>
 ${content}`,
   }
 }

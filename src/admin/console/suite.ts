@@ -21,10 +21,10 @@ import {
   time,
 } from './components.ts'
 import { diagnosisNote, instructionsFor, refusalsPanel } from './diagnosis.ts'
-import { assertCanChange, canChange, fieldsOf, redirectDone } from './forms.ts'
+import { assertCanChange, canChange, fieldsOf, redirectDone, statesOf } from './forms.ts'
 import { type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { type Again, changeNames, namesPanel, notes, type Owners, removalPage } from './owner.ts'
+import { type Again, changeNames, editForm, namesPanel, notes, type Owners, removalPage } from './owner.ts'
 import { changeSecrets, howToCheckTokens, secretsPanel, urlsOf } from './secrets.ts'
 
 type Route = { Params: { id: string } }
@@ -57,7 +57,7 @@ export function suite(console: FastifyInstance, context: AdminContext): void {
       const { name } = await actions(request).show(id)
       return { name, values: { name } }
     },
-    update: (id, { name }, request) => actions(request).update(id, { name: name as string }),
+    update: async (id, { name }, request) => name !== undefined && (await actions(request).update(id, { name })),
     show,
   }
   changeNames(console, suites)
@@ -84,6 +84,8 @@ function createView(context: AdminContext) {
     const base = path`/suites/${suiteId}`
     const newer = next && `${base}?${new URLSearchParams({ after: next })}#approved`
     const pages = pager(after && `${base}#approved`, newer, ['Oldest', 'Newer'])
+    const { errors = [], names, rotation } = again
+    const stateOf = statesOf(errors)
     const isWell = explanation.health === 'well'
     const known = facts([
       ['Id', html`<code>${suiteId}</code>`],
@@ -94,14 +96,16 @@ function createView(context: AdminContext) {
       heading: name(named),
       section: '/suites',
       trail: [PARENT],
-      content: html`${notes(again.problem, mayChange)}
-<div class="columns">
-${section('health', 'Status', html`${diagnosisNote(explanation)}${known}`, asOf(at, base))}
-${mayChange && namesPanel(base, { name: named }, again.names)}
-</div>
+      content: html`${notes(errors, mayChange)}
+${editForm(
+  base,
+  mayChange,
+  html`${section('health', 'Status', html`${diagnosisNote(explanation)}${known}`, asOf(at, base))}
+${mayChange && namesPanel({ name: named }, names, stateOf)}`,
+)}
 ${!isWell && refusalsPanel(explanation, at)}
 ${section('checks', 'Refused checks', refusedTable(checks, 'No check was refused in the last 30 days.'))}
-${secretsPanel({ base, secrets, now: at, canChange: mayChange, form: again.rotation })}
+${secretsPanel({ base, secrets, now: at, canChange: mayChange, form: rotation, hours: stateOf('hours') })}
 ${section('gateway', 'How tokens are checked', howToCheckTokens({ suiteId, ...urls }))}
 ${approvedPanel({ applications: rows, count, pages }, mayChange)}
 ${isWell && refusalsPanel(explanation, at)}

@@ -46,7 +46,7 @@ function nothingYet(canChange: boolean): Html {
 function row({ suiteId, name: named, secrets, createdAt, approved }: ListedSuite) {
   return [
     html`<a href="${path`/suites/${suiteId}`}">${name(named)}</a>`,
-    html`<code>${suiteId}</code>`,
+    html`<code title="${suiteId}">${suiteId}</code>`,
     secretsOf(secrets),
     time(createdAt),
     `${approved.toLocaleString('en')}${approved === MANY_APPROVED ? ' or more' : ''}`,
@@ -70,10 +70,11 @@ export function newSuite(console: FastifyInstance, context: AdminContext): void 
     title: 'Register a suite',
     lead: 'A suite is an API that checks tokens, by itself or through a gateway. It gets a secret, which is shown once.',
     errorsAt: { conflict: 'suite_id', id: 'suite_id' },
-    inputs: ({ body }, error) => {
+    first: 'suite_id',
+    inputs: ({ body }, stateOf) => {
       const { text } = fieldsOf(body)
-      return html`${field({ label: 'Id', name: 'suite_id', value: text('suite_id'), isCode: true, required: true, autofocus: true, hint: 'Part of the address at which gateways check tokens. Letters, digits and - . _ ~ only. It cannot be changed later.', error: error('suite_id') })}
-${field({ label: 'Name', name: 'name', value: text('name'), required: true, error: error('name') })}`
+      return html`${field({ label: 'Id', name: 'suite_id', value: text('suite_id'), isCode: true, required: true, hint: 'Part of the address at which gateways check tokens. Letters, digits and - . _ ~ only. It cannot be changed later.', ...stateOf('suite_id') })}
+${field({ label: 'Name', name: 'name', value: text('name'), required: true, ...stateOf('name') })}`
     },
     register: async (request, repeatable) => {
       const { text } = fieldsOf(request.body)

@@ -8,7 +8,7 @@ const QUEUE = { concurrency: 1, perParty: 32, total: 64 }
 
 /**
  * Handles one request at a time, of each operator in turn, and yields to the event loop after each, except for the live
- * overview, which takes almost no work. The process may also issue tokens: a token request then waits for one step of one
+ * pages, which take almost no work. The process may also issue tokens: a token request then waits for one step of one
  * admin request at most.
  */
 export function takeTurns(app: FastifyInstance): void {

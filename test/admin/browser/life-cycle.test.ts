@@ -21,11 +21,11 @@ browserTest('Console: an application is operated from its registration to its re
 
   await page.goto(own)
   await page.getByLabel('API prices').uncheck()
-  await page.getByRole('button', { name: 'Save approvals' }).click()
-  await page.getByText('The approvals are saved.').waitFor()
+  await page.getByRole('button', { name: 'Save', exact: true }).first().click()
+  await page.getByText('The changes are saved.').waitFor()
   t.notOk(await page.getByLabel('API prices').isChecked())
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Store front of the north')
-  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByRole('button', { name: 'Save', exact: true }).last().click()
   await page.getByRole('heading', { level: 1, name: 'Store front of the north' }).waitFor()
 
   await confirm(page, 'Suspend')

@@ -116,6 +116,14 @@ browserTest('States: a page with errors passes axe-core', async (t) => {
     await send(page, values)
     const fields = page.locator('[aria-invalid=true]')
     t.ok((await fields.count()) > 0, `${path}: said at the field`)
+    const focus = await page.evaluate(() => {
+      const { top, bottom } = document.activeElement?.getBoundingClientRect() ?? new DOMRect()
+      return { isFirst: document.activeElement === document.querySelector('[aria-invalid]'), top, bottom }
+    })
+    t.ok(
+      focus.isFirst && focus.top >= 0 && focus.bottom <= 900,
+      `${path}: the first wrong field has the focus, in view`,
+    )
     const ids = (await fields.first().getAttribute('aria-describedby'))?.split(' ').at(-1)
     t.match(await page.locator(`#${ids}`).textContent(), /\w/)
     await look(`${path} with ${Object.keys(values)} wrong`)

@@ -39,6 +39,20 @@ async function tabTo(page: Page, isThere: (focus: Awaited<ReturnType<typeof focu
   throw new Error(`Tab never came there; at last it was at ${JSON.stringify(await focused(page))}`)
 }
 
+browserTest('Secrets: “Back” to a new one says that it cannot be shown again', async (t) => {
+  const { page, own, complaints } = await start(t)
+  for (const link of ['Done', 'Audit']) {
+    const { clientSecret } = await makeSecret(page)
+    await page.getByRole('link', { name: link }).click()
+    await page.waitForURL(link === 'Done' ? own : '**/audit')
+    await page.goBack()
+    await page.getByText('The new secret was shown once. It cannot be shown again.').waitFor()
+    t.equal(page.url(), own)
+    t.notOk((await page.content()).includes(clientSecret))
+  }
+  t.strictSame(complaints, [])
+})
+
 browserTest('Keyboard: an application is registered without a mouse', async (t) => {
   const { console, page, complaints } = await start(t)
   await page.goto(console.origin)

@@ -20,7 +20,11 @@ async function setting(t: Test) {
   const path = `/applications/${clientId}`
   const page = async () => (await browser(path)).body
   const text = async () => textOf(await page())
-  const send = (what: string, form: Record<string, string | string[]> = {}) => browser(`${path}/${what}`, { form })
+  const send = (what: string, form: Record<string, string | string[]> = {}) =>
+    browser(what === '' ? path : `${path}/${what}`, { form })
+  /** Sends the form of the page, with these approvals. */
+  const approve = (form: Record<string, string | string[]>) =>
+    send('', { name: 'Shop', developer_email: 'dev@partner.example', ...form })
   /** Where a form leads. */
   const post = async (...sent: Parameters<typeof send>) => (await send(...sent)).headers.location
   const show = () => administration.applications.show(clientId)
@@ -30,34 +34,35 @@ async function setting(t: Test) {
     const common = { firstAt: clock.time, lastAt: clock.time, requestId: 'request-1' }
     return store.recordRefusals(refusals.map((one) => refusal(clientId, { ...common, ...one })))
   }
-  return { ...world, clientId, browser, path, page, text, send, post, show, update, refuse }
+  return { ...world, clientId, browser, path, page, text, send, approve, post, show, update, refuse }
 }
 
 t.test('Application: the cause of its refusals comes first, with a remedy on the page', async (t) => {
   const { page, text, path, refuse, clock, administration, clientId } = await setting(t)
   t.match(
     await page(),
-    `As of <time data-clock="seconds" datetime="2027-01-15T08:00:00.000Z">08:00:00 UTC</time> · <a href="${path}">Reload</a>`,
-    'it says when it was made, and links to itself, because it does not change',
+    `data-application="${clientId}" role="status" hidden></span><button type="button" class="button small" data-live-pause hidden>Pause</button><a class="button small" href="${path}" data-live-reload>Reload</a>`,
+    'live.js keeps it up to date; without scripts there is a link to reload it',
   )
   t.match(
     await text(),
-    /Status As of \d\d:\d\d:00 UTC · Reload No problem is known\. It has not asked for a token yet\. .*still see errors\?/,
+    /Status As of \d\d:\d\d:00 UTC Pause Reload No problem is known\. It has not asked for a token yet\. .*still see errors\?/,
   )
   await refuse({ count: 17 }, { reason: 'made up', suite: 'store', requestId: undefined, lastAt: clock.time - 1 })
   clock.time += 3 * MINUTE
   const wrong = await text()
   t.match(
     wrong,
-    /Status As of \d\d:\d\d:00 UTC · Reload There is a problem\. Its requests are refused, 17 times, .* that it sends is wrong, .*“Rotate secret” below/,
+    /Status As of \d\d:\d\d:00 UTC Pause Reload There is a problem\. Its requests are refused, 17 times, .* that it sends is wrong, .*“Rotate secret” below/,
   )
   t.match(wrong, /The secret does not match wrong secret 17 .*192\.0\.2\.1 request-1/)
   t.match(wrong, /made up 1 3 min ago \S+ \S+ UTC \/v1\/oauth\/accesstoken store 192\.0\.2\.1 – /)
   await administration.applications.suspend(clientId)
   t.match(
     await text(),
-    /suspended Resume Status As of \d\d:\d\d:00 UTC · Reload There is a problem\. It is suspended: .* To allow it again: “Resume” above\./,
+    /suspended Resume .* Status .* An operator has suspended it\. It is suspended: .* To allow it again: “Resume” above\./,
   )
+  t.notMatch(await page(), /class="(badge|note) bad"/, 'which is no problem')
 })
 
 t.test('Application: remedies are worded for who reads them, and times are shown in their zone', async (t) => {
@@ -111,26 +116,55 @@ t.test('Application: its page explains how to get a token until it has one, and 
 })
 
 t.test('Application: only approvals that were ticked or unticked are changed', async (t) => {
-  const { browser, send, page, text, show, administration, clientId, store, path } = await setting(t)
+  const { browser, approve, page, text, show, administration, clientId, store, path } = await setting(t)
   const body = await page()
   t.strictSame(valuesOf(body, 'shown'), ['store'])
   t.strictSame(valuesOf(body, 'suite'), ['store', 'product', 'third'])
   // Before this form is sent, another operator adds and withdraws approvals.
   await administration.applications.approve(clientId, 'third')
-  const { statusCode, headers } = await send('approvals', { shown: ['store'], suite: ['product'] })
-  t.strictSame([statusCode, headers.location], [303, `${path}?done=approvals-saved`])
-  t.match((await browser(String(headers.location))).body, 'The approvals are saved.')
+  const { statusCode, headers } = await approve({ shown: ['store'], suite: ['product'] })
+  t.strictSame([statusCode, headers.location], [303, `${path}?done=saved`])
+  t.match((await browser(String(headers.location))).body, 'The changes are saved.')
   t.strictSame((await show()).suites, ['product', 'third'])
   const [event] = await store.listAuditEvents({ limit: 1 })
   t.match(event, { actor: 'anna', origin: 'console', remoteAddress: '127.0.0.1', action: 'approval withdrawn' })
 
   await administration.suites.remove('product')
-  t.equal((await send('approvals', { shown: ['product', 'third'] })).statusCode, 303)
+  t.equal((await approve({ shown: ['product', 'third'] })).statusCode, 303)
   t.strictSame((await show()).suites, [])
-  t.equal((await send('approvals', { suite: 'product' })).statusCode, 404)
+  const again = await approve({ shown: 'product', suite: [] })
+  t.equal(again.headers.location, `${path}?done=nothing-changed`)
+  t.match((await browser(String(again.headers.location))).body, 'Nothing has changed.')
   for (const suiteId of ['store', 'third']) await administration.suites.remove(suiteId)
   t.match(await text(), 'There are no suites yet')
 })
+
+t.test(
+  'Application: names and approvals are one form: a refused one changes nothing and keeps what was entered',
+  async (t) => {
+    const { approve, show, path, administration } = await setting(t)
+    const ticked = (body: string) => [...body.matchAll(/value="(\w+)" checked/g)].map(([, suite]) => suite)
+    const wrong = await approve({ shown: 'store', suite: 'third', name: '' })
+    t.equal(wrong.statusCode, 422)
+    t.strictSame([ticked(wrong.body), valuesOf(wrong.body, 'shown')], [['third'], ['store']])
+    t.match(
+      wrong.body,
+      /<h1>.*role="alert"><p>Nothing was changed.*<a href="#field-name">.*id="health"/s,
+      'above it all',
+    )
+    t.strictSame(wrong.body.match(/<input id="[^"]*"[^>]* autofocus/g)?.length, 1)
+    t.match(wrong.body, /<input id="field-name"[^>]* autofocus aria-invalid="true"/)
+    await administration.suites.remove('product')
+    const gone = await approve({ shown: 'store', suite: ['third', 'product'], name: 'Mine' })
+    t.equal(gone.statusCode, 404)
+    t.match(gone.body, /<fieldset[^>]* aria-invalid="true"[^>]* tabindex="-1" autofocus>/)
+    t.match(gone.body, 'There is no suite with the id product.')
+    t.match(await show(), { name: 'Shop', suites: ['store'] })
+    const both = await approve({ shown: 'store', suite: 'third', name: 'Mine' })
+    t.equal(both.headers.location, `${path}?done=saved`)
+    t.match(await show(), { name: 'Mine', suites: ['third'] })
+  },
+)
 
 t.test('Application: of many suites 200 can be ticked, and the others keep their approvals', async (t) => {
   const { page, path, signIn, administration, clientId } = await setting(t)
@@ -156,11 +190,11 @@ t.test('Application: if two operators change one of its names, the second one se
   const changes = async () => (await store.listAuditEvents({ limit: 100 })).length
   const before = await changes()
   for (const [name, value] of Object.entries(edited({}))) t.strictSame(valuesOf(await page(), name), [value])
-  t.equal(await post('names', edited({})), `${path}?done=names-saved`)
+  t.equal(await post('', edited({})), `${path}?done=nothing-changed`)
   t.equal(await changes(), before, 'nothing was changed')
   await update({ name: ' Shop ' })
   const mail = edited({ shown_name: ' Shop ', name: ' Shop ', developer_email: 'new@partner.example' })
-  t.equal((await send('names', mail)).statusCode, 303)
+  t.equal((await send('', mail)).statusCode, 303)
   t.match(
     await show(),
     { name: ' Shop ', developerEmail: 'new@partner.example' },
@@ -168,21 +202,21 @@ t.test('Application: if two operators change one of its names, the second one se
   )
   const theirs = `Theirs ${HOSTILE}`
   await update({ name: theirs })
-  t.equal((await send('names', mail)).statusCode, 303, 'both want the same, or only they have edited it')
-  t.equal((await send('names', { ...mail, developer_email: 'x@partner.example' })).statusCode, 409)
-  const { statusCode, body } = await send('names', { ...mail, name: 'Mine' })
+  t.equal((await send('', mail)).statusCode, 303, 'both want the same, or only they have edited it')
+  t.equal((await send('', { ...mail, developer_email: 'x@partner.example' })).statusCode, 409)
+  const { statusCode, body } = await send('', { ...mail, name: 'Mine' })
   t.equal(statusCode, 409)
   t.match(
     textOf(body),
-    `Someone else changed this in the meantime, so nothing was saved. Save again to overwrite it. Name: now ${theirs} , yours Mine`,
+    `Nothing was changed. Name: someone else has changed it to ${theirs} in the meantime. Save again to overwrite it.`,
   )
   t.match(await show(), { name: theirs, developerEmail: 'new@partner.example' })
   t.strictSame(valuesOf(body, 'name'), ['Mine'])
   const [shown_name = ''] = valuesOf(body, 'shown_name')
-  t.equal((await send('names', { ...mail, name: 'Mine', shown_name })).statusCode, 303)
+  t.equal((await send('', { ...mail, name: 'Mine', shown_name })).statusCode, 303)
   t.match(await show(), { name: 'Mine' })
   const program = { name: 'Mine', developer_email: 'x@y.example' }
-  t.equal((await send('names', program)).statusCode, 303, 'what does not say what it was shown')
+  t.equal((await send('', program)).statusCode, 303, 'what does not say what it was shown')
   store.listRefusals = async () => {
     throw new Error('a bug')
   }
@@ -193,6 +227,7 @@ t.test('Application: it is suspended, resumed and, after confirmation, removed, 
   const { browser, path, send, post, show, page, administration, clientId } = await setting(t)
   t.equal(await post('suspend'), `${path}?done=application-suspended`)
   t.equal((await show()).status, 'suspended')
+  t.equal(await post('suspend'), `${path}?done=nothing-changed`)
   t.match(actionsOf(await page()), [`${path}/resume`])
   t.equal(await post('resume'), `${path}?done=application-resumed`)
   t.equal((await show()).status, 'active')

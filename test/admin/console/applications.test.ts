@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { copyOf, createConsoleWorld, textOf, valuesOf } from '../../support/console-world.ts'
+import { refusal } from '../../support/refusal.ts'
 
 const HOUR = 3_600_000
 const HOSTILE = `<script>alert(1)</script>"'><b onx=1>&amp;`
@@ -34,13 +35,13 @@ t.test('Applications: they are found by text and status, and an empty result off
 
   await administration.applications.resume('a-1')
   const nothing = (await browser(`/applications?search=${encodeURIComponent(HOSTILE)}`)).body
-  t.match(textOf(nothing), `No matches No application has “ ${HOSTILE} ” in its name`)
+  t.match(textOf(nothing), `No matches No application matches: “ ${HOSTILE} ” is in no name`)
   t.match(nothing, 'Clear the search')
   t.notMatch(nothing, /<script>alert|See why it is refused of it/, 'no client id has spaces')
   const bodyOf = async (query: string) => (await browser(`/applications?${query}`)).body
   t.match(await bodyOf('search=a%2Fb%22cd'), 'href="/applications/a%2Fb%22cd">See why it is refused')
-  t.match(textOf(await bodyOf('search=x&status=suspended')), 'No application that is suspended has “ x ”')
-  t.match(textOf(await bodyOf('status=suspended')), 'No application is suspended')
+  t.match(textOf(await bodyOf('search=x&status=suspended')), 'No application matches: “ x ” is in no name')
+  t.match(textOf(await bodyOf('status=suspended')), 'No application matches.')
 })
 
 t.test('Applications: a row has suites, tokens and the last token; many suites are only counted', async (t) => {
@@ -55,6 +56,64 @@ t.test('Applications: a row has suites, tokens and the last token; many suites a
   t.match(textOf(body), ' s-0 s-1 +3 ')
   t.match(body, 'title="s-0, s-1, s-2, s-3, s-4"')
 })
+
+t.test('Applications: failing ones are marked and found, as their pages say', async (t) => {
+  const { browser, administration, store, clock } = await worldOf(t, 4)
+  await administration.applications.suspend('a-3')
+  const refused = ['a-0', 'a-1', 'a-3'].map((id) => refusal(id, { count: 3, firstAt: clock.time, lastAt: clock.time }))
+  await store.recordRefusals(refused)
+  const { key } = await administration.applications.show('a-1')
+  const hour = Math.floor(clock.time / HOUR)
+  const count = { applicationKey: key, hour, issued: 1, refused: 0, lastTokenAt: clock.time + 1 }
+  await store.addTokenCounts([count])
+  clock.time += HOUR / 5
+  const { body } = await browser('/applications')
+  const states = [...body.matchAll(/<span class="badge (\w+)">(active|failing|suspended)</g)].map(
+    ([, ...state]) => state,
+  )
+  const [quiet, bad, good] = [
+    ['quiet', 'suspended'],
+    ['bad', 'failing'],
+    ['good', 'active'],
+  ]
+  t.strictSame(states, [quiet, good, good, bad])
+  const failing = (await browser('/applications?status=failing')).body
+  t.strictSame(idsIn(failing), ['a-0'])
+  t.match(textOf(failing), ' 1 application ')
+})
+
+t.test(
+  'Applications: they are sorted by registration, name or last token, filtered by suite, and counted',
+  async (t) => {
+    const { browser, administration, store, clock } = await worldOf(t, 4)
+    const { applications, suites } = administration
+    await applications.update('a-2', { name: 'Alpha' })
+    for (const [clientId, lastTokenAt] of [
+      ['a-1', clock.time],
+      ['a-3', clock.time - HOUR],
+    ] as const) {
+      const { key } = await applications.show(clientId)
+      await store.addTokenCounts([{ applicationKey: key, hour: 1, issued: 1, refused: 0, lastTokenAt }])
+    }
+    await suites.register({ suiteId: 'store', name: 'Store API' })
+    for (const clientId of ['a-0', 'a-3']) await applications.approve(clientId, 'store')
+    for (const [query, ids, total] of [
+      ['', ['a-3', 'a-2', 'a-1', 'a-0'], 4],
+      ['sort=name', ['a-2', 'a-0', 'a-1', 'a-3'], 4],
+      ['sort=token', ['a-1', 'a-3', 'a-2', 'a-0'], 4],
+      ['suite=store', ['a-3', 'a-0'], 2],
+      ['suite=store&sort=name&from=1', ['a-3'], 2],
+      ['suite=nowhere', [], 0],
+      ['from=x&sort=else', ['a-3', 'a-2', 'a-1', 'a-0'], 4],
+    ] as const) {
+      const { body } = await browser(`/applications?${query}`)
+      t.strictSame(idsIn(body), ids, query)
+      if (total > 0) t.match(textOf(body), ` ${total} applications `)
+    }
+    const { body } = await browser('/applications?suite=store&sort=name')
+    for (const value of ['store', 'name']) t.match(body, `<option value="${value}" selected>`)
+  },
+)
 
 /** A console with two suites, and its form for a new application. */
 async function newcomers(t: Test) {

@@ -78,6 +78,26 @@ t.test('Audit: it can be filtered by day, actor and subject, and the form keeps 
   }
 })
 
+t.test('Audit: a part of a name or id is enough, and a whole id finds only that', async (t) => {
+  const { signIn, administration, store } = await createConsoleWorld(t)
+  const developerEmail = 'dev@partner.example'
+  await administration.applications.register({ clientId: 'a-1', name: 'Shop Nord', developerEmail })
+  await administration.applications.register({ clientId: 'a-12', name: 'Feed', developerEmail })
+  await administration.applications.remove('a-1')
+  for (let n = 0; n < 120; n++) await administration.suites.register({ suiteId: `s-${n}`, name: 'X' })
+  const browser = await signIn()
+  const found = async (query: string) =>
+    [...(await browser(`/audit?${query}`)).body.matchAll(/title="(a-\d+|s-\d+)"/g)].map(([, id]) => id)
+  t.strictSame(await found('subject=nORD'), ['a-1', 'a-1'], 'also of one that was removed')
+  t.strictSame(await found('subject=a-1'), ['a-1', 'a-1'])
+  t.strictSame(await found('subject=A-1&actor=TEST'), ['a-1', 'a-12', 'a-1'])
+  t.strictSame(await found('subject=a-1&actor=ann'), [])
+  const many = await found('actor=este')
+  t.strictSame([many.length, many[0], many.at(-1)], [49, 's-119', 's-71'], 'after the login of anna')
+  const [last] = await store.listAuditEvents({ subject: 's-71', limit: 1 })
+  t.equal((await found(`actor=este&before=${last?.id}`))[0], 's-70')
+})
+
 t.test('Audit: events of a database have no link', async (t) => {
   const { signIn, store } = await createConsoleWorld(t)
   const author = { actor: 'root', origin: 'command line', remoteAddress: 'machine', requestId: undefined } as const
@@ -100,8 +120,8 @@ t.test('Lists: pages are linked, and the links keep the filter', async (t) => {
       Number(number),
     )
   for (const [url, first, last, then, next, back] of [
-    ['/applications', 50, 1, 0, 'Older', 'Newest'],
-    ['/applications?search=shop&status=active', 50, 1, 0, 'Older', 'Newest'],
+    ['/applications', 50, 1, 0, 'Next', 'First'],
+    ['/applications?search=shop&status=active', 50, 1, 0, 'Next', 'First'],
     ['/suites', 0, 49, 50, 'Newer', 'Oldest'],
     ['/suites/s-0#approved', 0, 19, 20, 'Newer', 'Oldest'],
     // One of its events is anna's login link.
@@ -119,7 +139,7 @@ t.test('Lists: pages are linked, and the links keep the filter', async (t) => {
     if (url.startsWith('/applications')) t.notMatch(second, 'rel="next"', 'the last one')
   }
   t.match((await browser('/audit?before=3')).body, 'href="/audit">Newest')
-  t.equal((await browser('/applications?after=nonsense')).statusCode, 422)
+  t.equal((await browser('/suites?after=nonsense')).statusCode, 422)
 })
 
 t.test('Lists: an empty one says what to do next, except to a viewer', async (t) => {

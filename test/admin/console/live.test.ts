@@ -2,6 +2,7 @@ import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { createConsoleWorld, textOf } from '../../support/console-world.ts'
+import { refusal } from '../../support/refusal.ts'
 import { traffic } from '../../support/statistics.ts'
 
 const MINUTE = 60_000
@@ -16,9 +17,10 @@ async function start(t: Test) {
   }
 
   /** Opens a window. Resolves to a function that requests its live parts, as live.js does, after the first request. */
-  async function open(browser: Awaited<ReturnType<typeof world.signIn>>, id: string) {
+  async function open(browser: Awaited<ReturnType<typeof world.signIn>>, id: string, application = '') {
     async function ask(isNew = false) {
-      const { statusCode, headers, rawPayload } = await browser(`/live?window=${id}${isNew ? '&new=yes' : ''}`)
+      const url = `/live?window=${id}${isNew ? '&new=yes' : ''}&application=${application}`
+      const { statusCode, headers, rawPayload } = await browser(url)
       const text = headers['content-encoding'] === 'gzip' ? textOf(String(gunzipSync(rawPayload))) : ''
       return { statusCode, headers, text }
     }
@@ -44,6 +46,35 @@ t.test('Live: a window gets the figures of this second, which are read once for 
   clock.time += 1000
   for (const page of pages) t.match((await page()).text, 'Tokens issued, last minute 101 ')
   t.equal(source.reads, 2)
+})
+
+t.test('Live: the page of an application gets its status and refusals, read once a second for all', async (t) => {
+  const { open, signIn, administration, store, clock } = await start(t)
+  await administration.applications.register({ name: 'Shop', developerEmail: 'a@b.example', clientId: 'shop-1' })
+  const [anna, viktor] = [await signIn(), await signIn('viewer')]
+  const pages = [await open(anna, 'a', 'shop-1'), await open(anna, 'b', 'shop-1'), await open(viktor, 'a', 'shop-1')]
+  for (const { first } of pages) {
+    t.match(first.text, 'No problem is known. It has not asked for a token yet.')
+    t.match(first.text, 'Last refusals No request was refused in the last 30 days.')
+  }
+  let reads = 0
+  const { findApplication } = store
+  store.findApplication = (clientId) => {
+    reads++
+    return findApplication(clientId)
+  }
+  await store.recordRefusals([refusal('shop-1'), refusal('shop... (7 characters)', { isKnown: false })])
+  clock.time += 1000
+  for (const page of pages)
+    t.match((await page()).text, /There is a problem\. .*“Rotate secret” (below|\(ask an admin\))/)
+  const perExplanation = reads / 2
+  clock.time += 1000
+  await pages[0]?.()
+  t.equal(reads / 3, perExplanation, 'once for admins, and once for viewers')
+  await administration.applications.remove('shop-1')
+  clock.time += 1000
+  t.match((await pages[0]?.())?.text, 'There is a problem. No application has the client id shop-1.')
+  t.equal((await open(anna, 'c', 'nobody')).first.statusCode, 404)
 })
 
 t.test('Live: it needs a session, ends with it, and does not extend it', async (t) => {

@@ -1,6 +1,8 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import t from 'tap'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
-import { createConsoleWorld, textOf } from '../../support/console-world.ts'
+import { createConsoleWorld, textOf, valuesOf } from '../../support/console-world.ts'
 import { send } from '../../support/send.ts'
 
 const MINUTE = 60_000
@@ -205,16 +207,57 @@ t.test('Sessions: without one a page leads to the login, and a form says that it
   const remove = ['/operators/viktor/remove', { form: {} }] as const
   for (const [{ statusCode, body }, words] of [
     [await browser(...remove), /Your session has ended.*Nothing was changed/s],
-    [await visit(...remove), /You are not signed in.*Nothing was changed.*shows what you entered/s],
+    [await visit(...remove), /^(?!.*kept on this page).*You are not signed in.*Nothing was changed/s],
     // What sends nothing, and is no page.
     [await visit('/about', { headers: { accept: 'text/event-stream' } }), /^(?!.*Nothing was changed).*not signed in/s],
-    [await visit('/applications', { headers: { accept: '*/*' } }), /^(?!.*what you wrote).*not signed in/s],
+    [await visit('/applications', { headers: { accept: '*/*' } }), /^(?!.*kept on this page).*not signed in/s],
   ] as const) {
     t.equal(statusCode, 401)
     t.match(body, words)
   }
   t.equal((await administration.operators.list()).length, 2)
 })
+
+t.test(
+  'Sessions: a form that is sent after the end of one is kept, and can be sent again after signing in',
+  async (t) => {
+    const { signIn, visit, store, clock, administration, listen, events } = await createConsoleWorld(t)
+    const browser = await signIn()
+    clock.time += 15 * MINUTE
+    const form = { request_key: 'key', suite_id: 'store', name: `<b>"ü"` }
+    for (const late of [await browser('/new-suite', { form }), await visit('/new-suite', { form })]) {
+      t.equal(late.statusCode, 401)
+      t.match(late.body, '<form method="post" action="/new-suite">')
+      t.match(late.body, 'What you entered is kept on this page.')
+      for (const [name, value] of Object.entries(form)) t.strictSame(valuesOf(late.body, name), [value])
+    }
+    const large = await visit('/new-suite', { form: { name: 'x'.repeat(70_000) } })
+    t.strictSame([large.statusCode, large.body.includes('kept on this page')], [401, false])
+    t.equal((await visit('/new-suite', { form, headers: { 'sec-fetch-site': 'cross-site' } })).statusCode, 403)
+
+    const again = await signIn()
+    const { register } = store
+    store.register = async () => Promise.reject(new StoreUnavailable())
+    const failed = await again('/new-suite', { form })
+    t.equal(failed.statusCode, 503)
+    for (const [name, value] of Object.entries(form)) t.strictSame(valuesOf(failed.body, name), [value])
+    store.register = register
+    t.equal((await again('/new-suite', { form })).statusCode, 200)
+    t.match(await administration.suites.show('store'), { name: form.name })
+
+    const { host } = new URL(await listen())
+    const [address = '', port] = host.split(':')
+    const socket = connect(Number(port), address)
+    socket.end(
+      `POST /new-suite HTTP/1.1\r\nhost: ${host}\r\nsec-fetch-site: same-origin\r\ncontent-length: 9\r\n\r\nname`,
+    )
+    await once(socket.resume(), 'close')
+    t.notOk(
+      events.some((event) => event.type === 'request failed' && event.status === 500),
+      'a form that is cut off is no failure of the server',
+    )
+  },
+)
 
 t.test('Sessions: a page extends one; assets neither extend nor need one', async (t) => {
   const { signIn, clock } = await createConsoleWorld(t)

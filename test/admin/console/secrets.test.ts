@@ -90,13 +90,13 @@ for (const kind of ['application', 'suite'] as const) {
     const before = await state()
     const [only] = await list()
     const fields = { ...(await form()), force: 'yes', suite: 'client', name: 'X', developer_email: 'x@y.example' }
-    const ofApplications = ['approvals', 'suspend', 'resume', 'revoke-tokens']
+    const ofApplications = ['/suspend', '/resume', '/revoke-tokens']
     const others = kind === 'suite' ? '/applications/client' : '/suites/client'
     for (const action of [
-      ...['secrets', `secrets/${only?.id}/revoke`, 'names', 'remove'],
+      ...['', '/secrets', `/secrets/${only?.id}/revoke`, '/remove'],
       ...(kind === 'suite' ? ofApplications : []),
     ]) {
-      t.equal((await browser(`${others}/${action}`, { form: fields })).statusCode, 404, `${others}/${action}`)
+      t.equal((await browser(others + action, { form: fields })).statusCode, 404, others + action)
     }
     for (const page of ['', '/remove']) t.equal((await browser(`${others}${page}`)).statusCode, 404)
     t.equal(await state(), before)

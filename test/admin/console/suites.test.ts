@@ -84,13 +84,13 @@ t.test('Suite: its page lists the checks that were refused there, with the appli
 
 t.test('Suite: its name can be changed, unless another operator has done so', async (t) => {
   const { browser, administration } = await setting(t)
-  const send = (form: Record<string, string>) => browser('/suites/store/names', { form })
-  t.equal((await send({ shown_name: 'Store API', name: 'Mine' })).headers.location, '/suites/store?done=names-saved')
+  const send = (form: Record<string, string>) => browser('/suites/store', { form })
+  t.equal((await send({ shown_name: 'Store API', name: 'Mine' })).headers.location, '/suites/store?done=saved')
   const late = await send({ shown_name: 'Store API', name: 'Theirs' })
   t.equal(late.statusCode, 409)
-  t.match(textOf(late.body), 'Name: now Mine , yours Theirs')
+  t.match(textOf(late.body), 'Name: someone else has changed it to Mine in the meantime.')
   t.equal((await administration.suites.show('store')).name, 'Mine')
-  t.equal((await browser('/suites/nowhere/names', { form: { name: 'X' } })).statusCode, 404)
+  t.equal((await browser('/suites/nowhere', { form: { name: 'X' } })).statusCode, 404)
 })
 
 t.test('Suite: it is removed after a confirmation that says how many applications are affected', async (t) => {

@@ -118,6 +118,16 @@ function setDisabled(form, isDisabled) {
   for (const button of form.querySelectorAll('button')) button.disabled = isDisabled
 }
 
+/** A link on a page with a new secret puts another page into the history, because no browser shows the answer to a form again. */
+function forgetSecret() {
+  const secret = document.querySelector('[data-left]')
+  if (!(secret instanceof HTMLElement)) return
+  document.addEventListener('click', ({ target, ctrlKey, metaKey, shiftKey }) => {
+    const isLeft = target instanceof Element && target.closest('a[href^="/"]') && !ctrlKey && !metaKey && !shiftKey
+    if (isLeft) history.replaceState(null, '', secret.dataset.left)
+  })
+}
+
 document.body.append(announcer)
 showLocalTimes(document)
 nameZone()
@@ -125,6 +135,7 @@ removeDone()
 enableCopyButtons(document)
 confirmInDialogs(document)
 sendOnce()
+forgetSecret()
 
 // live.js has changed a time on the page.
 document.addEventListener('console:changed', ({ target }) => {

@@ -1,5 +1,5 @@
 // @ts-check
-// Keeps the overview up to date: requests the elements with `data-live` every second, and changes what is different.
+// Keeps the overview and the page of an application up to date: requests the elements with `data-live` every second, and changes what is different.
 
 const INTERVAL_MS = 1000
 
@@ -35,7 +35,7 @@ let shownAt = 0
 function start() {
   if (isRunning || isPaused || hasEnded || document.hidden) return
   isRunning = true
-  query = `window=${crypto.randomUUID()}&new=yes`
+  query = `window=${crypto.randomUUID()}&new=yes&${new URLSearchParams({ application: state.dataset.application ?? '' })}`
   waitingSince = Date.now()
   say('Connecting', 'warn')
   ask()
@@ -106,8 +106,10 @@ function show(answer) {
 /** Makes a node equal to another one. Keeps elements where possible, with focus, selection and tooltip. @param {Node} old @param {Node} now */
 function update(old, now) {
   if (old.isEqualNode(now)) return
+  const isAge = old instanceof HTMLTimeElement && 'age' in old.dataset
   // console.js has already converted it to the reader's time zone.
-  if (old instanceof HTMLTimeElement && now instanceof HTMLTimeElement && old.dateTime === now.dateTime) return
+  if (old instanceof HTMLTimeElement && now instanceof HTMLTimeElement && old.dateTime === now.dateTime && !isAge)
+    return
   const parent = /** @type {Node} */ (old.parentNode)
   const [children, others] = [[...old.childNodes], [...now.childNodes]]
   if (old.nodeName !== now.nodeName || children.length !== others.length) {
@@ -122,7 +124,8 @@ function update(old, now) {
 
 /** @param {Element} old @param {Element} now */
 function updateAttributes(old, now) {
-  for (const name of old.getAttributeNames()) if (!now.hasAttribute(name)) old.removeAttribute(name)
+  // The reader may have opened a part.
+  for (const name of old.getAttributeNames()) if (name !== 'open' && !now.hasAttribute(name)) old.removeAttribute(name)
   for (const { name, value } of now.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value)
 }
 
