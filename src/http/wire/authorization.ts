@@ -9,7 +9,7 @@ type Request = Pick<FastifyRequest, 'headers' | 'raw'>
  * The Authorization header. Two of them are refused, because Node.js would use the first. The refusal is returned, not thrown,
  * because another error may take precedence.
  */
-export function authorizationOf(request: Request): string | undefined | RequestRefused {
+function authorizationOf(request: Request): string | undefined | RequestRefused {
   const { authorization } = request.headers
   if (authorization === undefined) return undefined
   if (timesGiven('authorization', request.raw.rawHeaders) > 1)
