@@ -1,0 +1,186 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { needs } from '../support/needs.ts'
+import { runProgram } from '../support/run-program.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { createWorld } from '../support/world.ts'
+
+const DOCUMENT = join(import.meta.dirname, '../../docs/http.md')
+
+/** What docs/http.md tells to write for each library. */
+const [, documented = ''] = readFileSync(DOCUMENT, 'utf8').split('## Client libraries\n')
+const LINES = new Map([...documented.matchAll(/^\| (\S.*) \| `(.*)` \|$/gm)].map(([, name, line]) => [name, line]))
+
+interface Library {
+  /** The programs that it takes. */
+  tools: string[]
+  /** The name of the program's file, and what it consists of, with the documented line; it prints a token. */
+  file: string
+  program: (line: string) => string
+  /** Installs the library and runs the program, in its folder. */
+  run: string
+  needsBasic?: true
+}
+
+const npm = (name: string) => ({
+  tools: ['npm'],
+  file: 'main.mjs',
+  run: `npm install --silent --no-save ${name} >&2 && node main.mjs`,
+})
+const ENV_JS = 'const { URL_: url, ID: id, SECRET: secret } = process.env; const issuer = new URL(url).origin'
+
+const pip = (...names: string[]) => ({
+  tools: ['python3'],
+  file: 'main.py',
+  run: `python3 -m venv . && bin/pip install --quiet ${names.join(' ')} >&2 && bin/python main.py`,
+})
+const ENV_PYTHON = 'import os\nurl, id, secret = os.environ["URL_"], os.environ["ID"], os.environ["SECRET"]'
+
+/** Applications of Spring Boot have Jackson, which reads the answers. */
+const SPRING = [
+  'org.springframework.security:spring-security-oauth2-client:6.5.5',
+  'com.fasterxml.jackson.core:jackson-databind:2.19.2',
+]
+
+const LIBRARIES: Record<string, Library> = {
+  oauth4webapi: {
+    ...npm('oauth4webapi'),
+    program: (line) => `import * as oauth4webapi from 'oauth4webapi'
+      ${ENV_JS}
+      ${line}
+      const server = { issuer, token_endpoint: url }, client = { client_id: id }
+      const options = { [oauth4webapi.allowInsecureRequests]: true }
+      const answer = await oauth4webapi.clientCredentialsGrantRequest(server, client, authentication, {}, options)
+      console.log((await oauth4webapi.processClientCredentialsResponse(server, client, answer)).access_token)`,
+  },
+  'openid-client': {
+    ...npm('openid-client'),
+    program: (
+      line,
+    ) => `import { allowInsecureRequests, ClientSecretPost, clientCredentialsGrant, Configuration } from 'openid-client'
+      ${ENV_JS}
+      ${line}
+      allowInsecureRequests(config)
+      console.log((await clientCredentialsGrant(config)).access_token)`,
+  },
+  'simple-oauth2': {
+    ...npm('simple-oauth2'),
+    program: (line) => `import { ClientCredentials } from 'simple-oauth2'
+      ${ENV_JS}
+      ${line}
+      console.log((await client.getToken({})).token.access_token)`,
+  },
+  Authlib: {
+    ...pip('authlib', 'requests'),
+    program: (line) => `${ENV_PYTHON}
+from authlib.integrations.requests_client import OAuth2Session
+${line}
+print(session.fetch_token(url, grant_type="client_credentials")["access_token"])`,
+  },
+  'requests-oauthlib': {
+    ...pip('requests-oauthlib'),
+    program: (line) => `${ENV_PYTHON}
+os.environ["OAUTHLIB_INSECURE_TRANSPORT"] = "1"
+from oauthlib.oauth2 import BackendApplicationClient
+from requests_oauthlib import OAuth2Session
+${line}
+print(token["access_token"])`,
+  },
+  'golang.org/x/oauth2': {
+    tools: ['go'],
+    file: 'main.go',
+    run: 'go mod init example >&2 && go get golang.org/x/oauth2 >&2 && go run .',
+    program: (line) => `package main
+      import ("context"; "fmt"; "os"; "golang.org/x/oauth2"; "golang.org/x/oauth2/clientcredentials")
+      func main() {
+        url, id, secret := os.Getenv("URL_"), os.Getenv("ID"), os.Getenv("SECRET")
+        ${line}
+        token, err := config.Token(context.Background())
+        if err != nil { panic(err) }
+        fmt.Println(token.AccessToken)
+      }`,
+  },
+  'Spring Security': {
+    tools: ['mvn', 'java'],
+    file: 'Main.java',
+    run: `printf '%s' '${pom(SPRING)}' > pom.xml
+      mvn -q -B dependency:copy-dependencies -DoutputDirectory=lib >&2 && java -cp 'lib/*' Main.java`,
+    program: (line) => `import org.springframework.security.oauth2.client.endpoint.*;
+      import org.springframework.security.oauth2.client.registration.ClientRegistration;
+      import org.springframework.security.oauth2.core.*;
+      class Main {
+        public static void main(String[] args) {
+          var builder = ClientRegistration.withRegistrationId("a").tokenUri(System.getenv("URL_"))
+            .clientId(System.getenv("ID")).clientSecret(System.getenv("SECRET"))
+            .authorizationGrantType(AuthorizationGrantType.CLIENT_CREDENTIALS);
+          ${line}
+          var request = new OAuth2ClientCredentialsGrantRequest(builder.build());
+          var answer = new RestClientClientCredentialsTokenResponseClient().getTokenResponse(request);
+          System.out.println(answer.getAccessToken().getTokenValue());
+        }
+      }`,
+  },
+  'client-oauth2': {
+    ...npm('client-oauth2'),
+    needsBasic: true,
+    program: (line) => `import ClientOAuth2 from 'client-oauth2'
+      ${ENV_JS}
+      ${line}
+      console.log((await client.credentials.getToken()).accessToken)`,
+  },
+  'httpx-auth': {
+    ...pip('httpx-auth'),
+    needsBasic: true,
+    program: (line) => `${ENV_PYTHON}
+import httpx
+from httpx_auth import OAuth2ClientCredentials
+${line}
+request = next(auth.sync_auth_flow(httpx.Request("GET", url)))
+print(request.headers["Authorization"].removeprefix("Bearer "))`,
+  },
+}
+
+function pom(dependencies: string[]) {
+  const coordinates = (text: string) => {
+    const [group, artifact, version] = text.split(':')
+    return `<groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version>`
+  }
+  const list = dependencies.map((text) => `<dependency>${coordinates(text)}</dependency>`).join('')
+  const project = `<modelVersion>4.0.0</modelVersion>${coordinates('a:a:1')}`
+  return `<project>${project}<dependencies>${list}</dependencies></project>`
+}
+
+t.test('Client libraries: the tests run every line of docs/http.md', (t) => {
+  t.strictSame([...LINES.keys()], Object.keys(LIBRARIES))
+  t.end()
+})
+
+for (const [name, library] of Object.entries(LIBRARIES)) {
+  const skip = library.tools.map((tool) => needs(tool)).find(Boolean) || false
+  const setting = library.needsBasic ? 'HTTP Basic is accepted' : 'the credentials are in the body'
+  t.test(`Client libraries: ${name} gets a token that passes a check, if ${setting}`, { skip }, async (t) => {
+    const run = prepare(t, library, LINES.get(name) as string)
+    const { app, credentials } = await createWorld(t, { acceptsBasic: library.needsBasic ?? false })
+    const address = await app.listen({ port: 0, host: '127.0.0.1' })
+    const { status, out, err } = await run(address, credentials)
+    t.equal(status, 0, err)
+    const check = { url: '/v1/oauth/verify', headers: { authorization: `Bearer ${out.trim()}` } }
+    t.equal((await app.inject(check)).statusCode, 200)
+    if (!library.needsBasic) return
+
+    const other = await createWorld(t)
+    const refusing = await other.app.listen({ port: 0, host: '127.0.0.1' })
+    t.not((await run(refusing, other.credentials)).status, 0, 'without the setting it gets none')
+  })
+}
+
+/** Writes the program of a library into a folder. Returns what runs it there. */
+function prepare(t: Test, { file, program, run }: Library, line: string) {
+  const cwd = temporaryFolder(t)
+  writeFileSync(join(cwd, file), program(line))
+  return (address: string, { client_id, client_secret }: { client_id: string; client_secret: string }) => {
+    const env = { URL_: `${address}/v1/oauth/accesstoken`, ID: client_id, SECRET: client_secret }
+    return runProgram('sh', ['-c', run], { cwd, env })
+  }
+}
