@@ -47,7 +47,7 @@ export async function findPrimary(location: PostgresLocation): Promise<PrimarySe
 
 /** Rejects unless the server is a primary that commits durably. */
 async function connectToPrimary(location: PostgresLocation, host: PostgresHost) {
-  const connection = await connect(location, host)
+  const connection = await connect(location, host, { prepare: true })
   const ask = askWithin(connection, STATEMENT_TIMEOUT_MS)
   try {
     type Server = [isInRecovery: boolean, readOnly: string, synchronousCommit: string, encoding: string, start: string]
