@@ -41,8 +41,8 @@ export function accessToken(app: FastifyInstance, { issuer, observe }: { issuer:
 
       const requester = requesterOf(request)
       const credentials = { clientId: client_id, clientSecret: client_secret }
-      const { client: application, secretId } = await issuer.authenticate(credentials, requester.remoteAddress)
-      const { accessToken, tokenId, issuedAt, expiresIn } = await issuer.issue(application)
+      const { client: application, secretId, token } = await issuer.grant(credentials, requester.remoteAddress)
+      const { accessToken, tokenId, issuedAt, expiresIn } = token
 
       observe({ type: 'token issued', clientId: client_id, tokenId, secretId, ...requester })
       return {

@@ -31,7 +31,7 @@ export async function openSession(
   location: PostgresLocation,
   { monotonic = () => performance.now(), observe }: SessionOptions,
 ): Promise<Session> {
-  const { connection: reads, startedAt } = await findPrimary(location)
+  const { connection: reads, startedAt } = await findPrimary(location, { prepare: true })
   // A promise, so that a connection that is opened after another one has failed is closed, too.
   const { promise: over, resolve: end } = Promise.withResolvers<PostgresUnavailable>()
   void over.then(reads.destroy)

@@ -32,7 +32,7 @@ export function createTokens(
   })
 
   /** Group commit (docs/adr/0002): the writes of a batch are one transaction, and are answered after one fsync. */
-  const write = createBatch<Write, void>(
+  const write = createBatch<Write, boolean>(
     async (take) => {
       const results = await retryLocked(() => {
         assertLogNotFull()
@@ -53,18 +53,21 @@ export function createTokens(
     return writes.map(apply)
   }).immediate
 
-  function apply(write: Write): void {
+  function apply(write: Write): boolean {
     if (write.type === 'add') {
       const { id, secretHash, applicationKey, generation, issuedAt } = write.token
       insertToken.run(id, secretHash, applicationKey, generation, issuedAt)
     } else if (revokeToken.run(write.at, write.id).changes > 0) {
       changes.invalidate('tokens')
     }
+    return true
   }
 
   return {
     addToken: (token) => write({ type: 'add', token }),
-    revokeToken: (id, at) => write({ type: 'revoke', id, at }),
+    async revokeToken(id, at) {
+      await write({ type: 'revoke', id, at })
+    },
 
     findToken: reader((id: Buffer) => {
       const row = rowOf(id.toString('latin1'))
