@@ -1,48 +1,44 @@
 import { Command } from 'commander'
 import { VERSION } from '../version.ts'
-import { addApplications, addTokens } from './applications.ts'
-import { addAudit } from './audit.ts'
-import { addBackup, addRestore } from './backup.ts'
-import { addConsole } from './console.ts'
-import { addDemo } from './demo.ts'
-import { addDoctor } from './doctor.ts'
-import { addOperators } from './operators.ts'
-import { addSecrets } from './secrets.ts'
-import { addSeed } from './seed.ts'
-import { addHealthcheck, addMigrate, addServe, addVersion } from './server.ts'
 import { runCommand } from './shared/process.ts'
 import type { Terminal } from './shared/terminal.ts'
-import { addStore } from './store.ts'
-import { addSuites } from './suites.ts'
-import { addWhy } from './why.ts'
 
-/** The commands in the order of the help. */
-const COMMANDS = [
-  addServe,
-  addMigrate,
-  addSeed,
-  addApplications,
-  addSuites,
-  addSecrets,
-  addTokens,
-  addWhy,
-  addAudit,
-  addOperators,
-  addConsole,
-  addBackup,
-  addRestore,
-  addStore,
-  addDoctor,
-  addHealthcheck,
-  addDemo,
-  addVersion,
-]
+type Add = (program: Command, terminal: Terminal) => void
+
+/** The commands in the order of the help. Only the one that is run is loaded. */
+const COMMANDS: Record<string, () => Promise<Add>> = {
+  serve: async () => (await import('./server.ts')).addServe,
+  migrate: async () => (await import('./server.ts')).addMigrate,
+  seed: async () => (await import('./seed.ts')).addSeed,
+  applications: async () => (await import('./applications.ts')).addApplications,
+  suites: async () => (await import('./suites.ts')).addSuites,
+  secrets: async () => (await import('./secrets.ts')).addSecrets,
+  tokens: async () => (await import('./applications.ts')).addTokens,
+  why: async () => (await import('./why.ts')).addWhy,
+  audit: async () => (await import('./audit.ts')).addAudit,
+  operators: async () => (await import('./operators.ts')).addOperators,
+  console: async () => (await import('./console.ts')).addConsole,
+  backup: async () => (await import('./backup.ts')).addBackup,
+  restore: async () => (await import('./backup.ts')).addRestore,
+  store: async () => (await import('./store.ts')).addStore,
+  doctor: async () => (await import('./doctor.ts')).addDoctor,
+  healthcheck: async () => (await import('./server.ts')).addHealthcheck,
+  demo: async () => (await import('./demo.ts')).addDemo,
+  version: async () => (await import('./server.ts')).addVersion,
+}
 
 /** Runs a command line. Resolves to the exit status; `serve` and `demo` keep running after that. */
 export async function main(args: string[], terminal: Terminal): Promise<number> {
   const program = new Command('token-server')
     .description('An OAuth 2.0 token server for machine-to-machine clients.')
     .version(VERSION)
-  for (const add of COMMANDS) add(program, terminal)
+  for (const load of needed(args)) (await load())(program, terminal)
   return runCommand(program, args, terminal)
+}
+
+/** The named command; all of them for the help, and for a name that may be misspelt. */
+function needed([name = '']: string[]) {
+  if (name === '--version') return []
+  const known = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  return known ? [known] : Object.values(COMMANDS)
 }

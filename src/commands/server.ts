@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import { settings } from '../config.ts'
-import { addressOf, ask } from '../doctor/listeners.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
 import { type CreateOption, createOption, readCommandConfig } from './shared/administer.ts'
@@ -41,6 +40,7 @@ export function addMigrate(program: Command, terminal: Terminal): void {
 /** `healthcheck`, for containers without a shell. */
 export function addHealthcheck(program: Command, terminal: Terminal): void {
   addCommand(program, 'healthcheck', 'ask the running server whether it is ready').action(async (options) => {
+    const { addressOf, ask } = await import('../doctor/listeners.ts')
     const { READY_PATH } = await import('../http/metadata.ts')
     const { HOST, PORT } = readSettings(terminal)
     if (PORT === 0) throw new OperatorError('PORT is 0, so the port of the server is not known: set a fixed one.')

@@ -48,6 +48,8 @@ export interface Backlog {
 export interface Registry {
   /** Compares byte by byte. Secrets include expired ones. */
   findApplication(clientId: string): Promise<Application | undefined>
+  /** Saves a round trip: `addToken` checks the state. Undefined: not read yet, or `findApplication` needs no round trip. */
+  recallApplication(clientId: string): Recalled | undefined
   listApplications(page: Page<ApplicationKey>): Promise<Application[]>
   /** Skips unknown keys. */
   listApplicationsOf(keys: readonly ApplicationKey[]): Promise<Application[]>
@@ -107,8 +109,11 @@ export interface PresentedCredential {
 }
 
 export interface Tokens {
-  /** Rejects if the id is taken. */
-  addToken(token: StoredToken): Promise<void>
+  /**
+   * Adds a token; with `state`, only if the registry is still in that state. Resolves to whether it was added. Rejects if the id
+   * is taken.
+   */
+  addToken(token: StoredToken, state?: RegistryState): Promise<boolean>
   /** All that a check needs in one call, which may be a round trip over the network. */
   findToken(id: Buffer): Promise<FoundToken | undefined>
   /** Keeps the time of an earlier revocation. Either way, the revocation is durable when this resolves. */
@@ -159,6 +164,14 @@ export interface Figures {
   /** When `token-server backup` last made a backup; undefined: never, or the store is PostgreSQL. */
   lastBackupAt(): Promise<number | undefined>
 }
+
+/** An application as a process has last read it, and the state of the registry then, which is opaque outside of its store. */
+export interface Recalled {
+  readonly application: Application
+  readonly state: RegistryState
+}
+
+export type RegistryState = object
 
 /** The servers that share a store. */
 export interface Nodes {

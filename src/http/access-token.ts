@@ -40,8 +40,8 @@ export function accessToken(app: FastifyInstance, options: ClientOptions): void 
 
       const requester = requesterOf(request)
       const credentials = { clientId: client_id, clientSecret: client_secret }
-      const { client: application, secretId } = await issuer.authenticate(credentials, requester.remoteAddress)
-      const { accessToken, tokenId, issuedAt, expiresIn } = await issuer.issue(application)
+      const { client: application, secretId, token } = await issuer.grant(credentials, requester.remoteAddress)
+      const { accessToken, tokenId, issuedAt, expiresIn } = token
 
       const authentication = request.headers.authorization === undefined ? undefined : 'basic'
       observe({ type: 'token issued', clientId: client_id, tokenId, secretId, authentication, ...requester })

@@ -34,31 +34,39 @@ interface AuthenticationOptions {
  * RequestRefused after too many failures or while too many checks wait.
  */
 export async function authenticate(
-  { store, imported, failures, secretUses, now }: AuthenticationOptions,
+  options: AuthenticationOptions,
   credentials: Credentials,
   remoteAddress: string,
 ): Promise<Authenticated<Application>> {
+  const { store, imported, failures, now } = options
   const { clientId, clientSecret } = credentials
 
-  async function tryKnownSecrets(): Promise<Outcome<Application>> {
-    const application = await findApplication(store, clientId)
-    const secrets = application?.secrets ?? []
-    const secret = findGenerated(secrets, clientSecret) ?? imported.findVerified(secrets, clientSecret)
-    return judge(application, secret, now(), secretUses)
-  }
+  const tryKnownSecrets = async () => judgeKnown(await findApplication(store, clientId), clientSecret, imported, now())
 
   const first = await tryKnownSecrets()
-  if (first.kind === 'authenticated') return first
+  if (first.kind === 'authenticated') return authenticated(first, clientId, options)
   const caller = { clientId, remoteAddress, isRegistered: first.client !== undefined }
   return failures.attempt(caller, async () => {
     const checks = await store.mostImportedSecrets()
-    if (checks === 0) return authenticated(first, clientId)
+    if (checks === 0) return authenticated(first, clientId, options)
     const own = importedCandidates(first.client?.secrets ?? [])
     const decoys = Array(Math.max(0, checks - own.length)).fill(DECOY)
     await imported.verify([...own, ...decoys], clientSecret, failures.partyOf(caller))
     // Again, because the checks may have taken seconds, and the application may have changed since.
-    return authenticated(await tryKnownSecrets(), clientId)
+    return authenticated(await tryKnownSecrets(), clientId, options)
   })
+}
+
+/** Authenticates an application in a recalled state of the registry. Undefined: `authenticate` decides. */
+export function authenticateRecalled(
+  { store, imported, now }: Pick<AuthenticationOptions, 'store' | 'imported' | 'now'>,
+  { clientId, clientSecret }: Credentials,
+) {
+  const recalled = store.recallApplication(clientId)
+  if (!recalled) return undefined
+  const { application, state } = recalled
+  const outcome = judgeKnown(application, clientSecret, imported, now())
+  return outcome.kind === 'authenticated' ? { client: application, secretId: outcome.secretId, state } : undefined
 }
 
 /**
@@ -66,16 +74,17 @@ export async function authenticate(
  * all secrets of suites are generated.
  */
 export async function authenticateSuite(
-  { store, secretUses, now }: Pick<AuthenticationOptions, 'store' | 'secretUses' | 'now'>,
+  options: Pick<AuthenticationOptions, 'store' | 'secretUses' | 'now'>,
   { clientId, clientSecret }: Credentials,
 ): Promise<Authenticated<Suite>> {
+  const { store, now } = options
   const suite = clientId.length > MAX_CLIENT_ID_LENGTH ? undefined : await store.findSuite(clientId)
   const secret = findGenerated(suite?.secrets ?? [], clientSecret)
-  const outcome = judge(suite, secret, now(), secretUses)
+  const outcome = judge(suite, secret, now())
   // For every reason, so that all refusals cost the same work.
   const isApplication = outcome.kind === 'refused' && (await findApplication(store, clientId)) !== undefined
   if (!suite && isApplication) throw new AuthenticationRefused('not a suite', clientId)
-  return authenticated(outcome, clientId)
+  return authenticated(outcome, clientId, options)
 }
 
 /** Does not look up a client id that is too long: no application has it, and no cache should keep it. */
@@ -87,12 +96,23 @@ type Outcome<Client extends Application | Suite> =
   | ({ kind: 'authenticated' } & Authenticated<Client>)
   | { kind: 'refused'; client: Client | undefined; reason: AuthenticationReason }
 
-/** Decides whether a client is authenticated by its secret that was presented, if both exist. If so, notes its use. */
+/** Decides whether an application is authenticated by a secret that is generated or cached. */
+function judgeKnown(
+  application: Application | undefined,
+  clientSecret: string,
+  imported: ImportedSecrets,
+  now: number,
+): Outcome<Application> {
+  const secrets = application?.secrets ?? []
+  const secret = findGenerated(secrets, clientSecret) ?? imported.findVerified(secrets, clientSecret)
+  return judge(application, secret, now)
+}
+
+/** Decides whether a client is authenticated by its secret that was presented, if both exist. */
 function judge<Client extends Application | Suite>(
   client: Client | undefined,
   secret: Secret | undefined,
   now: number,
-  secretUses: SecretUses,
 ): Outcome<Client> {
   if (!client) return { kind: 'refused', client, reason: 'unknown client' }
   if (!secret) return { kind: 'refused', client, reason: 'wrong secret' }
@@ -101,14 +121,18 @@ function judge<Client extends Application | Suite>(
   if ('status' in client && client.status === 'suspended') {
     return { kind: 'refused', client, reason: 'suspended application' }
   }
-  secretUses.note(secret.id, now)
   return { kind: 'authenticated', client, secretId: secret.id }
 }
 
+/** The authenticated client, whose secret was used now. Throws AuthenticationRefused. */
 function authenticated<Client extends Application | Suite>(
   outcome: Outcome<Client>,
   clientId: string,
+  { secretUses, now }: Pick<AuthenticationOptions, 'secretUses' | 'now'>,
 ): Authenticated<Client> {
-  if (outcome.kind === 'authenticated') return outcome
+  if (outcome.kind === 'authenticated') {
+    secretUses.note(outcome.secretId, now())
+    return outcome
+  }
   throw new AuthenticationRefused(outcome.reason, outcome.client ? clientId : abbreviated(clientId))
 }

@@ -1,9 +1,15 @@
 import type { Application } from '../domain/application.ts'
 import type { Observer } from '../domain/events.ts'
-import { type Store, StoreUnavailable } from '../domain/store.ts'
+import { type RegistryState, type Store, StoreUnavailable } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 import { mintToken, TOKEN_LIFETIME, tokenIdText } from '../domain/token.ts'
-import { authenticate, authenticateSuite, type Credentials, findApplication } from './authenticate.ts'
+import {
+  authenticate,
+  authenticateRecalled,
+  authenticateSuite,
+  type Credentials,
+  findApplication,
+} from './authenticate.ts'
 import { check, revoke } from './check.ts'
 import type { Failures } from './failures.ts'
 import { createImportedSecrets } from './imported-secrets.ts'
@@ -19,6 +25,16 @@ interface IssuerOptions {
   tokenQuota?: number
 }
 
+interface IssuedToken {
+  accessToken: string
+  /** A UUID. */
+  tokenId: string
+  /** Milliseconds since the epoch. */
+  issuedAt: number
+  /** The whole seconds that it has left. */
+  expiresIn: number
+}
+
 /** Creates the issuer: everything that the endpoints do, independent of HTTP. */
 export function createIssuer({ store, now, failures, tokenQuota = Infinity }: IssuerOptions) {
   const secretUses = createSecretUses({ store })
@@ -32,6 +48,7 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity }: Is
     isRegistered: async (clientId: string) =>
       (await findApplication(store, clientId)) !== undefined || (await store.findSuite(clientId)) !== undefined,
     hasSuite: async (suiteId: string) => (await store.findSuite(suiteId)) !== undefined,
+    grant,
     issue,
     check: (accessToken: string | undefined, audience: { suite?: string | undefined }) =>
       check(issuer, accessToken, audience),
@@ -46,12 +63,25 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity }: Is
     ready: () => store.ping(),
   }
 
+  /** Authenticates an application and issues a token to it, RFC 6749 §4.4. Throws like `authenticate` and `issue`. */
+  async function grant(credentials: Credentials, remoteAddress: string) {
+    const recalled = authenticateRecalled(issuer, credentials)
+    const token = recalled && (await issue(recalled.client, recalled.state))
+    if (token) {
+      secretUses.note(recalled.secretId, token.issuedAt)
+      return { ...recalled, token }
+    }
+    const { client, secretId } = await authenticate(issuer, credentials, remoteAddress)
+    return { client, secretId, token: await issue(client) }
+  }
+
   /**
    * Issues a token to an authenticated application, RFC 6749 §5.1. Resolves when it is durable; throws StoreUnavailable, and
-   * RequestRefused if the application's quota is used up. `tokenId`: a UUID. `issuedAt`: milliseconds since the epoch.
-   * `expiresIn`: whole seconds that the token has left.
+   * RequestRefused if the application's quota is used up. Undefined: the registry is not in this state any more.
    */
-  async function issue(application: Application) {
+  async function issue(application: Application): Promise<IssuedToken>
+  async function issue(application: Application, state: RegistryState): Promise<IssuedToken | undefined>
+  async function issue(application: Application, state?: RegistryState): Promise<IssuedToken | undefined> {
     const issuedAt = now()
     // A token's id begins with the milliseconds since then.
     if (issuedAt < 0) throw new StoreUnavailable("this machine's clock is before 1970: set it by NTP")
@@ -59,13 +89,14 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity }: Is
     tokenCounts.count(counter, issuedAt)
     // With the generation that was read at authentication: if all tokens were revoked since then, this one is, too.
     const { accessToken, stored } = mintToken(application.key, issuedAt, application.tokenGeneration)
+    let isAdded = false
     try {
-      await store.addToken(stored)
-      counter.lastTokenAt = issuedAt
-    } catch (error) {
-      counter.issued--
-      throw error
+      isAdded = await store.addToken(stored, state)
+    } finally {
+      if (isAdded) counter.lastTokenAt = issuedAt
+      else counter.issued--
     }
+    if (!isAdded) return undefined
     const left = Math.floor((issuedAt + TOKEN_LIFETIME - now() - 1) / 1000)
     return { accessToken, tokenId: tokenIdText(stored.id), issuedAt, expiresIn: Math.min(Math.max(left, 0), 3599) }
   }

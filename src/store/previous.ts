@@ -31,7 +31,7 @@ const CHECKS_PER_LIFETIME = 60
 export function withPrevious(store: Opened, previous: Previous, options: Options): Opened {
   const { ask, isOpen, close } = closeWhenExpired(previous, options)
   /** Tokens that are being copied to the current store, by id: adding one twice would fail. */
-  const copying = new Map<string, Promise<void>>()
+  const copying = new Map<string, Promise<unknown>>()
 
   async function findToken(id: Buffer): Promise<FoundToken | undefined> {
     const found = await store.findToken(id)

@@ -135,9 +135,10 @@ t.test('Copy: a store with many pages that is in use, or with none', async (t) =
   const { file, store, tokens } = await fillStore(t)
   const { applicationKey } = tokens.valid as { applicationKey: Application['key'] }
   const many = Array.from({ length: 10_010 }, () => mintToken(applicationKey, NOW).stored)
-  for (let at = 0; at < many.length; at += 1000) await Promise.all(many.slice(at, at + 1000).map(store.addToken))
+  for (let at = 0; at < many.length; at += 1000)
+    await Promise.all(many.slice(at, at + 1000).map((token) => store.addToken(token)))
   const url = await createDatabase()
-  const between: Promise<void>[] = []
+  const between: Promise<boolean>[] = []
   const copied = await copy(file, url, (table) => {
     if (table === 'tokens') between.push(store.addToken(mintToken(applicationKey, NOW).stored))
   })

@@ -1,6 +1,4 @@
 import cluster from 'node:cluster'
-import { enableCompileCache } from 'node:module'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, CommanderError, Help, type Option } from 'commander'
 import { OperatorError } from '../../domain/operator-error.ts'
@@ -71,9 +69,6 @@ function useTerminal(command: Command, terminal: Terminal, outputError: (usage: 
 export async function runProcess(main: () => Promise<number>): Promise<void> {
   const args = process.argv.slice(2)
   handleBrokenOutput()
-  // Saves a third of the time to start. The cache is in the program's folder, where other users cannot write; if that is
-  // read-only, there is no cache.
-  enableCompileCache(join(import.meta.dirname, '../../../node_modules/.cache/compiled'))
   // A worker gets the settings from its leader: those of the start, even if the file has changed since.
   // Doctor reads the file itself and reports its errors as findings.
   const isReady = cluster.isWorker || args[0] === 'doctor' || loadSettings(process, wantsJson(args))

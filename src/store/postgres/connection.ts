@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import pg from 'pg'
 import type { PostgresHost, PostgresLocation } from '../../domain/database-location.ts'
 import { clientConfig } from './client-config.ts'
@@ -20,13 +21,23 @@ export function askWithin(connection: Connection, timeout: number): Ask {
 /** A connection to one server, for one statement at a time. */
 export type Connection = Awaited<ReturnType<typeof connect>>
 
-/** Connects to a server. Rejects with StoreUnavailable, or with OperatorError if a file in the settings cannot be read. */
-export async function connect(location: PostgresLocation, host: PostgresHost) {
+/** What a server did: the rows of its answer, and how many rows it wrote. */
+interface Answer<Row> {
+  rows: Row[]
+  rowCount: number | null
+}
+
+/**
+ * Connects to a server. With `prepare`, the server parses and plans each statement once. Rejects with StoreUnavailable, or with
+ * OperatorError if a file in the settings cannot be read.
+ */
+export async function connect(location: PostgresLocation, host: PostgresHost, { prepare = false } = {}) {
   const client = new pg.Client(await clientConfig(location, host))
   const broken = Promise.withResolvers<PostgresUnavailable>()
   let brokenBecause: PostgresUnavailable | undefined
   /** A warning about the current statement, such as that no standby has its changes. The answer does not include it. */
   let warning: string | undefined
+  let areNamed = prepare
 
   /** Closes the connection at once, for this reason. */
   function destroy(reason: PostgresUnavailable): void {
@@ -49,11 +60,11 @@ export async function connect(location: PostgresLocation, host: PostgresHost) {
   })
 
   /**
-   * Sends one statement. Resolves to its rows when the server has run it and made its changes durable. Rejects with
+   * Sends one statement. Resolves to the answer when the server has run it and made its changes durable. Rejects with
    * StoreUnavailable; the statement may have been run nevertheless. The connection is broken if the server did not answer within
    * `timeout` milliseconds, or if the outcome is unknown.
    */
-  async function ask<Row extends unknown[]>(text: string, values: unknown[], timeout: number): Promise<Row[]> {
+  async function send<Row extends unknown[]>(text: string, values: unknown[], timeout: number): Promise<Answer<Row>> {
     if (brokenBecause) throw brokenBecause
     warning = undefined
     const giveUp = () => destroy(unavailable(host, new Error(`no answer within ${timeout} ms`), { isSilent: true }))
@@ -62,26 +73,51 @@ export async function connect(location: PostgresLocation, host: PostgresHost) {
     const timer = setTimeout(() => {
       immediate = setImmediate(giveUp)
     }, timeout)
-    // Without a name: named statements would need a PgBouncer that supports them (docs/adr/0018).
     const query = { text, values, rowMode: 'array', types: { getTypeParser: parserOf } } as const
-    const answer = client.query<Row>(query).finally(() => {
+    const answer = client.query<Row>(areNamed ? { ...query, name: nameOf(text) } : query).finally(() => {
       clearTimeout(timer)
       clearImmediate(immediate)
     })
     try {
-      const { rows } = await answer
+      const { rows, rowCount } = await answer
       // An answer with a warning is not a success: its changes may be on this server only.
       if (warning !== undefined) throw new Error(warning)
-      return rows
+      return { rows, rowCount }
     } catch (cause) {
+      if (areNamed && isUnprepared(cause)) {
+        areNamed = false
+        return send(text, values, timeout)
+      }
       const error = brokenBecause ?? unavailable(host, cause as Error)
       if (endsSession(cause)) destroy(error)
       throw error
     }
   }
 
+  /** Like `send`. Resolves to the rows. */
+  async function ask<Row extends unknown[]>(text: string, values: unknown[], timeout: number): Promise<Row[]> {
+    return (await send<Row>(text, values, timeout)).rows
+  }
+
   /** `broken` resolves to the reason when the connection breaks. */
-  return { host, ask, broken: broken.promise, destroy }
+  return { host, send, ask, broken: broken.promise, destroy }
+}
+
+/** The names of prepared statements. The same name is always the same text, whichever program uses a pooled connection. */
+const NAMES = new Map<string, string>()
+
+function nameOf(text: string): string {
+  const name = NAMES.get(text) ?? hash('sha256', text).slice(0, 32)
+  NAMES.set(text, name)
+  return name
+}
+
+/**
+ * Whether a statement was refused, before it ran, because it is or is not prepared on this connection: a PgBouncer before 1.21
+ * lends a connection for one transaction, and knows nothing of prepared statements. Or a migration changed the types of its rows.
+ */
+function isUnprepared(cause: unknown): boolean {
+  return cause instanceof pg.DatabaseError && ['26000', '42P05', '0A000'].includes(String(cause.code))
 }
 
 /** The parser for values of a type. Numbers, all below 2^53, and booleans are converted; other types stay text. */

@@ -76,6 +76,8 @@ export async function keepPrimary(
       if (current) return current
       throw reason instanceof StoreUnavailable ? reason : new StoreUnavailable((reason as Error).message)
     },
+    /** The session, if there is one now. */
+    current: () => current,
     close(): void {
       reason = CLOSED
       closing.abort()

@@ -39,7 +39,14 @@ type TokenRow = [
 
 type Reads = Pick<
   Store,
-  'findToken' | 'findApplication' | 'findSuite' | 'mostImportedSecrets' | 'ping' | 'backlog' | 'clockOffset'
+  | 'findToken'
+  | 'findApplication'
+  | 'recallApplication'
+  | 'findSuite'
+  | 'mostImportedSecrets'
+  | 'ping'
+  | 'backlog'
+  | 'clockOffset'
 >
 
 /**
@@ -91,6 +98,12 @@ export function createReads(primary: Primary, database: string, assertWritable: 
   return {
     findToken: (id) => read({ type: 'token', id, idText: tokenIdText(id) }) as Promise<FoundToken | undefined>,
     findApplication: (clientId) => read({ type: 'application', clientId }) as Promise<Application | undefined>,
+    recallApplication(clientId) {
+      const cache = primary.current()?.cache
+      const application = cache?.application(clientId)
+      const state = cache?.state()
+      return application && state ? { application, state } : undefined
+    },
     findSuite: (suiteId) => read({ type: 'suite', suiteId }) as Promise<Suite | undefined>,
     mostImportedSecrets: () => read({ type: 'most imported secrets' }) as Promise<number>,
     clockOffset: () => clockOffset,

@@ -16,7 +16,7 @@ type RegistryCache = ReturnType<typeof createRegistryCache>
 
 /** Creates the cache of one session. With another server, the same number may mean another version. */
 export function createRegistryCache() {
-  let version: number | undefined
+  let state: { readonly version: number } | undefined
   const applications = createCache<string, Application>()
   const clientIds = createCache<ApplicationKey, string>()
   const suites = createCache<string, Suite>()
@@ -27,10 +27,12 @@ export function createRegistryCache() {
 
   const cache = {
     mostImportedSecrets: undefined as number | undefined,
+    /** Undefined: nothing was read yet. */
+    state: () => state,
     /** Forgets everything that belongs to another version. */
-    moveTo(newVersion: number): void {
-      if (version === newVersion) return
-      version = newVersion
+    moveTo(version: number): void {
+      if (state?.version === version) return
+      state = { version }
       cache.mostImportedSecrets = undefined
       for (const part of [applications, clientIds, suites, missing.application, missing.suite]) part.clear()
     },

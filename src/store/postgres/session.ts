@@ -31,7 +31,7 @@ export async function openSession(
   location: PostgresLocation,
   { monotonic = () => performance.now(), observe }: SessionOptions,
 ): Promise<Session> {
-  const { connection: reads, startedAt } = await findPrimary(location)
+  const { connection: reads, startedAt } = await findPrimary(location, { prepare: true })
   // A promise, so that a connection that is opened after another one has failed is closed, too.
   const { promise: over, resolve: end } = Promise.withResolvers<PostgresUnavailable>()
   void over.then(reads.destroy)
@@ -40,7 +40,8 @@ export async function openSession(
     if ((await singleValue(reads.ask(sql.countStuck, [], TIMEOUT_MS))) !== 0) {
       throw sessionUnavailable('commits wait for a standby that does not answer, or statements for a locked table')
     }
-    const [writes, commands] = await Promise.all([connectToSameServer(), connectToSameServer()])
+    await reads.ask(sql.avoidTableScans, [], TIMEOUT_MS)
+    const [writes, commands] = await Promise.all([connectToSameServer({ prepare: true }), connectToSameServer()])
     const session = createSession(
       { reads: timed(reads, 'read'), writes: timed(writes, 'write'), commands: timed(commands, 'command') },
       { startedAt, end, monotonic },
@@ -52,8 +53,8 @@ export async function openSession(
     throw error
   }
 
-  async function connectToSameServer(): Promise<Connection> {
-    const connection = await connect(location, reads.host)
+  async function connectToSameServer(options = {}): Promise<Connection> {
+    const connection = await connect(location, reads.host, options)
     void over.then(connection.destroy)
     const [server] = await connection.ask(sql.describeServer, [], TIMEOUT_MS)
     if (server?.at(-1) !== startedAt) throw sessionUnavailable('another server has the address now')
@@ -62,17 +63,16 @@ export async function openSession(
 
   /** Reports how long each answer took, or was waited for in vain. */
   function timed(connection: Connection, kind: Extract<Measurement, { kind: unknown }>['kind']): Connection {
-    return {
-      ...connection,
-      async ask<Row extends unknown[]>(statement: string, values: unknown[], timeout: number): Promise<Row[]> {
-        const sentAt = monotonic()
-        try {
-          return await connection.ask<Row>(statement, values, timeout)
-        } finally {
-          observe({ type: 'round trip', kind, seconds: (monotonic() - sentAt) / 1000 })
-        }
-      },
+    const send: Connection['send'] = async (statement, values, timeout) => {
+      const sentAt = monotonic()
+      try {
+        return await connection.send(statement, values, timeout)
+      } finally {
+        observe({ type: 'round trip', kind, seconds: (monotonic() - sentAt) / 1000 })
+      }
     }
+    const ask: Connection['ask'] = async (...args) => (await send<never>(...args)).rows
+    return { ...connection, send, ask }
   }
 }
 
@@ -82,7 +82,7 @@ function createSession(
   { startedAt, end, monotonic }: { startedAt: string; end: (reason: PostgresUnavailable) => void; monotonic: Clock },
 ) {
   let provenAt = -Infinity
-  let pendingWrite: Promise<unknown[][]> | undefined
+  let pendingWrite: ReturnType<Connection['send']> | undefined
   const ended = Promise.race([reads.broken, writes.broken, commands.broken])
   const heartbeat = setInterval(() => void prove().catch(() => {}), HEARTBEAT_MS).unref()
   void ended.then((reason) => {
@@ -91,7 +91,7 @@ function createSession(
   })
 
   /** Sends one statement at a time, each a transaction: new and revoked tokens, heartbeats. */
-  async function write(statement: string, values: unknown[]): Promise<unknown[][]> {
+  async function write(statement: string, values: unknown[]): ReturnType<Connection['send']> {
     while (pendingWrite) await pendingWrite.catch(() => {})
     pendingWrite = send(statement, values).finally(() => {
       pendingWrite = undefined
@@ -99,17 +99,17 @@ function createSession(
     return pendingWrite
   }
 
-  async function send(statement: string, values: unknown[]): Promise<unknown[][]> {
+  async function send(statement: string, values: unknown[]): ReturnType<Connection['send']> {
     const sentAt = monotonic()
-    const rows = await writes.ask(statement, values, TIMEOUT_MS)
+    const answer = await writes.send(statement, values, TIMEOUT_MS)
     provenAt = sentAt
-    return rows
+    return answer
   }
 
   /** Makes an empty commit. The answer shows whether this is still the same server, and whether its commits are durable. */
   async function prove(): Promise<void> {
-    const [row] = await write(sql.heartbeat, [])
-    const [, synchronousCommit, serverStartedAt] = row as [unknown, string, string]
+    const { rows } = await write(sql.heartbeat, [])
+    const [, synchronousCommit, serverStartedAt] = rows[0] as [unknown, string, string]
     if (serverStartedAt !== startedAt) end(sessionUnavailable('another server has the address now'))
     if (!isDurable(synchronousCommit)) end(sessionUnavailable(`synchronous_commit is ${synchronousCommit} now`))
   }

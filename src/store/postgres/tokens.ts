@@ -1,6 +1,6 @@
 import type { ApplicationKey } from '../../domain/application.ts'
 import type { Observer } from '../../domain/events.ts'
-import type { Tokens, Usage } from '../../domain/store.ts'
+import type { RegistryState, Tokens, Usage } from '../../domain/store.ts'
 import { mintToken, type StoredToken, TOKEN_LIFETIME } from '../../domain/token.ts'
 import { type ApplicationUse, countKey, type SecretUse, type TokenCount } from '../../domain/usage.ts'
 import { createBatch } from '../batch.ts'
@@ -19,39 +19,52 @@ const MAX_WRITES = 4096
 /** No row has this key. */
 const NO_APPLICATION = 0 as unknown as ApplicationKey
 
-type Write = { type: 'add'; token: StoredToken } | { type: 'revoke'; id: Buffer; at: number }
+/** `state`: of the registry that the request has seen; undefined: it has just read it. */
+type Add = { type: 'add'; token: StoredToken; state?: RegistryState | undefined }
+type Revoke = { type: 'revoke'; id: Buffer; at: number }
 
 /** Writes new tokens and revocations in batches. */
 export function createTokenWrites(primary: Primary, observe: Observer) {
   /** Whether a write has failed since `assertWritable` last tried one: the disk may be full. */
   let hasFailed = false
   // Not repeated if the answer is lost: nobody has the new token, and a client repeats its revocation itself.
-  const write = createBatch<Write, void>(
+  const write = createBatch<Add | Revoke, boolean>(
     async (take) => {
       const session = await primary.session()
-      const send = async (statement: string, size: number, values: string[]) => {
+      /** Resolves to whether anything was written. */
+      const send = async (statement: string, size: number, values: unknown[]) => {
         const begin = performance.now()
-        try {
-          await session.write(statement, values)
-        } catch (error) {
+        const { rowCount } = await session.write(statement, values).catch((error) => {
           hasFailed = true
           throw error
-        }
+        })
         observe({ type: 'batch written', size, seconds: (performance.now() - begin) / 1000 })
+        return rowCount !== 0
       }
+      const insert = (adds: readonly Add[], version: number | null = null) =>
+        send(sql.insertTokens, adds.length, [...insertValues(adds), version])
       const writes = take()
-      const tokens = writes.flatMap((write) => (write.type === 'add' ? [write.token] : []))
+      const state = session.cache.state()
       const revocations = writes.filter((write) => write.type === 'revoke')
-      if (tokens.length > 0) await send(sql.insertTokens, tokens.length, insertValues(tokens))
+      const adds = writes.filter((write) => write.type === 'add')
+      const current = adds.filter((add) => add.state === undefined || add.state === state)
+      const isConditional = current.some((add) => add.state !== undefined)
+      const isCurrent = current.length > 0 && (await insert(current, isConditional ? state?.version : null))
+      const others = isCurrent ? [] : current.filter((add) => add.state === undefined)
+      if (others.length > 0) await insert(others)
       if (revocations.length > 0) await send(sql.revokeTokensById, revocations.length, revocationValues(revocations))
-      return writes.map(() => undefined)
+      return writes.map(
+        (write) => write.type === 'revoke' || write.state === undefined || (isCurrent && write.state === state),
+      )
     },
     { maxTurns: COMMIT_TURNS, maxItems: MAX_WRITES },
   )
 
   return {
-    addToken: (token) => write({ type: 'add', token }),
-    revokeToken: (id, at) => write({ type: 'revoke', id, at }),
+    addToken: (token, state) => write({ type: 'add', token, state }),
+    async revokeToken(id, at) {
+      await write({ type: 'revoke', id, at })
+    },
 
     /** After a failed write, tries another: of a token that has expired. Rejects with StoreUnavailable if that fails, too. */
     async assertWritable(): Promise<void> {
@@ -62,18 +75,18 @@ export function createTokenWrites(primary: Primary, observe: Observer) {
   } satisfies Omit<Tokens, 'findToken'> & { assertWritable(): Promise<void> }
 }
 
-function insertValues(tokens: readonly StoredToken[]): string[] {
+function insertValues(adds: readonly Add[]): string[] {
   return [
-    arrayOf(tokens.map(({ id }) => id.toString('hex'))),
-    arrayOf(tokens.map(({ secretHash }) => secretHash.toString('hex'))),
-    arrayOf(tokens.map(({ applicationKey }) => applicationKey)),
-    arrayOf(tokens.map(({ generation }) => generation)),
-    arrayOf(tokens.map(({ issuedAt }) => issuedAt)),
+    arrayOf(adds.map(({ token }) => token.id.toString('hex'))),
+    arrayOf(adds.map(({ token }) => token.secretHash.toString('hex'))),
+    arrayOf(adds.map(({ token }) => token.applicationKey)),
+    arrayOf(adds.map(({ token }) => token.generation)),
+    arrayOf(adds.map(({ token }) => token.issuedAt)),
   ]
 }
 
 /** The parameters for revocations. Each token occurs once: of two revocations the first counts. */
-function revocationValues(revocations: readonly { id: Buffer; at: number }[]): string[] {
+function revocationValues(revocations: readonly Revoke[]): string[] {
   const times = new Map(revocations.toReversed().map(({ id, at }) => [id.toString('hex'), at]))
   return [arrayOf([...times.keys()]), arrayOf([...times.values()])]
 }

@@ -9,7 +9,7 @@ const BEFORE_THE_FIRST = 0
 const AFTER_THE_LAST = Number.MAX_SAFE_INTEGER
 
 /** The reads that token requests and checks wait for. Each store caches them in its own way. */
-type Cached = 'findApplication' | 'findSuite' | 'mostImportedSecrets'
+type Cached = 'findApplication' | 'recallApplication' | 'findSuite' | 'mostImportedSecrets'
 
 /** The lists and counts of the registry, for operators. */
 export function createRegistryLists({ ask }: Database): Omit<Registry, Cached> {

@@ -98,6 +98,7 @@ export function createCachedRegistry(db: Database, changes: ChangeDetector, read
   return {
     registry: {
       findApplication: reader(findApplication),
+      recallApplication: () => undefined,
       findSuite: reader(find<Suite>(tokensSql.findSuite)),
       mostImportedSecrets: () => mostImportedSecrets(undefined) as Promise<number>,
     },

@@ -13,7 +13,11 @@ const COMMIT_TURNS = 9
 /** How many writes may be unanswered: at 1 ms per fsync, 50 ms of work. */
 const MAX_WRITES = 1024
 
-type Write = { type: 'add'; token: StoredToken } | { type: 'revoke'; id: Buffer; at: number }
+/** The tokens per INSERT, most first: an INSERT costs more than a token. */
+const INSERT_SIZES = [32, 8, 1]
+
+type Add = { type: 'add'; token: StoredToken }
+type Write = Add | { type: 'revoke'; id: Buffer; at: number }
 
 /** `applicationOf` returns undefined for an application that was removed. */
 export function createTokens(
@@ -21,7 +25,7 @@ export function createTokens(
   applicationOf: (key: ApplicationKey) => Application | undefined,
   observe: Observer,
 ): Tokens {
-  const insertToken = db.prepare(sql.insertToken)
+  const inserts = INSERT_SIZES.map((size) => ({ size, insert: db.prepare(sql.insertTokens(size)) }))
   const selectToken = db.prepare(sql.findToken)
   const revokeToken = db.prepare(sql.revokeToken)
 
@@ -32,7 +36,7 @@ export function createTokens(
   })
 
   /** Group commit (docs/adr/0002): the writes of a batch are one transaction, and are answered after one fsync. */
-  const write = createBatch<Write, void>(
+  const write = createBatch<Write, boolean>(
     async (take) => {
       const results = await retryLocked(() => {
         assertLogNotFull()
@@ -50,21 +54,25 @@ export function createTokens(
 
   const writeAll = db.transaction((writes: Write[]) => {
     assertWritable()
-    return writes.map(apply)
+    insertAll(writes.filter((write) => write.type === 'add'))
+    for (const write of writes) {
+      if (write.type === 'revoke' && revokeToken.run(write.at, write.id).changes > 0) changes.invalidate('tokens')
+    }
+    return writes.map(() => true)
   }).immediate
 
-  function apply(write: Write): void {
-    if (write.type === 'add') {
-      const { id, secretHash, applicationKey, generation, issuedAt } = write.token
-      insertToken.run(id, secretHash, applicationKey, generation, issuedAt)
-    } else if (revokeToken.run(write.at, write.id).changes > 0) {
-      changes.invalidate('tokens')
+  function insertAll(adds: readonly Add[]): void {
+    let next = 0
+    for (const { size, insert } of inserts) {
+      for (; next + size <= adds.length; next += size) insert.run(adds.slice(next, next + size).flatMap(valuesOf))
     }
   }
 
   return {
     addToken: (token) => write({ type: 'add', token }),
-    revokeToken: (id, at) => write({ type: 'revoke', id, at }),
+    async revokeToken(id, at) {
+      await write({ type: 'revoke', id, at })
+    },
 
     findToken: reader((id: Buffer) => {
       const row = rowOf(id.toString('latin1'))
@@ -75,6 +83,10 @@ export function createTokens(
       return { stored, application: applicationOf(applicationKey) }
     }),
   }
+}
+
+function valuesOf({ token }: Add) {
+  return [token.id, token.secretHash, token.applicationKey, token.generation, token.issuedAt]
 }
 
 /** Usage is not flushed to disk: the next change flushes it, too. */

@@ -95,7 +95,7 @@ export function figuresConformance(t: Test, harness: Harness): void {
     t.equal(await store.countLiveTokens(from, 10), 0)
     const [keys, removed] = [[await newKey(store, 'a'), await newKey(store, 'b')] as const, await newKey(store, 'c')]
     const tokens = Array.from({ length: 250 }, (_, n) => mintToken(keys[0], START + n).stored)
-    await Promise.all(tokens.map(store.addToken))
+    await Promise.all(tokens.map((token) => store.addToken(token)))
     await store.addToken(mintToken(keys[0], START - 1).stored)
     t.equal(await store.countLiveTokens(from, 250), 250)
     t.equal(await store.countLiveTokens(from, 249), undefined)

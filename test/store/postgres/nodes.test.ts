@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { AuthenticationRefused } from '../../../src/domain/refusal.ts'
+import { digestGenerated, generateSecret } from '../../../src/domain/secret.ts'
 import { NODE_FORGOTTEN_MS, type ServerNode } from '../../../src/domain/statistics.ts'
-import type { Nodes } from '../../../src/domain/store.ts'
+import type { Nodes, Recalled } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
+import { createIssuer } from '../../../src/issuer/issuer.ts'
 import type { Opened } from '../../../src/store/opened.ts'
+import { failures } from '../../support/failures.ts'
 import { LATEST_POSTGRES } from '../../support/migrations.ts'
+import { on } from '../../support/on.ts'
 import { query } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
@@ -48,6 +53,54 @@ t.test('Many nodes: those that revoke the same tokens at once do not deadlock', 
   const found = await Promise.all(tokens.map(({ id }) => findStored(stores[0], id)))
   t.ok(found.every((token) => token?.revokedAt === 5))
 })
+
+t.test('A token of a recalled application is added only if the registry has not changed since', async (t) => {
+  const { stores } = await openStores()
+  const [first, second] = stores
+  const key = await newKey(first, 'a')
+  const newToken = () => mintToken(key, 1_800_000_000_000).stored
+  t.equal(second.recallApplication('a'), undefined, 'not read yet')
+  const { application, state } = first.recallApplication('a') as Recalled
+  t.equal(application.status, 'active')
+  t.equal(await first.addToken(newToken(), state), true)
+  await on(second).setStatus('a', 'suspended')
+  const [stale, fresh, revoked] = [newToken(), newToken(), newToken()]
+  await first.addToken(revoked)
+  const written = [first.addToken(stale, state), first.addToken(fresh), first.revokeToken(revoked.id, 5)]
+  t.strictSame(await Promise.all(written), [false, true, undefined], 'in one batch')
+  t.equal(await findStored(second, stale.id), undefined)
+  t.match(await findStored(second, fresh.id), { revokedAt: null })
+  t.match(await findStored(second, revoked.id), { revokedAt: 5 })
+  await first.findApplication('a')
+  t.equal(await first.addToken(newToken(), state), false, 'the cache is in another state')
+  const now = first.recallApplication('a') as Recalled
+  t.equal(now.application.status, 'suspended')
+  t.equal(await first.addToken(newToken(), now.state), true)
+  t.equal(await second.addToken(newToken(), now.state), false, 'the state of another process')
+})
+
+t.test(
+  'Many nodes: a token request sees what another node has changed, though it reads the application from its cache',
+  async (t) => {
+    const { stores } = await openStores()
+    const [first, second] = stores
+    await newKey(first, 'a')
+    const secrets = [generateSecret(), generateSecret()] as const
+    await on(second).addSecret('a', { digest: digestGenerated(secrets[0]), createdAt: 1 })
+    const issuer = createIssuer({ store: first, failures: failures(), now: Date.now })
+    const grant = (clientSecret: string) => issuer.grant({ clientId: 'a', clientSecret }, '192.0.2.1')
+    const { client, secretId } = await grant(secrets[0])
+    t.match(await grant(secrets[0]), { secretId, token: { expiresIn: 3599 } })
+    t.equal((await grant(secrets[0])).client, client, 'from the cache')
+    await t.rejects(grant(secrets[1]), new AuthenticationRefused('wrong secret', 'a'))
+    await on(second).addSecret('a', { digest: digestGenerated(secrets[1]), createdAt: 2 })
+    await grant(secrets[1])
+    await issuer.flushUsage(() => {})
+    t.equal((await second.listSecretUses([secretId])).length, 1)
+    await on(second).setStatus('a', 'suspended')
+    await t.rejects(grant(secrets[0]), new AuthenticationRefused('suspended application', 'a'))
+  },
+)
 
 t.test('Many nodes: those that purge at once, while others revoke, delete each token once', async (t) => {
   const { stores } = await openStores()

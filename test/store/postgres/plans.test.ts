@@ -1,10 +1,15 @@
 import t from 'tap'
+import { mintToken } from '../../../src/domain/token.ts'
 import { purgeAuditEvents } from '../../../src/store/postgres/purge.ts'
 import * as sql from '../../../src/store/shared/statements/audit.ts'
 import { keepNewestRefusals, listLastRefused } from '../../../src/store/shared/statements/refusals.ts'
 import * as registry from '../../../src/store/shared/statements/registry.ts'
 import { query } from '../../support/postgres/databases.ts'
+import { locationOf } from '../../support/postgres/location.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
+import { until } from '../../support/until.ts'
+import { keyOf } from '../../support/world.ts'
+import { open } from './stores.ts'
 
 const { createDatabase } = await startDatabases()
 
@@ -56,3 +61,26 @@ t.test('PostgreSQL: an index finds pages of audit events and refusals, and appli
     for (const [, read = 0, removed = 0] of counts) t.ok(Number(read) <= 100 && Number(removed) <= 100, plan)
   }
 })
+
+t.test(
+  'PostgreSQL: a plan that was made while the table of tokens was empty finds them by the index later',
+  async (t) => {
+    const url = await createDatabase()
+    const store = await open(t, locationOf(url))
+    await query(url, 'VACUUM ANALYZE tokens')
+    const { id } = mintToken(keyOf(1), 1).stored
+    const scans = async () => {
+      await store.findToken(id)
+      const counts = "SELECT seq_scan::int, idx_scan::int FROM pg_stat_user_tables WHERE relname = 'tokens'"
+      return (await query(url, counts))[0] as { seq_scan: number; idx_scan: number }
+    }
+    const before = await scans()
+    let after = before
+    // PostgreSQL counts with a delay.
+    await until(async () => {
+      after = await scans()
+      return after.idx_scan + after.seq_scan > before.idx_scan + before.seq_scan + 10
+    })
+    t.equal(after.seq_scan, before.seq_scan)
+  },
+)

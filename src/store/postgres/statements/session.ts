@@ -26,6 +26,9 @@ export const countStuck = `
      AND (wait_event = 'SyncRep' OR (wait_event_type = 'Lock' AND wait_event = 'relation'))
      AND query_start < now() - interval '1 second'`
 
+// For prepared reads of tokens: a plan that was made while the table was small reads all of it, also when it has grown.
+export const avoidTableScans = "SELECT set_config('enable_seqscan', 'off', false)"
+
 // A commit that leaves no row behind and waits for the standbys like any other.
 export const heartbeat = `
   SELECT pg_logical_emit_message(true, 'token-server', ''),

@@ -2,12 +2,14 @@ import { insistOnDurability } from './session.ts'
 
 // Changes of tokens: one statement per batch, which is one transaction and one round trip.
 
+// With $6, nothing is written unless this is the version of the registry.
 export const insertTokens = `
   INSERT INTO tokens (id, secret_hash, application_id, generation, issued_at)
   SELECT id, decode(secret_hash, 'hex'), application_id, generation, issued_at
     FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[])
       AS new (id, secret_hash, application_id, generation, issued_at)
-   WHERE (SELECT ${insistOnDurability}) <> ''`
+   WHERE (SELECT ${insistOnDurability}) <> ''
+     AND ($6::bigint IS NULL OR $6 = (SELECT registry FROM changes))`
 
 // Also writes tokens that are revoked already: the commit that did so may still wait for a standby, and then this one must,
 // too. Rows are locked in the order of their ids, so that two nodes that revoke the same tokens do not deadlock.

@@ -1,5 +1,6 @@
-export const insertToken = `
-  INSERT INTO tokens (id, secret_hash, application_id, generation, issued_at) VALUES (?, ?, ?, ?, ?)`
+export const insertTokens = (count: number) => `
+  INSERT INTO tokens (id, secret_hash, application_id, generation, issued_at)
+  VALUES ${Array(count).fill('(?, ?, ?, ?, ?)').join(', ')}`
 
 export const findToken = `
   SELECT secret_hash AS secretHash, application_id AS applicationKey, generation,
