@@ -82,7 +82,7 @@ t.test('Backup: it replaces the backup that was there, whole or not at all', asy
     'alone.db': /could not be backed up: .*alone\.db is missing, but its log .*alone\.db-wal is there: put/,
     'missing.db': /^There is no database at .*missing\.db\.\n$/,
     'damaged.db': /^The database .*damaged\.db could not be backed up: .*malformed \(SQLITE_CORRUPT\)\.\n$/,
-    'no-folder/store.db': /^The database .* could not be backed up: ENOTDIR: .*\.\n$/,
+    'no-folder/store.db': /^The database .* could not be backed up: .*no-folder is no folder\. Name another place\.\n$/,
   }
   for (const [name, err] of Object.entries(failures)) {
     await expectAll(t, at(inFolder(name)), [[`backup ${copy}`, { status: 1, err }]])
@@ -103,7 +103,7 @@ t.test('Backup: the database itself, and what is no file, is not replaced', asyn
     [`${file}-wal`, /belongs to the database itself/],
     [folder, /is not a file/],
     ['/dev/null', /^\/dev\/null is not a file\.\n$/],
-    [inFolder('no/where'), /could not be backed up: ENOENT/],
+    [inFolder('no/where'), /could not be backed up: there is no folder .*\/no\. Create it/],
   ]
   for (const [target, err] of targets) await expectAll(t, { run }, [[`backup ${target}`, { status: 1, err }]])
   t.strictSame(read(file), before)

@@ -9,17 +9,17 @@ const FILES = globSync('{src,test,lab,examples}/**/*.ts', {
 })
 
 const IMPORT =
-  /(?:(?:import|export)\s+(?:type\s+)?(?:(\w+|\*(?: as \w+)?),?\s*)?(?:\{([^{}]*)\}\s*)?from\s*|\{([^{}]*)\} = await import\(\s*|import\(\s*|^import\s*)'([^']+)'/gm
+  /(?:(?:import|export)\s+(?:type\s+)?(?:(\w+|\*(?: as \w+)?),?\s*)?(?:\{([^{}]*)\}\s*)?from\s*|\{([^{}]*)\} = await import\(\s*|import\(\s*|^import\s*)'([^']+)'(?:\)\)\.(\w+))?/gm
 
 /** What each file imports, statically or by `await import`. The target is a package, or a file from the root. */
 const IMPORTS = FILES.flatMap((file) =>
-  [...read(file).matchAll(IMPORT)].map(([, whole, names = '', dynamic = '', target = '']) => ({
+  [...read(file).matchAll(IMPORT)].map(([, whole, names = '', dynamic = '', target = '', member = '']) => ({
     file,
     target: target.startsWith('.') ? join(dirname(file), target) : target,
     isPackage: !target.startsWith('.'),
     names: [
       ...(whole ? [whole.startsWith('*') ? '*' : 'default'] : []),
-      ...`${names},${dynamic}`.split(',').map((name) => name.replace(/^\s*type\s|\sas\s.*/g, '').trim()),
+      ...`${names},${dynamic},${member}`.split(',').map((name) => name.replace(/^\s*type\s|\sas\s.*/g, '').trim()),
     ],
   })),
 )
@@ -29,7 +29,7 @@ const IMPORTS = FILES.flatMap((file) =>
  * is every one of Node's own. What is not listed is forbidden.
  */
 const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
-  'main.ts': { rooms: 'commands' },
+  'main.ts': { rooms: 'commands', packages: 'node:module node:path' },
   'config.ts': { rooms: 'domain', packages: 'node:net node:os' },
   'version.ts': { packages: 'node:fs' },
   commands: {

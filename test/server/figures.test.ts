@@ -226,6 +226,7 @@ t.test('Statistics: a server that has just started has all fields, even before i
     version: VERSION,
     lastHour: lastMinute,
     refusals: [],
+    outages: [],
     liveTokens: undefined,
     endingSecrets: undefined,
     workers: { expected: 2, serving: 1, each: [] },

@@ -97,7 +97,7 @@ const TRAFFIC = {
   active_checks: 1999,
   inactive_checks: 1,
   refusals: 1,
-  failures: 0,
+  failures: 1,
   token_latency: { p50_seconds: 0.002, p99_seconds: 0.009 },
   check_latency: { p50_seconds: 0.0004, p99_seconds: 0.0021 },
 }

@@ -46,8 +46,8 @@ export function explain(error: Error & { code?: string; path?: string }, file: s
   if (code === 'ENOENT' || code === 'ENOTDIR') {
     const wanted = dirname(resolve(error.path ?? file))
     const [folder, stats] = nearestExisting(wanted)
-    if (folder !== wanted || !stats.isDirectory())
-      return `there is no folder ${wanted}. Create it, or name another place.`
+    if (folder !== wanted) return `there is no folder ${wanted}. Create it, or name another place.`
+    if (!stats.isDirectory()) return `${wanted} is no folder. Name another place.`
   }
   if (MAYBE_FULL.test(code)) {
     const [folder] = nearestExisting(dirname(resolve(file)))

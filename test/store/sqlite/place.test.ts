@@ -140,9 +140,15 @@ t.test('Place: missing folders are created for the owner only, and one that cann
   for (const made of ['a/b', 'a/b/c']) t.equal(statSync(join(folder, made)).mode & 0o777, 0o700)
   for (const made of ['store.db', 'store.db-wal']) t.equal(statSync(join(folder, 'a/b/c', made)).mode & 0o777, 0o600)
   writeFileSync(join(folder, 'file'), '')
-  t.match(await refusal(join(folder, 'file', 'store.db')), /file\/store\.db cannot be opened: ENOTDIR: .*\.$/)
+  t.match(
+    await refusal(join(folder, 'file', 'store.db')),
+    /file\/store\.db cannot be opened: .* is no folder\. Name another place\.$/,
+  )
   symlinkSync(join(folder, 'nowhere', 'deeper'), join(folder, 'dangling'))
-  t.match(await refusal(join(folder, 'dangling', 'store.db')), /cannot be opened: ENOENT: .*\.$/)
+  t.match(
+    await refusal(join(folder, 'dangling', 'store.db')),
+    /cannot be opened: there is no folder .*\/dangling\. Create it, or name another place\.$/,
+  )
 })
 
 t.test('Place: a file of another program keeps its permissions', async (t) => {

@@ -60,7 +60,8 @@ export async function createDescribedWorld(
 
   if (trouble === 'too many checks') {
     const refusal = new RequestRefused('too many imported secrets to check')
-    Object.assign(issuer, { authenticate: () => Promise.reject(refusal) })
+    const refuse = () => Promise.reject(refusal)
+    Object.assign(issuer, { authenticate: refuse, grant: refuse })
   }
   if (trouble === 'store gone') renameSync(file, `${file}.gone`)
   if (trouble === 'store closed') await store.close()
