@@ -28,16 +28,16 @@ interface Answer<Row> {
 }
 
 /**
- * Connects to a server. With `prepare`, the server parses and plans each statement once. Rejects with StoreUnavailable, or with
+ * Connects to a server, which parses and plans the statements in `prepare` once. Rejects with StoreUnavailable, or with
  * OperatorError if a file in the settings cannot be read.
  */
-export async function connect(location: PostgresLocation, host: PostgresHost, { prepare = false } = {}) {
+export async function connect(location: PostgresLocation, host: PostgresHost, prepare: readonly string[] = []) {
   const client = new pg.Client(await clientConfig(location, host))
   const broken = Promise.withResolvers<PostgresUnavailable>()
   let brokenBecause: PostgresUnavailable | undefined
   /** A warning about the current statement, such as that no standby has its changes. The answer does not include it. */
   let warning: string | undefined
-  let areNamed = prepare
+  const names = new Map(prepare.map((text) => [text, nameOf(text)]))
 
   /** Closes the connection at once, for this reason. */
   function destroy(reason: PostgresUnavailable): void {
@@ -74,7 +74,8 @@ export async function connect(location: PostgresLocation, host: PostgresHost, { 
       immediate = setImmediate(giveUp)
     }, timeout)
     const query = { text, values, rowMode: 'array', types: { getTypeParser: parserOf } } as const
-    const answer = client.query<Row>(areNamed ? { ...query, name: nameOf(text) } : query).finally(() => {
+    const name = names.get(text)
+    const answer = client.query<Row>(name === undefined ? query : { ...query, name }).finally(() => {
       clearTimeout(timer)
       clearImmediate(immediate)
     })
@@ -84,10 +85,7 @@ export async function connect(location: PostgresLocation, host: PostgresHost, { 
       if (warning !== undefined) throw new Error(warning)
       return { rows, rowCount }
     } catch (cause) {
-      if (areNamed && isUnprepared(cause)) {
-        areNamed = false
-        return send(text, values, timeout)
-      }
+      if (isUnprepared(cause) && names.delete(text)) return send(text, values, timeout)
       const error = brokenBecause ?? unavailable(host, cause as Error)
       if (endsSession(cause)) destroy(error)
       throw error
@@ -103,14 +101,8 @@ export async function connect(location: PostgresLocation, host: PostgresHost, { 
   return { host, send, ask, broken: broken.promise, destroy }
 }
 
-/** The names of prepared statements. The same name is always the same text, whichever program uses a pooled connection. */
-const NAMES = new Map<string, string>()
-
-function nameOf(text: string): string {
-  const name = NAMES.get(text) ?? hash('sha256', text).slice(0, 32)
-  NAMES.set(text, name)
-  return name
-}
+/** The name of a prepared statement. It is always the same text, whichever program uses a pooled connection. */
+const nameOf = (text: string) => hash('sha256', text).slice(0, 32)
 
 /**
  * Whether a statement was refused, before it ran, because it is or is not prepared on this connection: a PgBouncer before 1.21
