@@ -102,6 +102,12 @@ t.test('A session needs one server for all connections, and ends when the server
     CREATE TABLE public.started (at timestamptz); INSERT INTO started VALUES ('2026-01-01'); GRANT ALL ON started TO PUBLIC;
     ${startedAt} 'SELECT at FROM public.started'`)
   const session = await begin(location)
+  const settings = "SELECT current_setting('enable_seqscan'), current_setting('jit')"
+  t.strictSame(
+    await session.reads.ask(settings, [], 1000),
+    [['off', 'off']],
+    'PostgreSQL before 18 would compile every plan',
+  )
   await query(url, "UPDATE started SET at = '2026-01-02'")
   t.match(await session.ended, { message: another })
 })
