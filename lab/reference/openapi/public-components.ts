@@ -22,7 +22,7 @@ export const INFO = {
     '',
     '- The server speaks HTTP/1.1 and never redirects. Operators put TLS in front.',
     '- A `GET` endpoint answers `HEAD` too. The check accepts every method.',
-    '- Every refusal has a JSON body with `error`, which is for programs, and `error_description`, which is for',
+    '- Every refusal but the 401 of the gateway check has a JSON body with `error`, which is for programs, and `error_description`, which is for',
     '  people; its wording may change.',
     '- Times are in milliseconds since the epoch in `issued_at`, and in seconds everywhere else.',
   ),
