@@ -15,14 +15,17 @@ import { openPeer, type Peer } from './peer.ts'
 /** The servers that users would take instead, on the same PostgreSQL. */
 export const peers = defineSection({
   name: 'peers',
-  title: 'Keycloak, Spring Authorization Server and Ory Hydra on the same PostgreSQL, 16 connections',
+  title: 'Keycloak, Spring Authorization Server and Ory Hydra on the same PostgreSQL, 8 connections',
   contenders: 18,
   preparation: 420,
   run,
 })
 
-/** Few: where secrets are hashed by bcrypt, a server answers a dozen requests a second. */
-const CONNECTIONS = 16
+/**
+ * Few: where secrets are hashed by bcrypt, a server answers a dozen requests a second. And less than the 10 connections that
+ * Spring has to its database: an introspection takes two of them, so 10 introspections at once wait for each other.
+ */
+const CONNECTIONS = 8
 /** Seconds. A server has three of them: a minute for its just-in-time compiler. */
 const WARM_UP = 20
 
