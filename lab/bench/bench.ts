@@ -42,10 +42,11 @@ export function openBench(options: WorldOptions & { load: Load; times: Times; qu
 
     measure<Key extends string, Part extends string>(
       contenders: Record<Key, Contender<Key, Part>>,
+      { warmUp = times.warmUp }: { warmUp?: number } = {},
     ): Promise<Rows<Key, Part>> {
       const names = Object.values<Contender>(contenders).map(({ name }) => name)
       step(`measures ${names.join(', ')}`)
-      return measure(load, times, contenders)
+      return measure(load, { ...times, warmUp }, contenders)
     },
   }
 }
@@ -69,7 +70,7 @@ function createWorld({ folder, cleanup, against, step }: WorldOptions) {
 
   /** Starts one of `servers/`. */
   const startProgram = (kind: 'constant' | 'peer', program: string, options: Settings = {}) =>
-    start({ kind, args: [join(import.meta.dirname, 'servers', `${program}.ts`)], ...options })
+    start({ kind, command: [process.execPath, join(import.meta.dirname, 'servers', `${program}.ts`)], ...options })
 
   /** Data in a SQLite file. */
   function data(name: string, applications = APPLICATIONS, checkout = PRODUCT): Data & { file: string } {
@@ -81,7 +82,8 @@ function createWorld({ folder, cleanup, against, step }: WorldOptions) {
   /** Starts this server, or the version of it that made the data. */
   function serve({ checkout, env }: Data, options: Settings = {}): Promise<Server> {
     const { kind, main, nodeOptions } = checkout
-    return start({ kind, args: [...nodeOptions, main, 'serve'], ...options, env: { ...env, ...options.env } })
+    const command: ServerOptions['command'] = [process.execPath, ...nodeOptions, main, 'serve']
+    return start({ kind, command, ...options, env: { ...env, ...options.env } })
   }
 
   async function running(data: Data, options: Settings): Promise<Running> {
@@ -114,6 +116,8 @@ function createWorld({ folder, cleanup, against, step }: WorldOptions) {
 
     constant: (program = 'constant', options?: Settings) => startProgram('constant', program, options),
     peer: (program: string, options?: Settings) => startProgram('peer', program, options),
+    /** A peer that is not a program of `servers/`. */
+    foreign: (command: ServerOptions['command'], options?: Settings) => start({ kind: 'peer', command, ...options }),
 
     async close(): Promise<void> {
       for (const server of servers.reverse()) await server.stop()
@@ -151,4 +155,4 @@ interface Settings {
   pin?: boolean
 }
 
-type StartOptions = Settings & Pick<ServerOptions, 'kind' | 'args'>
+type StartOptions = Settings & Pick<ServerOptions, 'kind' | 'command'>

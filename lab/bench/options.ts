@@ -3,14 +3,15 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { RunOptions } from './run.ts'
 import type { Section } from './section.ts'
-import { sections } from './sections/index.ts'
+import { extraSections, sections } from './sections/index.ts'
 import { openCheckout } from './world/checkout.ts'
 
 export const HELP = `Usage: npm run bench -- [options]
 
 Measures this server beside constant answers and other token servers, in turns, and prints tables and targets.
 
-  --only NAMES        run these sections only: ${sections.map(({ name }) => name).join(',')}
+  --only NAMES        run these sections only: ${[...sections, ...extraSections].map(({ name }) => name).join(',')}
+                      (without --only: all but ${extraSections.map(({ name }) => name).join(',')})
   --rounds NUMBER     rounds per measurement (default: 5)
   --seconds NUMBER    seconds per round (default: 4)
   --quick             short rounds and little data: shows that everything works; the figures mean nothing
@@ -88,7 +89,7 @@ function positive(name: string, text: string | undefined, defaultValue: number):
 function choose(names: string | undefined): Section[] {
   if (names === undefined) return sections
   return names.split(',').map((name) => {
-    const section = sections.find((one) => one.name === name)
+    const section = [...sections, ...extraSections].find((one) => one.name === name)
     if (!section) throw new UsageError(`There is no section ${name}.`)
     return section
   })

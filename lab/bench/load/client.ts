@@ -10,7 +10,7 @@ export type Load = ReturnType<typeof startLoad>
 /** Starts the load program on a core of its own. */
 export function startLoad({ folder, cleanup }: { folder: string; cleanup: Cleanup }) {
   const [execPath, ...execArgv] = pinned([process.execPath], 1)
-  const options: ForkOptions = { execPath: execPath as string, execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }
+  const options: ForkOptions = { execPath, execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }
   const child = fork(join(import.meta.dirname, 'program.ts'), options)
   cleanup.add(() => child.kill('SIGKILL'))
   let lists = 0

@@ -5,6 +5,7 @@ import { issuance } from './issuance.ts'
 import { listing } from './listing.ts'
 import { metrics } from './metrics.ts'
 import { mix } from './mix.ts'
+import { peers } from './peers/section.ts'
 import { postgres } from './postgres/section.ts'
 import { purge } from './purge.ts'
 import { secrets } from './secrets.ts'
@@ -12,7 +13,7 @@ import { slowDisk } from './slow-disk.ts'
 import { tokens } from './tokens.ts'
 import { workers } from './workers.ts'
 
-/** All sections in the order in which they run. */
+/** The sections of a complete run, in the order in which they run. */
 export const sections: Section[] = [
   issuance,
   secrets,
@@ -27,3 +28,6 @@ export const sections: Section[] = [
   workers,
   postgres,
 ]
+
+/** Sections that run only if --only names them. */
+export const extraSections: Section[] = [peers]

@@ -18,10 +18,14 @@ export function verifyRequest(accessToken: string): string {
   return `GET ${VERIFY_STORE_PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${accessToken}\r\n\r\n`
 }
 
-/** A suite's request. */
-export function introspectRequest({ client_id, client_secret }: Credentials, accessToken: string): string {
+/** A suite's request, to this server or a peer. */
+export function introspectRequest(
+  { client_id, client_secret }: Credentials,
+  accessToken: string,
+  path = INTROSPECT_PATH,
+): string {
   const credentials = Buffer.from(`${client_id}:${client_secret}`).toString('base64')
-  return form(INTROSPECT_PATH, { token: accessToken }, `Authorization: Basic ${credentials}\r\n`)
+  return form(path, { token: accessToken }, `Authorization: Basic ${credentials}\r\n`)
 }
 
 /** A GET request to the admin listener. */

@@ -15,13 +15,13 @@ export type Cleanup = Set<() => void>
 export type Kind = 'product' | 'other version' | 'constant' | 'peer'
 
 /** The time for a server to answer after its start, and to exit after SIGTERM. */
-const TIMEOUT_MS = 30_000
+const TIMEOUT_MS = 120_000
 const POLL_MS = 2
 
 export interface ServerOptions {
   kind: Kind
-  /** The arguments of Node.js: its options, the program, the program's arguments. */
-  args: string[]
+  /** The program and its arguments. The port is in the variable PORT. */
+  command: [string, ...string[]]
   env: Record<string, string>
   /** Its working directory, which has no `.env`, and the place of its log. */
   folder: string
@@ -34,12 +34,12 @@ export interface ServerOptions {
 export type Server = Awaited<ReturnType<typeof startServer>>
 
 /** Starts a server as an operator does, with standard output in a file, and waits until it is ready. */
-export async function startServer(cleanup: Cleanup, { kind, args, env, folder, path, pin }: ServerOptions) {
+export async function startServer(cleanup: Cleanup, { kind, command, env, folder, path, pin }: ServerOptions) {
   const port = await freePort()
   const errors = join(folder, `${port}.err`)
-  const [command, ...rest] = pin ? pinned([process.execPath, ...args], 0) : [process.execPath, ...args]
+  const [program, ...args] = pin ? pinned(command, 0) : command
   const startedAt = performance.now()
-  const child = spawn(command as string, rest, {
+  const child = spawn(program, args, {
     cwd: folder,
     env: { PATH: process.env.PATH, NODE_ENV: 'production', HOST: '127.0.0.1', PORT: String(port), ...env },
     stdio: ['ignore', openSync(join(folder, `${port}.log`), 'a'), openSync(errors, 'a')],
@@ -52,8 +52,8 @@ export async function startServer(cleanup: Cleanup, { kind, args, env, folder, p
   child.once('exit', () => cleanup.delete(kill))
 
   while (!(await isReady(port, path))) {
-    if (child.exitCode !== null) throw new Error(`${args.join(' ')} exited: ${readFileSync(errors, 'utf8')}`)
-    if (performance.now() - startedAt > TIMEOUT_MS) throw new Error(`${args.join(' ')} does not answer`)
+    if (child.exitCode !== null) throw new Error(`${command.join(' ')} exited: ${readFileSync(errors, 'utf8')}`)
+    if (performance.now() - startedAt > TIMEOUT_MS) throw new Error(`${command.join(' ')} does not answer`)
     await sleep(POLL_MS)
   }
 
@@ -71,7 +71,7 @@ export async function startServer(cleanup: Cleanup, { kind, args, env, folder, p
 }
 
 /** The command on one core only, if the machine has several cores and `taskset`. */
-export function pinned(command: string[], core: number): string[] {
+export function pinned(command: [string, ...string[]], core: number): [string, ...string[]] {
   return canPin ? ['taskset', '-c', String(core), ...command] : command
 }
 

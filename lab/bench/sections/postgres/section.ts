@@ -84,7 +84,7 @@ export const postgres = defineSection({
 })
 
 async function run(bench: Bench) {
-  assertInstalled()
+  assertPostgresIsInstalled()
   const server = await bench.postgres()
   const nodes = await measureNodes(bench, server)
   const sizes = await measureSizes(bench, server)
@@ -101,7 +101,8 @@ async function run(bench: Bench) {
   }
 }
 
-function assertInstalled(): void {
+/** Throws Skipped where there are no binaries of PostgreSQL. */
+export function assertPostgresIsInstalled(): void {
   try {
     findBinaries()
   } catch (error) {
