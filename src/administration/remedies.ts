@@ -6,15 +6,6 @@ import { ago } from './age.ts'
 import type { ShownApplication } from './applications.ts'
 import type { ListedSecret } from './secrets.ts'
 
-export interface ApplicationInTrouble extends ShownApplication {
-  /** Tokens issued in the current clock hour. */
-  tokensThisHour: number
-  /** Tokens issued in the clock hour before. */
-  tokensLastHour: number
-  /** Tokens that its quota refused in the current clock hour. */
-  refusedThisHour: number
-}
-
 /** What is known about an application or a suite. */
 export interface Findings {
   /** The client id of the application, or the id of the suite. */
@@ -30,7 +21,7 @@ export interface Findings {
 }
 
 export interface ApplicationFindings extends Findings {
-  application: ApplicationInTrouble
+  application: ShownApplication
   /** Whether there is any suite: without one, checks name no suite. */
   hasSuites: boolean
 }
@@ -111,11 +102,11 @@ export function isOver(group: RefusalGroup, { application, now }: ApplicationFin
 }
 
 /** Whether the application got a token after these refusals: then only another instance of it can still be misconfigured. */
-export function isBeforeToken(group: RefusalGroup, application: ApplicationInTrouble): boolean {
+export function isBeforeToken(group: RefusalGroup, application: ShownApplication): boolean {
   return !isTokenReason(group.reason) && hasTokenSince(group, application)
 }
 
-export function hasTokenSince({ lastAt }: RefusalGroup, { lastTokenAt }: ApplicationInTrouble): boolean {
+export function hasTokenSince({ lastAt }: RefusalGroup, { lastTokenAt }: ShownApplication): boolean {
   return lastTokenAt !== undefined && lastTokenAt > lastAt
 }
 

@@ -22,20 +22,27 @@ interface BrowseQuery extends SearchFilter {
   limit: number
 }
 
-/** An application in a list, with its recent use. Counts lag by up to a minute. */
-export interface ListedApplication extends Application {
+/** The recent use of an application. It lags by up to a minute. */
+export interface RecentUse {
   /** Tokens issued in the current clock hour. */
   tokensThisHour: number
+  /** Tokens issued in the clock hour before. */
   tokensLastHour: number
+  /** Tokens that its quota refused in the current clock hour. */
+  refusedThisHour: number
   /** When it last got a token, in milliseconds since the epoch; undefined: never. */
   lastTokenAt: number | undefined
 }
+
+export type ListedApplication = Application & RecentUse
 
 /** How many applications are read per step, with their suites and secrets: 0.1 to 0.2 ms of work. */
 const LOADED_AT_A_TIME = 10
 
 /** Searches applications in small steps, so that other requests are not blocked however many there are. */
-export function createSearch({ store, now }: Pick<Context, 'store' | 'now'>) {
+export function createSearch(context: Pick<Context, 'store' | 'now'>) {
+  const { store } = context
+
   /** One page of the matching applications, newest first. Throws OperatorError if `after` is not a cursor. */
   async function search({ after, limit, ...filter }: SearchFilter & PageQuery) {
     const { rows, next } = await pageOf<ApplicationNames>({ after, limit }, (page) => find(filter, page))
@@ -83,29 +90,43 @@ export function createSearch({ store, now }: Pick<Context, 'store' | 'now'>) {
   /** Loads the applications of these names, without those that were removed in the meantime. */
   async function load(names: readonly ApplicationNames[]): Promise<ListedApplication[]> {
     const listed: ListedApplication[] = []
-    await inSteps(names, async (step) => void listed.push(...(await loadStep(step))), LOADED_AT_A_TIME)
+    const loadStep = async (step: ApplicationNames[]) => {
+      const found = await store.listApplicationsOf(step.map(({ key }) => key))
+      const byKey = new Map(found.map((application) => [application.key, application]))
+      listed.push(
+        ...(await withUse(
+          context,
+          step.flatMap(({ key }) => byKey.get(key) ?? []),
+        )),
+      )
+    }
+    await inSteps(names, loadStep, LOADED_AT_A_TIME)
     return listed
   }
 
-  async function loadStep(names: readonly ApplicationNames[]): Promise<ListedApplication[]> {
-    const found = await store.listApplicationsOf(names.map(({ key }) => key))
-    const byKey = new Map(found.map((application) => [application.key, application]))
-    const applications = names.flatMap(({ key }) => byKey.get(key) ?? [])
-    const keys = applications.map(({ key }) => key)
-    const hour = hourOf(now())
-    const uses = new Map((await store.listApplicationUses(keys)).map((use) => [use.applicationKey, use.lastTokenAt]))
-    const counts = await store.listTokenCounts(keys, [hour - 1, hour])
-    const issued = (key: ApplicationKey, inHour: number) =>
-      counts.find((count) => count.applicationKey === key && count.hour === inHour)?.issued ?? 0
-    return applications.map((application) => ({
-      ...application,
-      tokensThisHour: issued(application.key, hour),
-      tokensLastHour: issued(application.key, hour - 1),
-      lastTokenAt: uses.get(application.key),
-    }))
-  }
-
   return { search, browse, list }
+}
+
+/** Adds the recent use of each application. */
+export async function withUse<Row extends Application>(
+  { store, now }: Pick<Context, 'store' | 'now'>,
+  applications: readonly Row[],
+): Promise<(Row & RecentUse)[]> {
+  const keys = applications.map(({ key }) => key)
+  const hour = hourOf(now())
+  const uses = new Map((await store.listApplicationUses(keys)).map((use) => [use.applicationKey, use.lastTokenAt]))
+  const counts = await store.listTokenCounts(keys, [hour - 1, hour])
+  return applications.map((application) => {
+    const countOf = (inHour: number) =>
+      counts.find(({ applicationKey, hour }) => applicationKey === application.key && hour === inHour)
+    return {
+      ...application,
+      tokensThisHour: countOf(hour)?.issued ?? 0,
+      tokensLastHour: countOf(hour - 1)?.issued ?? 0,
+      refusedThisHour: countOf(hour)?.refused ?? 0,
+      lastTokenAt: uses.get(application.key),
+    }
+  })
 }
 
 const { compare: byName } = new Intl.Collator('en', { numeric: true })

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownApplication } from '../../administration/applications.ts'
-import type { ApplicationInTrouble } from '../../administration/remedies.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
 import { type Application, type ApplicationNames, columnsOf } from '../../domain/application.ts'
 import { camelCased } from '../../domain/schema.ts'
@@ -33,12 +32,13 @@ import {
   type FieldState,
   fieldsOf,
   hidden,
+  type Refused,
   redirectDone,
   statesOf,
 } from './forms.ts'
 import { type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { type Again, changeNames, editForm, namesPanel, notes, type Owners, removalPage, type Values } from './owner.ts'
+import { changeNames, editForm, namesPanel, notes, type Owners, removalPage, type Values } from './owner.ts'
 import { changeSecrets, copyable, secretsPanel, tryIt, urlsOf } from './secrets.ts'
 
 type Route = { Params: { id: string } }
@@ -94,7 +94,7 @@ function createView(context: AdminContext) {
   const { store, now } = context
   const { publicUrl } = urlsOf(context)
 
-  return async (clientId: string, reply: FastifyReply, again: Again = {}) => {
+  return async (clientId: string, reply: FastifyReply, { errors = [], status = 200 }: Partial<Refused> = {}) => {
     const { request } = reply
     const explanation = await explain(context, request, clientId)
     const { application } = explanation
@@ -103,10 +103,7 @@ function createView(context: AdminContext) {
     const suites = await listChoices(context)
     const changes = await lastChanges(store, { kind: 'application', id: clientId })
     const mayChange = canChange(request)
-    const { errors = [], names, rotation } = again
     const stateOf = statesOf(errors)
-    const shown = names ? fieldsOf(request.body).all('shown') : approved
-    const ticked = names ? fieldsOf(request.body).all('suite') : approved
     const at = now()
     const use = tryIt({ clientId, suites: approved, publicUrl })
     const base = pathOf(clientId)
@@ -126,15 +123,15 @@ ${live.refusals}
 ${editForm(
   base,
   mayChange,
-  html`${section('approvals', 'Approvals', approvals(suites, { shown, ticked, canChange: mayChange }, stateOf))}
-${mayChange && namesPanel(columnsOf(application), names, stateOf)}`,
+  html`${section('approvals', 'Approvals', approvals(suites, approved, request, stateOf('suite')))}
+${mayChange && namesPanel(columnsOf(application), request.body, stateOf)}`,
 )}
-${secretsPanel({ base, secrets, now: at, canChange: mayChange, form: rotation, hours: stateOf('hours') })}
+${secretsPanel({ base, secrets, now: at, request, hours: stateOf('hours') })}
 ${lastTokenAt !== undefined && use}
 ${changes}
 ${mayChange && destructiveActions(application, base)}`,
     }
-    return showPage(reply, page, { status: again.status ?? 200 })
+    return showPage(reply, page, { status })
   }
 }
 
@@ -165,7 +162,7 @@ async function explain(
   }
 }
 
-function statusChange({ status, name }: ApplicationInTrouble, base: string): Html {
+function statusChange({ status, name }: ShownApplication, base: string): Html {
   if (status === 'suspended') {
     return html`<form method="post" action="${`${base}/resume`}"><button class="button primary">Resume</button></form>`
   }
@@ -177,7 +174,7 @@ function statusChange({ status, name }: ApplicationInTrouble, base: string): Htm
   })
 }
 
-function figures(application: ApplicationInTrouble, now: number): Html {
+function figures(application: ShownApplication, now: number): Html {
   const { lastTokenAt, tokensThisHour, tokensLastHour, refusedThisHour, suites, secrets } = application
   const active = secrets.filter(({ state }) => state === 'active').length
   return html`<div class="cards">
@@ -188,7 +185,7 @@ ${card('Approved suites', suites.length, html`<a href="#approvals">Approvals</a>
 </div>`
 }
 
-function factsOf(application: ApplicationInTrouble): Html {
+function factsOf(application: ShownApplication): Html {
   const { clientId, createdAt, tokensValidFrom } = application
   const { name: _, ...others } = columnsOf(application)
   return html`${copyable('client-id', 'Client id', clientId)}${facts([
@@ -198,7 +195,7 @@ function factsOf(application: ApplicationInTrouble): Html {
   ])}`
 }
 
-function destructiveActions({ name, status }: ApplicationInTrouble, base: string): Html {
+function destructiveActions({ name, status }: ShownApplication, base: string): Html {
   return section(
     'endings',
     'Revoke or remove',
@@ -255,13 +252,17 @@ export function listChoices({ store }: AdminContext): Promise<Suite[]> {
   return store.listSuites({ limit: MAX_CHOICES })
 }
 
+/** The approvals that were edited in a form. Those that someone else has changed in the meantime stay as they are. */
+function approvalsIn(body: unknown) {
+  const { all } = fieldsOf(body)
+  const [shown, wanted] = [new Set(all('shown')), new Set(all('suite'))]
+  return { ticked: [...wanted.difference(shown)], unticked: [...shown.difference(wanted)] }
+}
+
 /** Saves the form of an application: edited values, and approvals that were ticked or unticked. */
 async function save(context: AdminContext, id: string, values: Values, request: FastifyRequest): Promise<boolean> {
   const { applications } = administrationOf(context, request)
-  const fields = fieldsOf(request.body)
-  const [shown, wanted] = [new Set(fields.all('shown')), new Set(fields.all('suite'))]
-  // Approvals that someone else changed in the meantime stay as they are.
-  const [ticked, unticked] = [[...wanted.difference(shown)], [...shown.difference(wanted)]]
+  const { ticked, unticked } = approvalsIn(request.body)
   const found = await Promise.all([...ticked, ...unticked].map((suiteId) => context.store.findSuite(suiteId)))
   const missing = ticked.find((_, at) => !found[at])
   // Before anything is saved.
@@ -276,17 +277,16 @@ async function save(context: AdminContext, id: string, values: Values, request: 
 type Choices = readonly Pick<Suite, 'suiteId' | 'name'>[]
 
 /** The checkboxes for approvals. They also send which suites were shown as approved, so that only real edits are applied. */
-function approvals(
-  suites: Choices,
-  { shown, ticked, canChange }: Record<'shown' | 'ticked', readonly string[]> & { canChange: boolean },
-  stateOf: (name: string) => FieldState,
-): Html {
-  if (suites.length === 0) return nothingYet(canChange)
-  if (!canChange) return approvedOnly(shown, suites)
-  const offered = suites.map(({ suiteId }) => suiteId).filter((suiteId) => shown.includes(suiteId))
+function approvals(suites: Choices, approved: readonly string[], request: FastifyRequest, state: FieldState): Html {
+  const mayChange = canChange(request)
+  if (suites.length === 0) return nothingYet(mayChange)
+  if (!mayChange) return approvedOnly(approved, suites)
+  const { ticked, unticked } = approvalsIn(request.body)
+  const offered = suites.map(({ suiteId }) => suiteId).filter((suiteId) => approved.includes(suiteId))
+  const checked = [...approved, ...ticked].filter((suiteId) => !unticked.includes(suiteId))
   return html`<div class="form">
 ${offered.map((suiteId) => hidden({ shown: suiteId }))}
-${suiteChoices(suites, ticked, stateOf('suite'))}
+${suiteChoices(suites, checked, state)}
 <div class="buttons"><button class="button primary">Save</button></div></div>`
 }
 
