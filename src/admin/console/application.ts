@@ -96,9 +96,15 @@ function createView(context: AdminContext) {
 
   return async (clientId: string, reply: FastifyReply, { errors = [], status = 200 }: Partial<Refused> = {}) => {
     const { request } = reply
-    const explanation = await explain(context, request, clientId)
+    const { why } = administrationOf(context, request)
+    const explanation = await why(clientId, instructionsFor(request)).catch((error) => {
+      if (error instanceof NothingKnown) return error
+      throw error
+    })
+    if (explanation instanceof NothingKnown || !explanation.application) {
+      return showPage(reply, unknownApplicationPage(clientId, explanation, now()), { status: 404 })
+    }
     const { application } = explanation
-    if (!application) return showPage(reply, unknownApplicationPage(explanation, now()), { status: 404 })
     const { lastTokenAt, secrets, suites: approved } = application
     const suites = await listChoices(context)
     const changes = await lastChanges(store, { kind: 'application', id: clientId })
@@ -146,21 +152,8 @@ export function liveApplication(explanation: Explanation, now: number) {
   }
 }
 
-type Unknown = Pick<Explanation, 'clientId' | 'suite' | 'similarApplications' | 'similarRefusals'>
-
-async function explain(
-  context: AdminContext,
-  request: FastifyRequest,
-  clientId: string,
-): Promise<Explanation | (Unknown & { application: undefined })> {
-  try {
-    return await administrationOf(context, request).why(clientId, instructionsFor(request))
-  } catch (error) {
-    if (!(error instanceof NothingKnown)) throw error
-    const { similarApplications } = error
-    return { clientId, application: undefined, suite: undefined, similarRefusals: [], similarApplications }
-  }
-}
+/** What is known about an unregistered client id. */
+type Unknown = Pick<Explanation, 'similarApplications'> & Partial<Pick<Explanation, 'suite' | 'similarRefusals'>>
 
 function statusChange({ status, name }: ShownApplication, base: string): Html {
   if (status === 'suspended') {
@@ -226,8 +219,8 @@ function removeApplicationPage({ clientId, name, secrets, suites, lastTokenAt }:
 }
 
 /** The page for an unknown client id, with suggestions. */
-function unknownApplicationPage(unknown: Unknown, now: number): Page {
-  const { clientId, suite, similarApplications, similarRefusals } = unknown
+function unknownApplicationPage(clientId: string, unknown: Unknown, now: number): Page {
+  const { suite, similarApplications, similarRefusals = [] } = unknown
   return {
     title: 'No such application',
     section: '/applications',

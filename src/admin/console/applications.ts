@@ -10,20 +10,7 @@ import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { listChoices, PARENT, suiteChoices } from './application.ts'
 import { LOOKED_AT } from './checks.ts'
-import {
-  age,
-  badge,
-  clientIdOf,
-  developerOf,
-  emptyState,
-  name,
-  note,
-  number,
-  pager,
-  sentence,
-  statusBadge,
-  table,
-} from './components.ts'
+import { age, badge, emptyState, name, note, number, pager, sentence, statusBadge, table } from './components.ts'
 import { canChange, field, fieldsOf, select } from './forms.ts'
 import { type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
@@ -154,24 +141,15 @@ ${CLIENT_ID.test(text) && html`<p>Is this the client id that a partner sends? <a
 function row(application: ListedApplication, failing: ReadonlySet<string>, now: number) {
   const { clientId, status, suites, lastTokenAt, tokensThisHour, tokensLastHour } = application
   return [
-    html`<a href="${path`/applications/${clientId}`}">${name(application.name)}</a>${clientIdOf(application)}`,
-    developerOf(application),
+    html`<a href="${path`/applications/${clientId}`}">${name(application.name)}</a><code title="${clientId}">${clientId}</code>`,
+    name(application.developerEmail),
     failing.has(clientId) ? badge('failing', 'bad') : statusBadge(status),
-    suitesOf(suites),
+    suites.length === 0
+      ? badge('none', 'warn')
+      : html`<span class="cut" title="${suites.join(', ')}">${suites.join(', ')}</span>`,
     age(lastTokenAt, now),
     `${tokensThisHour.toLocaleString('en')} (${tokensLastHour.toLocaleString('en')})`,
   ]
-}
-
-const MAX_NAMED = 2
-
-/** The approved suites of an application: the first two, and the number of the others. */
-function suitesOf(suites: readonly string[]): Html {
-  if (suites.length === 0) return badge('none', 'warn')
-  const named = suites.slice(0, MAX_NAMED)
-  const others = suites.length - MAX_NAMED
-  const more = others > 0 && html` <span class="hint" title="${suites.join(', ')}">+${others}</span>`
-  return html`${named.map((suite, at) => html`${at > 0 && ' '}<span class="line"><code>${suite}</code>${at === MAX_NAMED - 1 && more}</span>`)}`
 }
 
 function addressOf(filter: Filter, from = 0): string {

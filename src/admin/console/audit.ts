@@ -185,24 +185,11 @@ interface FieldChange {
   added: readonly unknown[]
 }
 
-/**
- * The difference, field by field. `before` is null for a new subject, `after` for a removed one: these are summarized in a line
- * that expands to their fields.
- */
+/** The difference, field by field. `before` is null for a new subject, `after` for a removed one: all their fields are behind a line. */
 export function difference(before: PublicFields | null, after: PublicFields | null): Html {
   const fields = fieldByField(before, after)
-  const whole = before === null || after === null ? summaryOf(before ?? after ?? {}) : []
-  if (whole.length === 0) return fields
-  return html`<details class="whole"><summary>${whole.map((part, n) => html`${n > 0 && ' · '}${part}`)}</summary>${fields}</details>`
-}
-
-/** The summary: the role, and the length of each list. The name is not part of it, because another cell shows it. */
-function summaryOf(fields: PublicFields): Part[] {
-  return Object.entries(fields).flatMap(([field, value]): Part[] => {
-    if (field === 'role' && typeof value === 'string') return [value]
-    if (!Array.isArray(value) || value.length === 0) return []
-    return [value.length === 1 ? `1 ${singular(field)}` : `${value.length} ${words(field)}`]
-  })
+  if (before && after) return fields
+  return html`<details class="whole"><summary>All fields</summary>${fields}</details>`
 }
 
 function fieldByField(before: PublicFields | null, after: PublicFields | null): Html {

@@ -67,8 +67,6 @@ function withTimes(text: string): Part[] {
 
 const DELAY_HINT = html`<p class="hint">Refusals show up within 5 seconds, tokens and uses of secrets within a minute.</p>`
 
-const SUITE_HINT = html`<p class="hint">Checks that refused a token are under “Refused checks”.</p>`
-
 /** The last refusals of a client, and those of similar client ids, which may be typing errors. */
 export function refusalsPanel({ suite, refusals, similarRefusals }: Explanation, now: number): Html {
   const own =
@@ -77,7 +75,7 @@ export function refusalsPanel({ suite, refusals, similarRefusals }: Explanation,
       : refusalsTable('Its last refusals, newest first', refusals, now)
   const title = suite ? 'Last refusals of its own requests' : 'Last refusals'
   const similar = similarRefusalsPanel('similar', 'Refused client ids that look like this one', similarRefusals, now)
-  return html`${section('refusals', title, html`${own}${suite ? SUITE_HINT : DELAY_HINT}`)}${similar}`
+  return html`${section('refusals', title, html`${own}${DELAY_HINT}`)}${similar}`
 }
 
 /** Refusals of similar client ids, if there are any. */

@@ -104,9 +104,6 @@ interface Control {
   value?: string | undefined
   hint?: Part
   error?: Part
-}
-
-interface TextControl extends Control {
   type?: 'text' | 'email' | 'search' | 'number' | 'date'
   required?: boolean
   /** Monospaced and without spell checking, for ids and codes. */
@@ -117,7 +114,7 @@ interface TextControl extends Control {
 }
 
 /** An input with its label, hint and error. */
-export function field(control: TextControl): Html {
+export function field(control: Control): Html {
   const { name, value = '', type = 'text', required, isCode, placeholder, autofocus } = control
   return wrap(
     control,
@@ -148,7 +145,7 @@ export function select(control: Control, choices: readonly Omit<Choice, 'hint' |
 
 /** A group of checkboxes with the same name. */
 export function checkboxes(
-  { label, name, hint, error, autofocus }: Pick<TextControl, 'name' | 'hint' | 'error' | 'autofocus'> & { label: Part },
+  { label, name, hint, error, autofocus }: Pick<Control, 'name' | 'hint' | 'error' | 'autofocus'> & { label: Part },
   choices: readonly Choice[],
 ): Html {
   return html`<fieldset class="choices" id="${idOf(name)}"${ariaAttributes({ name, hint, error })}${autofocus && html` tabindex="-1" autofocus`}><legend>${label}</legend>${hintOf(name, hint)}${errorOf(name, error)}${choices.map(

@@ -202,10 +202,6 @@ function nodeRow({ name: called, version, isThis, isGone, workers, lastMinute, l
   ]
 }
 
-function ownerLink(kind: EndingSecrets['next'][number]['kind'], id: string, called: string): Html {
-  return html`<a href="${kind === 'application' ? path`/applications/${id}` : path`/suites/${id}`}">${name(called)}</a>`
-}
-
 /** All known minutes, newest first. */
 function figuresTable({ minutes, at }: Statistics): Html {
   const columns = [
@@ -239,7 +235,7 @@ function endingTable(ending: EndingSecrets | undefined): Html {
   if (ending.next.length === 0)
     return html`<p class="quiet-text">No application or suite loses its last secret within 7 days.</p>`
   const rows = ending.next.map(({ kind, id, name: called, endsAt }) => [
-    ownerLink(kind, id, called),
+    html`<a href="${kind === 'application' ? path`/applications/${id}` : path`/suites/${id}`}">${name(called)}</a>`,
     kind,
     time(endsAt),
   ])
