@@ -59,20 +59,11 @@ export function aboutSuite(register: string): Instructions['ofSuite'] {
 }
 
 /** Refusals for one reason, at all endpoints, from all addresses. */
-export interface RefusalGroup {
-  reason: string
-  count: number
-  /** Milliseconds since the epoch. */
-  firstAt: number
-  lastAt: number
-  addresses: ReadonlySet<string>
-  suites: ReadonlySet<string>
-  last: RefusalCount
-}
+export type RefusalGroup = ReturnType<typeof groupsOf>[number]
 
 /** Groups refusals (newest first) by reason: the newest group first, but `too many failures`, a consequence, last. */
-export function groupsOf(refusals: readonly RefusalCount[]): RefusalGroup[] {
-  const rank = ({ reason }: RefusalGroup) => Number(reason === 'too many failures')
+export function groupsOf(refusals: readonly RefusalCount[]) {
+  const rank = ({ reason }: { reason: string }) => Number(reason === 'too many failures')
   return [...Map.groupBy(refusals, ({ reason }) => reason)]
     .map(([reason, rows]) => {
       const last = rows[0] as RefusalCount

@@ -11,11 +11,9 @@ export interface SearchFilter {
   status?: Application['status'] | undefined
 }
 
-export type Sort = 'created' | 'name' | 'token'
-
 interface BrowseQuery extends SearchFilter {
-  /** `created`: newest first; `token`: the last token first. */
-  sort: Sort
+  /** `name`; anything else: newest first. */
+  sort: string
   /** Sets of client ids, each of which contains what is wanted. */
   within: readonly ReadonlySet<string>[]
   from: number
@@ -51,23 +49,12 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
 
   /** The matching applications in this order, from a position on, and how many match in all. */
   async function browse({ sort, within, from, limit, ...filter }: BrowseQuery) {
-    const isPlain = sort === 'created' && within.length === 0 && isAny(filter)
+    const isPlain = sort === '' && within.length === 0 && isAny(filter)
     const found = await find(filter, { limit: isPlain ? from + limit : Infinity })
     const matching = found.filter(({ clientId }) => within.every((ids) => ids.has(clientId)))
-    const applications = await load((await inOrder(sort, matching)).slice(from, from + limit))
+    if (sort === 'name') matching.sort((one, other) => byName(one.name, other.name))
+    const applications = await load(matching.slice(from, from + limit))
     return { applications, total: isPlain ? await store.countApplications() : matching.length }
-  }
-
-  /** Sorts names, which are newest first. */
-  async function inOrder(sort: Sort, names: ApplicationNames[]): Promise<ApplicationNames[]> {
-    if (sort === 'name') return names.sort((one, other) => byName(one.name, other.name))
-    const last = new Map<ApplicationKey, number>()
-    if (sort === 'created') return names
-    await inSteps(names, async (step) => {
-      const uses = await store.listApplicationUses(step.map(({ key }) => key))
-      for (const { applicationKey, lastTokenAt } of uses) last.set(applicationKey, lastTokenAt)
-    })
-    return names.sort((one, other) => (last.get(other.key) ?? 0) - (last.get(one.key) ?? 0))
   }
 
   /** The newest `limit` matching applications, oldest first. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownApplication } from '../../administration/applications.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
-import { type Application, type ApplicationNames, columnsOf } from '../../domain/application.ts'
+import { type Application, columnsOf } from '../../domain/application.ts'
 import { camelCased } from '../../domain/schema.ts'
 import { type Suite, unknownSuite } from '../../domain/suite.ts'
 import { sinceFullHour } from '../../domain/usage.ts'
@@ -36,7 +36,7 @@ import {
   redirectDone,
   statesOf,
 } from './forms.ts'
-import { type Html, html, path } from './html.ts'
+import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { changeNames, editForm, namesPanel, notes, type Owners, removalPage, type Values } from './owner.ts'
 import { changeSecrets, copyable, secretsPanel, tryIt, urlsOf } from './secrets.ts'
@@ -227,14 +227,10 @@ function unknownApplicationPage(clientId: string, unknown: Unknown, now: number)
     trail: [PARENT],
     content: html`${note('warn', html`<p>No application has the client id <code>${clientId}</code>. It may have been removed, or it belongs to another server.</p>`)}
 ${suite && section('suite', 'Did you mean this suite?', html`<ul><li><a href="${path`/suites/${clientId}`}"><code>${clientId}</code></a> ${name(suite.name)}</li></ul>`)}
-${similarApplications.length > 0 && section('similar', 'Did you mean one of these?', html`<ul>${similarApplications.map(linkTo)}</ul>`)}
+${similarApplications.length > 0 && section('similar', 'Did you mean one of these?', html`<ul>${similarApplications.map(({ clientId, name: named }) => html`<li><a href="${pathOf(clientId)}"><code>${clientId}</code></a> ${name(named)}</li>`)}</ul>`)}
 ${similarRefusalsPanel('refusals', 'Refused client ids that look like it', similarRefusals, now)}
-<div class="buttons"><a class="button" href="/applications">All applications</a><a class="button" href="${`/audit?${new URLSearchParams({ subject: clientId })}`}">Changes to this client id</a></div>`,
+<div class="buttons"><a class="button" href="/applications">All applications</a><a class="button" href="${address('/audit', { subject: clientId })}">Changes to this client id</a></div>`,
   }
-}
-
-function linkTo({ clientId, name: named }: ApplicationNames): Html {
-  return html`<li><a href="${pathOf(clientId)}"><code>${clientId}</code></a> ${name(named)}</li>`
 }
 
 /** How many suites a form offers as checkboxes, at most. */
@@ -267,12 +263,19 @@ async function save(context: AdminContext, id: string, values: Values, request: 
   return isUpdated || approved.length + withdrawn.length > 0
 }
 
-type Choices = readonly Pick<Suite, 'suiteId' | 'name'>[]
-
 /** The checkboxes for approvals. They also send which suites were shown as approved, so that only real edits are applied. */
-function approvals(suites: Choices, approved: readonly string[], request: FastifyRequest, state: FieldState): Html {
+function approvals(
+  suites: readonly Suite[],
+  approved: readonly string[],
+  request: FastifyRequest,
+  state: FieldState,
+): Html {
   const mayChange = canChange(request)
-  if (suites.length === 0) return nothingYet(mayChange)
+  if (suites.length === 0) {
+    const register = mayChange && html`<p><a class="button" href="/new-suite">Register a suite</a></p>`
+    const rule = html`<p>A suite is an API. As long as there are no suites, tokens are valid wherever they are checked.</p>`
+    return emptyState('There are no suites yet', html`${rule}${register}`)
+  }
   if (!mayChange) return approvedOnly(approved, suites)
   const { ticked, unticked } = approvalsIn(request.body)
   const offered = suites.map(({ suiteId }) => suiteId).filter((suiteId) => approved.includes(suiteId))
@@ -283,22 +286,15 @@ ${suiteChoices(suites, checked, state)}
 <div class="buttons"><button class="button primary">Save</button></div></div>`
 }
 
-function nothingYet(canChange: boolean): Html {
-  return emptyState(
-    'There are no suites yet',
-    html`<p>A suite is an API. As long as there are no suites, tokens are valid wherever they are checked.</p>${canChange && html`<p><a class="button" href="/new-suite">Register a suite</a></p>`}`,
-  )
-}
-
 /** The read-only list of approved suites. `suites` has their names, but perhaps not all of them. */
-function approvedOnly(approved: Application['suites'], suites: Choices): Html {
+function approvedOnly(approved: Application['suites'], suites: readonly Suite[]): Html {
   if (approved.length === 0) return html`<p>Not approved for any suite, so its tokens are not valid anywhere.</p>`
   const names = new Map(suites.map((suite) => [suite.suiteId, name(suite.name)]))
   return html`<p>Approved for these suites:</p><ul>${approved.map((id) => html`<li>${names.get(id)} <code>${id}</code></li>`)}</ul>`
 }
 
 /** Checkboxes for suites. `ticked`: their ids. */
-export function suiteChoices(suites: Choices, ticked: readonly string[], state: FieldState): Html {
+export function suiteChoices(suites: readonly Suite[], ticked: readonly string[], state: FieldState): Html {
   const hint = 'A suite is an API. Tokens of an application are valid only at the suites that it is approved for.'
   const choices = suites.map((suite) => ({
     value: suite.suiteId,

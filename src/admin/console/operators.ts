@@ -109,8 +109,7 @@ function keyTable({ name, keys }: ListedOperator, viewer: Viewer): Html {
     time(key.createdAt),
     time(key.endsAt),
     time(key.lastUsedAt),
-    viewer.isAdmin &&
-      key.state === 'active' &&
+    key.state === 'active' &&
       confirm({
         label: 'Revoke',
         subject: `key ${key.id} of ${name}`,
@@ -131,14 +130,13 @@ function sessionTable({ name, sessions }: ListedOperator, viewer: Viewer): Html 
     html`<span class="hint">${session.userAgent}</span>`,
     time(session.createdAt),
     time(session.lastSeenAt),
-    mayEnd &&
-      confirm({
-        label: 'End',
-        subject: `session ${session.id} of ${name}`,
-        action: path`/operators/${name}/sessions/${session.id}/end`,
-        isSmall: true,
-        consequences: html`<p>${session.id === viewer.sessionId ? 'You are' : 'The browser of this session is'} signed out at once.</p>`,
-      }),
+    confirm({
+      label: 'End',
+      subject: `session ${session.id} of ${name}`,
+      action: path`/operators/${name}/sessions/${session.id}/end`,
+      isSmall: true,
+      consequences: html`<p>${session.id === viewer.sessionId ? 'You are' : 'The browser of this session is'} signed out at once.</p>`,
+    }),
   ])
   return table(`Sessions of ${name}`, mayEnd ? [...columns, { label: 'End', kind: 'actions' }] : columns, rows)
 }

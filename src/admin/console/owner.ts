@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Repeatable } from '../../administration/idempotency.ts'
 import { name, note, section, sentence, words } from './components.ts'
 import {
   assertCanChange,
@@ -120,10 +121,8 @@ interface Registration extends Pick<Page, 'title' | 'lead'> {
   /** Which inputs show which errors: the `inputs` of refusedFor. */
   errorsAt: Readonly<Record<string, string>>
   /** Resolves to the page with the credentials. Throws OperatorError. */
-  register: (request: FastifyRequest, repeatable: { idempotency: Idempotency }) => Promise<Page>
+  register: (request: FastifyRequest, repeatable: Repeatable) => Promise<Page>
 }
-
-type Idempotency = ReturnType<typeof idempotencyOf>
 
 /** Shows and handles a registration form. Reloading the answer does not register a second time. */
 export function registrationForm(console: FastifyInstance, { path, parent, inputs, ...form }: Registration): void {

@@ -5,11 +5,10 @@ import type { RefusedClient } from '../../domain/refusal.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
-import { LOOKED_AT, refusedTable } from './checks.ts'
 import { asOf, emptyState, facts, name, section, time } from './components.ts'
-import { diagnosisNote, instructionsFor, refusalsPanel } from './diagnosis.ts'
+import { diagnosisNote, instructionsFor, LOOKED_AT, refusalsPanel, refusedTable } from './diagnosis.ts'
 import { assertCanChange, canChange, type Refused, redirectDone, statesOf } from './forms.ts'
-import { type Html, html, path } from './html.ts'
+import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { changeNames, editForm, namesPanel, notes, type Owners, removalPage } from './owner.ts'
 import { changeSecrets, howToCheckTokens, secretsPanel, urlsOf } from './secrets.ts'
@@ -98,7 +97,7 @@ ${mayChange && section('endings', 'Remove this suite', html`<div class="actions"
 function approvedPanel(suiteId: string, count: number, canChange: boolean): Html {
   const title = `Approved applications (${count.toLocaleString('en')})`
   const advice = html`<p>Open each <a href="/applications">application</a> that may use this suite, and tick it under “Approvals”.</p>`
-  const list = html`<p><a href="${`/applications?${new URLSearchParams({ suite: suiteId })}`}">List them</a></p>`
+  const list = html`<p><a href="${address('/applications', { suite: suiteId })}">List them</a></p>`
   return section(
     'approved',
     title,
