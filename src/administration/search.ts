@@ -39,8 +39,6 @@ const LOADED_AT_A_TIME = 10
 
 /** Searches applications in small steps, so that other requests are not blocked however many there are. */
 export function createSearch(context: Pick<Context, 'store' | 'now'>) {
-  const { store } = context
-
   /** One page of the matching applications, newest first. Throws OperatorError if `after` is not a cursor. */
   async function search({ after, limit, ...filter }: SearchFilter & PageQuery) {
     const { rows, next } = await pageOf<ApplicationNames>({ after, limit }, (page) => find(filter, page))
@@ -54,7 +52,7 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
     const matching = found.filter(({ clientId }) => within.every((ids) => ids.has(clientId)))
     if (sort === 'name') matching.sort((one, other) => byName(one.name, other.name))
     const applications = await load(matching.slice(from, from + limit))
-    return { applications, total: isPlain ? await store.countApplications() : matching.length }
+    return { applications, total: isPlain ? await context.store.countApplications() : matching.length }
   }
 
   /** The newest `limit` matching applications, oldest first. */
@@ -67,7 +65,7 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
     const size = isAny(filter) ? Math.min(limit, NAMES_AT_A_TIME) : NAMES_AT_A_TIME
     const matches = matcher(filter)
     const found: ApplicationNames[] = []
-    for await (const names of stepsOfNames(store, { after, size })) {
+    for await (const names of stepsOfNames(context.store, { after, size })) {
       found.push(...names.filter(matches))
       if (found.length >= limit) return found.slice(0, limit)
     }
@@ -78,7 +76,7 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
   async function load(names: readonly ApplicationNames[]): Promise<ListedApplication[]> {
     const listed: ListedApplication[] = []
     const loadStep = async (step: ApplicationNames[]) => {
-      const found = await store.listApplicationsOf(step.map(({ key }) => key))
+      const found = await context.store.listApplicationsOf(step.map(({ key }) => key))
       const byKey = new Map(found.map((application) => [application.key, application]))
       listed.push(
         ...(await withUse(

@@ -55,9 +55,8 @@ export function listApplications(console: FastifyInstance, context: AdminContext
     const { applications, suites } = administrationOf(context, request)
     const lastRefused = await context.store.listLastRefused(LOOKED_AT)
     const refused = new Set(new Set(lastRefused.map(({ id }) => id)).values().take(MAX_REFUSED))
-    const isFailing = filter.status === 'failing'
     const within = [
-      ...(isFailing ? [await failingOf(request, refused)] : []),
+      ...(filter.status === 'failing' ? [await failingOf(request, refused)] : []),
       ...(filter.suite ? [new Set((await suites.listApproved(filter.suite)).map(({ clientId }) => clientId))] : []),
     ]
     const found = await applications.browse({

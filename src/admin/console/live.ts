@@ -66,13 +66,15 @@ function keyOf({ query }: FastifyRequest, credential: string): string {
 function everySecond(now: Clock) {
   let madeIn = 0
   const made = new Map<string, unknown>()
-  return <Value>(key: string, make: () => Value): Value => {
+  function ofThisSecond<Value>(key: string, make: () => Value): Value {
     const second = Math.floor(now() / 1000)
     if (second !== madeIn) made.clear()
     madeIn = second
     if (!made.has(key)) made.set(key, make())
     return made.get(key) as Value
   }
+
+  return ofThisSecond
 }
 
 /** Live windows in total, and per operator, so that one operator cannot take them all. */

@@ -150,12 +150,13 @@ function stateBadge(secret: ListedSecret): Html {
 function revocation({ id, state }: ListedSecret, { base, secrets, now }: SecretsPanel): Html | undefined {
   if (state !== 'active') return
   const active = secrets.filter((secret) => secret.state === 'active')
+  const isLast = active.length === 1
   return confirm({
     label: 'Revoke',
     action: `${base}/secrets/${id}/revoke`,
     subject: `secret ${id}`,
     isSmall: true,
-    consequences: active.length === 1
+    consequences: isLast
       ? html`<p>This is the last active secret. Without it, all requests are refused until you create a new one.</p>
 <label class="choice"><input type="checkbox" name="force" value="yes" required><span>Yes, revoke the last secret</span></label>`
       : html`<p>Requests with this secret are refused from now on. This cannot be undone.</p><p>${whatRemains(id, active, now)}</p>`,

@@ -57,7 +57,6 @@ function createView(context: AdminContext) {
     const { suites, why } = administrationOf(context, request)
     const { name: named, createdAt, secrets } = await suites.show(suiteId)
     const explanation = await why(suiteId, instructionsFor(request))
-    const count = await suites.countApproved(suiteId)
     const isCheck = ({ suite, reason }: RefusedClient) => suite === suiteId && isTokenReason(reason)
     const checks = (await store.listLastRefused(LOOKED_AT)).filter(isCheck)
     const changes = await lastChanges(store, { kind: 'suite', id: suiteId })
@@ -85,7 +84,7 @@ ${refusalsPanel(explanation, at)}
 ${section('checks', 'Refused checks', refusedTable(checks, 'No check was refused in the last 30 days.'))}
 ${secretsPanel({ base, secrets, now: at, request, hours: stateOf('hours') })}
 ${section('gateway', 'How tokens are checked', howToCheckTokens({ suiteId, ...urls }))}
-${approvedPanel(suiteId, count, mayChange)}
+${approvedPanel(suiteId, await suites.countApproved(suiteId), mayChange)}
 ${changes}
 ${mayChange && section('endings', 'Remove this suite', html`<div class="actions"><a class="button danger-quiet" href="${base}/remove">Remove…</a></div>`)}`,
     }
