@@ -25,7 +25,7 @@ import type { Clock } from '../domain/time.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 import { importedSecretSchema, registrationSchema, takenId, updateSchema, valid } from './rules.ts'
-import { createSearch } from './search.ts'
+import { createSearch, type ListedApplication, withUse } from './search.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
 
 /** Without a client id or a secret, one is generated; without suites, it is approved for none. */
@@ -38,10 +38,8 @@ export interface RegisteredApplication extends ApplicationValues {
   clientSecret: string | undefined
 }
 
-export interface ShownApplication extends Application {
+export interface ShownApplication extends ListedApplication {
   secrets: ListedSecret[]
-  /** When it last got a token, as far as reported. Milliseconds since the epoch; undefined: never. */
-  lastTokenAt: number | undefined
 }
 
 export function createApplications(context: Context) {
@@ -67,12 +65,8 @@ export function createApplications(context: Context) {
 
   async function show(clientId: string): Promise<ShownApplication> {
     const application = await find(context, clientId)
-    const [use] = await store.listApplicationUses([application.key])
-    return {
-      ...application,
-      secrets: await listSecrets(context, application.secrets),
-      lastTokenAt: use?.lastTokenAt,
-    }
+    const [listed] = (await withUse(context, [application])) as [ListedApplication]
+    return { ...listed, secrets: await listSecrets(context, application.secrets) }
   }
 
   return { register, ...createSearch(context), show, ...createApplicationChanges(context) }

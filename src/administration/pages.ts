@@ -26,12 +26,8 @@ export async function pageOf<Row extends Keyed>({ after, limit }: PageQuery, lis
 
 /** Every row of a list, read page by page. */
 export async function allPages<Row extends Keyed>(list: List<Row>): Promise<Row[]> {
-  const rows: Row[] = []
-  for (;;) {
-    const page = await list({ after: rows.at(-1)?.key, limit: PAGE_SIZE })
-    rows.push(...page)
-    if (page.length < PAGE_SIZE) return rows
-  }
+  const pages = stepsOf<Row>((last) => list({ after: last?.key, limit: PAGE_SIZE }), PAGE_SIZE)
+  return (await Array.fromAsync(pages)).flat()
 }
 
 /** The opaque cursor of a row, given its numeric key in the store. */

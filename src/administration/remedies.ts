@@ -6,15 +6,6 @@ import { ago } from './age.ts'
 import type { ShownApplication } from './applications.ts'
 import type { ListedSecret } from './secrets.ts'
 
-export interface ApplicationInTrouble extends ShownApplication {
-  /** Tokens issued in the current clock hour. */
-  tokensThisHour: number
-  /** Tokens issued in the clock hour before. */
-  tokensLastHour: number
-  /** Tokens that its quota refused in the current clock hour. */
-  refusedThisHour: number
-}
-
 /** What is known about an application or a suite. */
 export interface Findings {
   /** The client id of the application, or the id of the suite. */
@@ -30,7 +21,7 @@ export interface Findings {
 }
 
 export interface ApplicationFindings extends Findings {
-  application: ApplicationInTrouble
+  application: ShownApplication
   /** Whether there is any suite: without one, checks name no suite. */
   hasSuites: boolean
 }
@@ -68,20 +59,11 @@ export function aboutSuite(register: string): Instructions['ofSuite'] {
 }
 
 /** Refusals for one reason, at all endpoints, from all addresses. */
-export interface RefusalGroup {
-  reason: string
-  count: number
-  /** Milliseconds since the epoch. */
-  firstAt: number
-  lastAt: number
-  addresses: ReadonlySet<string>
-  suites: ReadonlySet<string>
-  last: RefusalCount
-}
+export type RefusalGroup = ReturnType<typeof groupsOf>[number]
 
 /** Groups refusals (newest first) by reason: the newest group first, but `too many failures`, a consequence, last. */
-export function groupsOf(refusals: readonly RefusalCount[]): RefusalGroup[] {
-  const rank = ({ reason }: RefusalGroup) => Number(reason === 'too many failures')
+export function groupsOf(refusals: readonly RefusalCount[]) {
+  const rank = ({ reason }: { reason: string }) => Number(reason === 'too many failures')
   return [...Map.groupBy(refusals, ({ reason }) => reason)]
     .map(([reason, rows]) => {
       const last = rows[0] as RefusalCount
@@ -111,11 +93,11 @@ export function isOver(group: RefusalGroup, { application, now }: ApplicationFin
 }
 
 /** Whether the application got a token after these refusals: then only another instance of it can still be misconfigured. */
-export function isBeforeToken(group: RefusalGroup, application: ApplicationInTrouble): boolean {
+export function isBeforeToken(group: RefusalGroup, application: ShownApplication): boolean {
   return !isTokenReason(group.reason) && hasTokenSince(group, application)
 }
 
-export function hasTokenSince({ lastAt }: RefusalGroup, { lastTokenAt }: ApplicationInTrouble): boolean {
+export function hasTokenSince({ lastAt }: RefusalGroup, { lastTokenAt }: ShownApplication): boolean {
   return lastTokenAt !== undefined && lastTokenAt > lastAt
 }
 

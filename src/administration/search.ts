@@ -11,31 +11,34 @@ export interface SearchFilter {
   status?: Application['status'] | undefined
 }
 
-export type Sort = 'created' | 'name' | 'token'
-
 interface BrowseQuery extends SearchFilter {
-  /** `created`: newest first; `token`: the last token first. */
-  sort: Sort
+  /** `name`; anything else: newest first. */
+  sort: string
   /** Sets of client ids, each of which contains what is wanted. */
   within: readonly ReadonlySet<string>[]
   from: number
   limit: number
 }
 
-/** An application in a list, with its recent use. Counts lag by up to a minute. */
-export interface ListedApplication extends Application {
+/** The recent use of an application. It lags by up to a minute. */
+export interface RecentUse {
   /** Tokens issued in the current clock hour. */
   tokensThisHour: number
+  /** Tokens issued in the clock hour before. */
   tokensLastHour: number
+  /** Tokens that its quota refused in the current clock hour. */
+  refusedThisHour: number
   /** When it last got a token, in milliseconds since the epoch; undefined: never. */
   lastTokenAt: number | undefined
 }
+
+export type ListedApplication = Application & RecentUse
 
 /** How many applications are read per step, with their suites and secrets: 0.1 to 0.2 ms of work. */
 const LOADED_AT_A_TIME = 10
 
 /** Searches applications in small steps, so that other requests are not blocked however many there are. */
-export function createSearch({ store, now }: Pick<Context, 'store' | 'now'>) {
+export function createSearch(context: Pick<Context, 'store' | 'now'>) {
   /** One page of the matching applications, newest first. Throws OperatorError if `after` is not a cursor. */
   async function search({ after, limit, ...filter }: SearchFilter & PageQuery) {
     const { rows, next } = await pageOf<ApplicationNames>({ after, limit }, (page) => find(filter, page))
@@ -44,23 +47,12 @@ export function createSearch({ store, now }: Pick<Context, 'store' | 'now'>) {
 
   /** The matching applications in this order, from a position on, and how many match in all. */
   async function browse({ sort, within, from, limit, ...filter }: BrowseQuery) {
-    const isPlain = sort === 'created' && within.length === 0 && isAny(filter)
+    const isPlain = sort === '' && within.length === 0 && isAny(filter)
     const found = await find(filter, { limit: isPlain ? from + limit : Infinity })
     const matching = found.filter(({ clientId }) => within.every((ids) => ids.has(clientId)))
-    const applications = await load((await inOrder(sort, matching)).slice(from, from + limit))
-    return { applications, total: isPlain ? await store.countApplications() : matching.length }
-  }
-
-  /** Sorts names, which are newest first. */
-  async function inOrder(sort: Sort, names: ApplicationNames[]): Promise<ApplicationNames[]> {
-    if (sort === 'name') return names.sort((one, other) => byName(one.name, other.name))
-    const last = new Map<ApplicationKey, number>()
-    if (sort === 'created') return names
-    await inSteps(names, async (step) => {
-      const uses = await store.listApplicationUses(step.map(({ key }) => key))
-      for (const { applicationKey, lastTokenAt } of uses) last.set(applicationKey, lastTokenAt)
-    })
-    return names.sort((one, other) => (last.get(other.key) ?? 0) - (last.get(one.key) ?? 0))
+    if (sort === 'name') matching.sort((one, other) => byName(one.name, other.name))
+    const applications = await load(matching.slice(from, from + limit))
+    return { applications, total: isPlain ? await context.store.countApplications() : matching.length }
   }
 
   /** The newest `limit` matching applications, oldest first. */
@@ -73,7 +65,7 @@ export function createSearch({ store, now }: Pick<Context, 'store' | 'now'>) {
     const size = isAny(filter) ? Math.min(limit, NAMES_AT_A_TIME) : NAMES_AT_A_TIME
     const matches = matcher(filter)
     const found: ApplicationNames[] = []
-    for await (const names of stepsOfNames(store, { after, size })) {
+    for await (const names of stepsOfNames(context.store, { after, size })) {
       found.push(...names.filter(matches))
       if (found.length >= limit) return found.slice(0, limit)
     }
@@ -83,29 +75,43 @@ export function createSearch({ store, now }: Pick<Context, 'store' | 'now'>) {
   /** Loads the applications of these names, without those that were removed in the meantime. */
   async function load(names: readonly ApplicationNames[]): Promise<ListedApplication[]> {
     const listed: ListedApplication[] = []
-    await inSteps(names, async (step) => void listed.push(...(await loadStep(step))), LOADED_AT_A_TIME)
+    const loadStep = async (step: ApplicationNames[]) => {
+      const found = await context.store.listApplicationsOf(step.map(({ key }) => key))
+      const byKey = new Map(found.map((application) => [application.key, application]))
+      listed.push(
+        ...(await withUse(
+          context,
+          step.flatMap(({ key }) => byKey.get(key) ?? []),
+        )),
+      )
+    }
+    await inSteps(names, loadStep, LOADED_AT_A_TIME)
     return listed
   }
 
-  async function loadStep(names: readonly ApplicationNames[]): Promise<ListedApplication[]> {
-    const found = await store.listApplicationsOf(names.map(({ key }) => key))
-    const byKey = new Map(found.map((application) => [application.key, application]))
-    const applications = names.flatMap(({ key }) => byKey.get(key) ?? [])
-    const keys = applications.map(({ key }) => key)
-    const hour = hourOf(now())
-    const uses = new Map((await store.listApplicationUses(keys)).map((use) => [use.applicationKey, use.lastTokenAt]))
-    const counts = await store.listTokenCounts(keys, [hour - 1, hour])
-    const issued = (key: ApplicationKey, inHour: number) =>
-      counts.find((count) => count.applicationKey === key && count.hour === inHour)?.issued ?? 0
-    return applications.map((application) => ({
-      ...application,
-      tokensThisHour: issued(application.key, hour),
-      tokensLastHour: issued(application.key, hour - 1),
-      lastTokenAt: uses.get(application.key),
-    }))
-  }
-
   return { search, browse, list }
+}
+
+/** Adds the recent use of each application. */
+export async function withUse<Row extends Application>(
+  { store, now }: Pick<Context, 'store' | 'now'>,
+  applications: readonly Row[],
+): Promise<(Row & RecentUse)[]> {
+  const keys = applications.map(({ key }) => key)
+  const hour = hourOf(now())
+  const uses = new Map((await store.listApplicationUses(keys)).map((use) => [use.applicationKey, use.lastTokenAt]))
+  const counts = await store.listTokenCounts(keys, [hour - 1, hour])
+  return applications.map((application) => {
+    const countOf = (inHour: number) =>
+      counts.find(({ applicationKey, hour }) => applicationKey === application.key && hour === inHour)
+    return {
+      ...application,
+      tokensThisHour: countOf(hour)?.issued ?? 0,
+      tokensLastHour: countOf(hour - 1)?.issued ?? 0,
+      refusedThisHour: countOf(hour)?.refused ?? 0,
+      lastTokenAt: uses.get(application.key),
+    }
+  })
 }
 
 const { compare: byName } = new Intl.Collator('en', { numeric: true })

@@ -1,5 +1,6 @@
 import { chunksOf } from '../domain/in-steps.ts'
 import { digestGenerated, generateSecret } from '../domain/secret.ts'
+import type { NewClients } from '../domain/store.ts'
 import {
   applicationRegistered,
   prepareApplication,
@@ -69,6 +70,10 @@ function renewStep({ now, change }: Context, renewed: SeedPlan['renewed']): Seed
   return { suites, applications, register }
 }
 
+function idsOf({ suites, applications }: NewClients): string[] {
+  return [...suites.map(({ suiteId }) => suiteId), ...applications.map(({ clientId }) => clientId)]
+}
+
 async function registerStep({ store, now, audit, report }: Context, missing: Seeds): Promise<SeedStep> {
   const preparedSuites = missing.suites.map((entry) => prepareSuite(entry, now))
   // All at once, because hashes are computed on several cores.
@@ -82,16 +87,7 @@ async function registerStep({ store, now, audit, report }: Context, missing: See
     const added = await store.register({ suites, applications }, audit())
     for (const { suiteId, name } of added.suites) report({ type: 'suite registered', suite: suiteId, name })
     for (const application of added.applications) report(applicationRegistered(application))
-    return [
-      ...new Set(suites)
-        .difference(new Set(added.suites))
-        .values()
-        .map(({ suiteId }) => suiteId),
-      ...new Set(applications)
-        .difference(new Set(added.applications))
-        .values()
-        .map(({ clientId }) => clientId),
-    ]
+    return [...new Set(idsOf({ suites, applications })).difference(new Set(idsOf(added)))]
   }
 
   return {

@@ -3,19 +3,19 @@ import { OperatorError } from '../domain/operator-error.ts'
 import { isTokenReason } from '../domain/reasons.ts'
 import { REFUSALS_INTERVAL_MS, type RefusalCount } from '../domain/refusal.ts'
 import { differsBy } from '../domain/text.ts'
-import { hourOf, USAGE_INTERVAL_MS } from '../domain/usage.ts'
-import { createApplications } from './applications.ts'
+import { USAGE_INTERVAL_MS } from '../domain/usage.ts'
+import { createApplications, type ShownApplication } from './applications.ts'
 import type { Context } from './context.ts'
 import { type Diagnosis, diagnose, diagnoseSuite, diagnoseUnknown } from './diagnosis.ts'
 import { stepsOfNames } from './pages.ts'
-import { type ApplicationInTrouble, COMMANDS, type Instructions } from './remedies.ts'
+import { COMMANDS, type Instructions } from './remedies.ts'
 import { createSuites, type ShownSuite } from './suites.ts'
 
 /** Why a client is refused, as far as is known. */
 export interface Explanation extends Diagnosis {
   clientId: string
   /** Undefined: the client id is not an application's. */
-  application: ApplicationInTrouble | undefined
+  application: ShownApplication | undefined
   /** Undefined: the client id is not a suite's. */
   suite: ShownSuite | undefined
   /** Newest first. */
@@ -40,7 +40,7 @@ export function createWhy(context: Context) {
   return async (clientId: string, instructions: Instructions = COMMANDS): Promise<Explanation> => {
     const knownUntil = { refusals: now() - REFUSALS_INTERVAL_MS, tokens: now() - USAGE_INTERVAL_MS }
     const similarRefusals = (await store.listRefusals(undefined)).filter((refusal) => looksLike(refusal, clientId))
-    const application = (await store.findApplication(clientId)) && (await inTrouble(clientId))
+    const application = (await store.findApplication(clientId)) && (await applications.show(clientId))
     const suite = application ? undefined : (await store.findSuite(clientId)) && (await suites.show(clientId))
     const known = { clientId, application, suite, similarRefusals, knownUntil }
     if (!application && !suite) {
@@ -65,19 +65,6 @@ export function createWhy(context: Context) {
     const isNear = nearTo(clientId)
     for await (const names of stepsOfNames(store)) similar.push(...names.filter((one) => isNear(one.clientId)))
     return similar.reverse()
-  }
-
-  async function inTrouble(clientId: string): Promise<ApplicationInTrouble> {
-    const application = await applications.show(clientId)
-    const hour = hourOf(now())
-    const counts = await store.listTokenCounts([application.key], [hour - 1, hour])
-    const [last, current] = [hour - 1, hour].map((one) => counts.find((count) => count.hour === one))
-    return {
-      ...application,
-      tokensThisHour: current?.issued ?? 0,
-      tokensLastHour: last?.issued ?? 0,
-      refusedThisHour: current?.refused ?? 0,
-    }
   }
 }
 

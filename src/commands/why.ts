@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { ago } from '../administration/age.ts'
-import type { ApplicationInTrouble } from '../administration/remedies.ts'
+import type { ShownApplication } from '../administration/applications.ts'
 import { diagnosisText, explanationView, secretView, timestamp } from '../administration/views.ts'
 import type { Explanation } from '../administration/why.ts'
 import type { Finding } from '../doctor/finding.ts'
@@ -53,7 +53,7 @@ function explanationText(explanation: Explanation, now: number): string {
   return parts.join('\n\n')
 }
 
-function applicationText(application: ApplicationInTrouble, now: number): string {
+function applicationText(application: ShownApplication, now: number): string {
   const { clientId, name, developerEmail, status, suites, lastTokenAt } = application
   const { tokensThisHour, tokensLastHour, refusedThisHour } = application
   return labelled({

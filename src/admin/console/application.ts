@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownApplication } from '../../administration/applications.ts'
-import type { ApplicationInTrouble } from '../../administration/remedies.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
-import { type Application, type ApplicationNames, columnsOf } from '../../domain/application.ts'
+import { type Application, columnsOf } from '../../domain/application.ts'
 import { camelCased } from '../../domain/schema.ts'
 import { type Suite, unknownSuite } from '../../domain/suite.ts'
 import { sinceFullHour } from '../../domain/usage.ts'
@@ -33,12 +32,13 @@ import {
   type FieldState,
   fieldsOf,
   hidden,
+  type Refused,
   redirectDone,
   statesOf,
 } from './forms.ts'
-import { type Html, html, path } from './html.ts'
+import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { type Again, changeNames, editForm, namesPanel, notes, type Owners, removalPage, type Values } from './owner.ts'
+import { changeNames, editForm, namesPanel, notes, type Owners, removalPage, type Values } from './owner.ts'
 import { changeSecrets, copyable, secretsPanel, tryIt, urlsOf } from './secrets.ts'
 
 type Route = { Params: { id: string } }
@@ -94,19 +94,22 @@ function createView(context: AdminContext) {
   const { store, now } = context
   const { publicUrl } = urlsOf(context)
 
-  return async (clientId: string, reply: FastifyReply, again: Again = {}) => {
+  return async (clientId: string, reply: FastifyReply, { errors = [], status = 200 }: Partial<Refused> = {}) => {
     const { request } = reply
-    const explanation = await explain(context, request, clientId)
+    const { why } = administrationOf(context, request)
+    const explanation = await why(clientId, instructionsFor(request)).catch((error) => {
+      if (error instanceof NothingKnown) return error
+      throw error
+    })
+    if (explanation instanceof NothingKnown || !explanation.application) {
+      return showPage(reply, unknownApplicationPage(clientId, explanation, now()), { status: 404 })
+    }
     const { application } = explanation
-    if (!application) return showPage(reply, unknownApplicationPage(explanation, now()), { status: 404 })
     const { lastTokenAt, secrets, suites: approved } = application
     const suites = await listChoices(context)
     const changes = await lastChanges(store, { kind: 'application', id: clientId })
     const mayChange = canChange(request)
-    const { errors = [], names, rotation } = again
     const stateOf = statesOf(errors)
-    const shown = names ? fieldsOf(request.body).all('shown') : approved
-    const ticked = names ? fieldsOf(request.body).all('suite') : approved
     const at = now()
     const use = tryIt({ clientId, suites: approved, publicUrl })
     const base = pathOf(clientId)
@@ -126,15 +129,15 @@ ${live.refusals}
 ${editForm(
   base,
   mayChange,
-  html`${section('approvals', 'Approvals', approvals(suites, { shown, ticked, canChange: mayChange }, stateOf))}
-${mayChange && namesPanel(columnsOf(application), names, stateOf)}`,
+  html`${section('approvals', 'Approvals', approvals(suites, approved, request, stateOf('suite')))}
+${mayChange && namesPanel(columnsOf(application), request.body, stateOf)}`,
 )}
-${secretsPanel({ base, secrets, now: at, canChange: mayChange, form: rotation, hours: stateOf('hours') })}
+${secretsPanel({ base, secrets, now: at, request, hours: stateOf('hours') })}
 ${lastTokenAt !== undefined && use}
 ${changes}
 ${mayChange && destructiveActions(application, base)}`,
     }
-    return showPage(reply, page, { status: again.status ?? 200 })
+    return showPage(reply, page, { status })
   }
 }
 
@@ -149,23 +152,10 @@ export function liveApplication(explanation: Explanation, now: number) {
   }
 }
 
-type Unknown = Pick<Explanation, 'clientId' | 'suite' | 'similarApplications' | 'similarRefusals'>
+/** What is known about an unregistered client id. */
+type Unknown = Pick<Explanation, 'similarApplications'> & Partial<Pick<Explanation, 'suite' | 'similarRefusals'>>
 
-async function explain(
-  context: AdminContext,
-  request: FastifyRequest,
-  clientId: string,
-): Promise<Explanation | (Unknown & { application: undefined })> {
-  try {
-    return await administrationOf(context, request).why(clientId, instructionsFor(request))
-  } catch (error) {
-    if (!(error instanceof NothingKnown)) throw error
-    const { similarApplications } = error
-    return { clientId, application: undefined, suite: undefined, similarRefusals: [], similarApplications }
-  }
-}
-
-function statusChange({ status, name }: ApplicationInTrouble, base: string): Html {
+function statusChange({ status, name }: ShownApplication, base: string): Html {
   if (status === 'suspended') {
     return html`<form method="post" action="${`${base}/resume`}"><button class="button primary">Resume</button></form>`
   }
@@ -177,7 +167,7 @@ function statusChange({ status, name }: ApplicationInTrouble, base: string): Htm
   })
 }
 
-function figures(application: ApplicationInTrouble, now: number): Html {
+function figures(application: ShownApplication, now: number): Html {
   const { lastTokenAt, tokensThisHour, tokensLastHour, refusedThisHour, suites, secrets } = application
   const active = secrets.filter(({ state }) => state === 'active').length
   return html`<div class="cards">
@@ -188,7 +178,7 @@ ${card('Approved suites', suites.length, html`<a href="#approvals">Approvals</a>
 </div>`
 }
 
-function factsOf(application: ApplicationInTrouble): Html {
+function factsOf(application: ShownApplication): Html {
   const { clientId, createdAt, tokensValidFrom } = application
   const { name: _, ...others } = columnsOf(application)
   return html`${copyable('client-id', 'Client id', clientId)}${facts([
@@ -198,7 +188,7 @@ function factsOf(application: ApplicationInTrouble): Html {
   ])}`
 }
 
-function destructiveActions({ name, status }: ApplicationInTrouble, base: string): Html {
+function destructiveActions({ name, status }: ShownApplication, base: string): Html {
   return section(
     'endings',
     'Revoke or remove',
@@ -229,22 +219,18 @@ function removeApplicationPage({ clientId, name, secrets, suites, lastTokenAt }:
 }
 
 /** The page for an unknown client id, with suggestions. */
-function unknownApplicationPage(unknown: Unknown, now: number): Page {
-  const { clientId, suite, similarApplications, similarRefusals } = unknown
+function unknownApplicationPage(clientId: string, unknown: Unknown, now: number): Page {
+  const { suite, similarApplications, similarRefusals = [] } = unknown
   return {
     title: 'No such application',
     section: '/applications',
     trail: [PARENT],
     content: html`${note('warn', html`<p>No application has the client id <code>${clientId}</code>. It may have been removed, or it belongs to another server.</p>`)}
 ${suite && section('suite', 'Did you mean this suite?', html`<ul><li><a href="${path`/suites/${clientId}`}"><code>${clientId}</code></a> ${name(suite.name)}</li></ul>`)}
-${similarApplications.length > 0 && section('similar', 'Did you mean one of these?', html`<ul>${similarApplications.map(linkTo)}</ul>`)}
+${similarApplications.length > 0 && section('similar', 'Did you mean one of these?', html`<ul>${similarApplications.map(({ clientId, name: named }) => html`<li><a href="${pathOf(clientId)}"><code>${clientId}</code></a> ${name(named)}</li>`)}</ul>`)}
 ${similarRefusalsPanel('refusals', 'Refused client ids that look like it', similarRefusals, now)}
-<div class="buttons"><a class="button" href="/applications">All applications</a><a class="button" href="${`/audit?${new URLSearchParams({ subject: clientId })}`}">Changes to this client id</a></div>`,
+<div class="buttons"><a class="button" href="/applications">All applications</a><a class="button" href="${address('/audit', { subject: clientId })}">Changes to this client id</a></div>`,
   }
-}
-
-function linkTo({ clientId, name: named }: ApplicationNames): Html {
-  return html`<li><a href="${pathOf(clientId)}"><code>${clientId}</code></a> ${name(named)}</li>`
 }
 
 /** How many suites a form offers as checkboxes, at most. */
@@ -255,13 +241,17 @@ export function listChoices({ store }: AdminContext): Promise<Suite[]> {
   return store.listSuites({ limit: MAX_CHOICES })
 }
 
+/** The approvals that were edited in a form. Those that someone else has changed in the meantime stay as they are. */
+function approvalsIn(body: unknown) {
+  const { all } = fieldsOf(body)
+  const [shown, wanted] = [new Set(all('shown')), new Set(all('suite'))]
+  return { ticked: [...wanted.difference(shown)], unticked: [...shown.difference(wanted)] }
+}
+
 /** Saves the form of an application: edited values, and approvals that were ticked or unticked. */
 async function save(context: AdminContext, id: string, values: Values, request: FastifyRequest): Promise<boolean> {
   const { applications } = administrationOf(context, request)
-  const fields = fieldsOf(request.body)
-  const [shown, wanted] = [new Set(fields.all('shown')), new Set(fields.all('suite'))]
-  // Approvals that someone else changed in the meantime stay as they are.
-  const [ticked, unticked] = [[...wanted.difference(shown)], [...shown.difference(wanted)]]
+  const { ticked, unticked } = approvalsIn(request.body)
   const found = await Promise.all([...ticked, ...unticked].map((suiteId) => context.store.findSuite(suiteId)))
   const missing = ticked.find((_, at) => !found[at])
   // Before anything is saved.
@@ -273,39 +263,38 @@ async function save(context: AdminContext, id: string, values: Values, request: 
   return isUpdated || approved.length + withdrawn.length > 0
 }
 
-type Choices = readonly Pick<Suite, 'suiteId' | 'name'>[]
-
 /** The checkboxes for approvals. They also send which suites were shown as approved, so that only real edits are applied. */
 function approvals(
-  suites: Choices,
-  { shown, ticked, canChange }: Record<'shown' | 'ticked', readonly string[]> & { canChange: boolean },
-  stateOf: (name: string) => FieldState,
+  suites: readonly Suite[],
+  approved: readonly string[],
+  request: FastifyRequest,
+  state: FieldState,
 ): Html {
-  if (suites.length === 0) return nothingYet(canChange)
-  if (!canChange) return approvedOnly(shown, suites)
-  const offered = suites.map(({ suiteId }) => suiteId).filter((suiteId) => shown.includes(suiteId))
+  const mayChange = canChange(request)
+  if (suites.length === 0) {
+    const register = mayChange && html`<p><a class="button" href="/new-suite">Register a suite</a></p>`
+    const rule = html`<p>A suite is an API. As long as there are no suites, tokens are valid wherever they are checked.</p>`
+    return emptyState('There are no suites yet', html`${rule}${register}`)
+  }
+  if (!mayChange) return approvedOnly(approved, suites)
+  const { ticked, unticked } = approvalsIn(request.body)
+  const offered = suites.map(({ suiteId }) => suiteId).filter((suiteId) => approved.includes(suiteId))
+  const checked = [...approved, ...ticked].filter((suiteId) => !unticked.includes(suiteId))
   return html`<div class="form">
 ${offered.map((suiteId) => hidden({ shown: suiteId }))}
-${suiteChoices(suites, ticked, stateOf('suite'))}
+${suiteChoices(suites, checked, state)}
 <div class="buttons"><button class="button primary">Save</button></div></div>`
 }
 
-function nothingYet(canChange: boolean): Html {
-  return emptyState(
-    'There are no suites yet',
-    html`<p>A suite is an API. As long as there are no suites, tokens are valid wherever they are checked.</p>${canChange && html`<p><a class="button" href="/new-suite">Register a suite</a></p>`}`,
-  )
-}
-
 /** The read-only list of approved suites. `suites` has their names, but perhaps not all of them. */
-function approvedOnly(approved: Application['suites'], suites: Choices): Html {
+function approvedOnly(approved: Application['suites'], suites: readonly Suite[]): Html {
   if (approved.length === 0) return html`<p>Not approved for any suite, so its tokens are not valid anywhere.</p>`
   const names = new Map(suites.map((suite) => [suite.suiteId, name(suite.name)]))
   return html`<p>Approved for these suites:</p><ul>${approved.map((id) => html`<li>${names.get(id)} <code>${id}</code></li>`)}</ul>`
 }
 
 /** Checkboxes for suites. `ticked`: their ids. */
-export function suiteChoices(suites: Choices, ticked: readonly string[], state: FieldState): Html {
+export function suiteChoices(suites: readonly Suite[], ticked: readonly string[], state: FieldState): Html {
   const hint = 'A suite is an API. Tokens of an application are valid only at the suites that it is approved for.'
   const choices = suites.map((suite) => ({
     value: suite.suiteId,

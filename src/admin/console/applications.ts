@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RegisteredApplication } from '../../administration/applications.ts'
-import type { ListedApplication, Sort } from '../../administration/search.ts'
+import type { ListedApplication } from '../../administration/search.ts'
 import { APPLICATION_COLUMNS, type Application, type ApplicationValues } from '../../domain/application.ts'
 import { inSteps } from '../../domain/in-steps.ts'
 import { camelCased } from '../../domain/schema.ts'
@@ -9,23 +9,10 @@ import { sinceFullHour } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { listChoices, PARENT, suiteChoices } from './application.ts'
-import { LOOKED_AT } from './checks.ts'
-import {
-  age,
-  badge,
-  clientIdOf,
-  developerOf,
-  emptyState,
-  name,
-  note,
-  number,
-  pager,
-  sentence,
-  statusBadge,
-  table,
-} from './components.ts'
+import { age, badge, emptyState, name, note, number, pager, sentence, statusBadge, table } from './components.ts'
+import { LOOKED_AT } from './diagnosis.ts'
 import { canChange, field, fieldsOf, select } from './forms.ts'
-import { type Html, html, path } from './html.ts'
+import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { registrationForm } from './owner.ts'
 import { credentialsPage, tryIt, urlsOf } from './secrets.ts'
@@ -39,15 +26,12 @@ const STATUSES: readonly Application['status'][] = ['active', 'suspended']
 
 const ANY = { value: '', label: 'Any' }
 
-/** The choices of the filters, by their names in the URL. The first one is the default. */
-const CHOICES = {
-  status: [ANY, ...[...STATUSES, 'failing'].map((value) => ({ value, label: sentence(value) }))],
-  sort: [
-    { value: '', label: 'Newest first' },
-    { value: 'name', label: 'Name' },
-    { value: 'token', label: 'Last token' },
-  ],
-}
+const STATUS_CHOICES = [ANY, ...[...STATUSES, 'failing'].map((value) => ({ value, label: sentence(value) }))]
+
+const SORT_CHOICES = [
+  { value: '', label: 'Newest first' },
+  { value: 'name', label: 'Name' },
+]
 
 const COLUMNS = [
   'Application',
@@ -66,37 +50,32 @@ type Filter = Record<'search' | 'status' | 'suite' | 'sort', string>
 export function listApplications(console: FastifyInstance, context: AdminContext): void {
   console.get('/applications', async (request, reply) => {
     const { text } = fieldsOf(request.query)
-    const known = (name: keyof typeof CHOICES) =>
-      CHOICES[name].some(({ value }) => value === text(name)) ? text(name) : ''
-    const filter = { search: text('search'), status: known('status'), suite: text('suite'), sort: known('sort') }
+    const filter = { search: text('search'), status: text('status'), suite: text('suite'), sort: text('sort') }
     const from = /^\d{1,9}$/.test(text('from')) ? Number(text('from')) : 0
     const { applications, suites } = administrationOf(context, request)
     const lastRefused = await context.store.listLastRefused(LOOKED_AT)
-    const refused = [...new Set(lastRefused.map(({ id }) => id))].slice(0, MAX_REFUSED)
-    const isFailing = filter.status === 'failing'
+    const refused = new Set(new Set(lastRefused.map(({ id }) => id)).values().take(MAX_REFUSED))
     const within = [
-      ...(isFailing ? [await failingOf(request, refused)] : []),
+      ...(filter.status === 'failing' ? [await failingOf(request, refused)] : []),
       ...(filter.suite ? [new Set((await suites.listApproved(filter.suite)).map(({ clientId }) => clientId))] : []),
     ]
     const found = await applications.browse({
       text: filter.search,
       status: STATUSES.find((status) => status === filter.status),
-      sort: (filter.sort || 'created') as Sort,
+      sort: filter.sort,
       within,
       from,
       limit: PAGE_SIZE,
     })
     const ids = new Set(found.applications.map(({ clientId }) => clientId))
-    const failing = await failingOf(
-      request,
-      refused.filter((id) => ids.has(id)),
-    )
+    const failing = await failingOf(request, refused.intersection(ids))
     const now = context.now()
     const rows = found.applications.map((application) => row(application, failing, now))
-    const next = from + PAGE_SIZE < found.total ? addressOf(filter, from + PAGE_SIZE) : undefined
+    const following = address('/applications', { ...filter, from: String(from + PAGE_SIZE) })
+    const next = from + PAGE_SIZE < found.total ? following : undefined
     const list = html`<p class="hint">${found.total.toLocaleString('en')} ${found.total === 1 ? 'application' : 'applications'}</p>
-${table('Applications', [...COLUMNS, number(`Tokens ${sinceFullHour(now)} (hour before)`)], rows)}${pager(from > 0 && addressOf(filter), next, ['First', 'Next'])}`
-    const isFiltered = addressOf(filter) !== '/applications'
+${table('Applications', [...COLUMNS, number(`Tokens ${sinceFullHour(now)} (hour before)`)], rows)}${pager(from > 0 && address('/applications', filter), next, ['First', 'Next'])}`
+    const isFiltered = Object.values(filter).some((value) => value !== '')
     const isEmpty = !isFiltered && found.total === 0
     return showPage(reply, {
       title: 'Applications',
@@ -110,7 +89,7 @@ ${table('Applications', [...COLUMNS, number(`Tokens ${sinceFullHour(now)} (hour 
   })
 
   /** Those of these applications that are refused now, as their pages say. */
-  async function failingOf(request: FastifyRequest, clientIds: readonly string[]): Promise<Set<string>> {
+  async function failingOf(request: FastifyRequest, clientIds: Iterable<string>): Promise<Set<string>> {
     const failing = new Set<string>()
     const { why } = administrationOf(context, request)
     const look = async (clientId: string) => {
@@ -133,9 +112,9 @@ function filterForm({ search, status, suite, sort }: Filter, isFiltered: boolean
   const named = suites.map(({ suiteId, name }) => ({ value: suiteId, label: name }))
   return html`<form class="filters" method="get" action="/applications" role="search">
 ${field({ label: 'Search', name: 'search', type: 'search', value: search, placeholder: 'Name, client id or developer email' })}
-${select({ label: 'Status', name: 'status', value: status }, CHOICES.status)}
+${select({ label: 'Status', name: 'status', value: status }, STATUS_CHOICES)}
 ${select({ label: 'Approved for', name: 'suite', value: suite }, [ANY, ...named])}
-${select({ label: 'Sort by', name: 'sort', value: sort }, CHOICES.sort)}
+${select({ label: 'Sort by', name: 'sort', value: sort }, SORT_CHOICES)}
 <div class="buttons"><button class="button">Search</button>${isFiltered && html`<a class="button" href="/applications">Clear</a>`}</div>
 </form>`
 }
@@ -154,29 +133,15 @@ ${CLIENT_ID.test(text) && html`<p>Is this the client id that a partner sends? <a
 function row(application: ListedApplication, failing: ReadonlySet<string>, now: number) {
   const { clientId, status, suites, lastTokenAt, tokensThisHour, tokensLastHour } = application
   return [
-    html`<a href="${path`/applications/${clientId}`}">${name(application.name)}</a>${clientIdOf(application)}`,
-    developerOf(application),
+    html`<a href="${path`/applications/${clientId}`}">${name(application.name)}</a><code title="${clientId}">${clientId}</code>`,
+    name(application.developerEmail),
     failing.has(clientId) ? badge('failing', 'bad') : statusBadge(status),
-    suitesOf(suites),
+    suites.length === 0
+      ? badge('none', 'warn')
+      : html`<span class="cut" title="${suites.join(', ')}">${suites.join(', ')}</span>`,
     age(lastTokenAt, now),
     `${tokensThisHour.toLocaleString('en')} (${tokensLastHour.toLocaleString('en')})`,
   ]
-}
-
-const MAX_NAMED = 2
-
-/** The approved suites of an application: the first two, and the number of the others. */
-function suitesOf(suites: readonly string[]): Html {
-  if (suites.length === 0) return badge('none', 'warn')
-  const named = suites.slice(0, MAX_NAMED)
-  const others = suites.length - MAX_NAMED
-  const more = others > 0 && html` <span class="hint" title="${suites.join(', ')}">+${others}</span>`
-  return html`${named.map((suite, at) => html`${at > 0 && ' '}<span class="line"><code>${suite}</code>${at === MAX_NAMED - 1 && more}</span>`)}`
-}
-
-function addressOf(filter: Filter, from = 0): string {
-  const set = Object.entries({ ...filter, from: from > 0 ? String(from) : '' }).filter(([, value]) => value !== '')
-  return set.length === 0 ? '/applications' : `/applications?${new URLSearchParams(set)}`
 }
 
 /** The properties of inputs besides their labels. A plain text field needs no entry. */

@@ -6,7 +6,7 @@ import { isDay } from '../../domain/time.ts'
 import type { AdminContext } from '../context.ts'
 import { emptyState, name, pager, section, sentence, table, time, words } from './components.ts'
 import { canChange, field, fieldsOf } from './forms.ts'
-import { type Html, html, type Part, path } from './html.ts'
+import { address, type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 
 const PAGE_SIZE = 50
@@ -32,18 +32,15 @@ export function auditPage(console: FastifyInstance, { store }: AdminContext): vo
       content: html`${filterForm(filter, error, isFiltered)}
 ${shown.length > 0 ? eventTable(shown, { names }) : noChanges(isFiltered, canChange(request))}
 ${pager(
-  before === undefined ? undefined : auditPath(filter),
-  events.length > PAGE_SIZE ? auditPath(filter, shown.at(-1)) : undefined,
+  before !== undefined && address('/audit', filter),
+  events.length > PAGE_SIZE ? address('/audit', { ...filter, before: String(shown.at(-1)?.id) }) : undefined,
 )}`,
     }
     return showPage(reply, page, { status: error ? 422 : 200 })
   })
 }
 
-interface Search extends Pick<AuditFilter, 'since' | 'before'> {
-  actor: string
-  subject: string
-}
+type Search = Pick<AuditFilter, 'since' | 'before'> & Pick<Filter, 'actor' | 'subject'>
 
 /** The events of the actors and subjects with this id or, if there are none, with this text in their ids or names. */
 async function findEvents(store: AdminContext['store'], { actor, subject, ...range }: Search): Promise<AuditEvent[]> {
@@ -115,7 +112,7 @@ export async function lastChanges(store: AdminContext['store'], { kind, id }: Au
     events.length === 0
       ? html`<p class="quiet-text">No changes in the last 400 days.</p>`
       : eventTable(events, { isOfOne: true })
-  const all = html`<a href="${`/audit?${new URLSearchParams({ subject: id })}`}">All changes</a>`
+  const all = html`<a href="${address('/audit', { subject: id })}">All changes</a>`
   return section('changes', 'Last changes', content, all)
 }
 
@@ -165,13 +162,6 @@ function addressOf({ kind, id }: AuditEvent['subject']): string | undefined {
   if (kind === 'operator') return path`/operators#operator-${id}`
 }
 
-/** The URL of the filtered list. `after`: the last event of the previous page. */
-function auditPath(filter: Filter, after?: AuditEvent): string {
-  const given = Object.entries(filter).filter(([, value]) => value !== '')
-  const query = new URLSearchParams([...given, ...(after ? [['before', String(after.id)]] : [])] as [string, string][])
-  return query.size > 0 ? `/audit?${query}` : '/audit'
-}
-
 /** A time (RFC 3339), in the format of the views. */
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
@@ -185,24 +175,11 @@ interface FieldChange {
   added: readonly unknown[]
 }
 
-/**
- * The difference, field by field. `before` is null for a new subject, `after` for a removed one: these are summarized in a line
- * that expands to their fields.
- */
+/** The difference, field by field. `before` is null for a new subject, `after` for a removed one: all their fields are behind a line. */
 export function difference(before: PublicFields | null, after: PublicFields | null): Html {
   const fields = fieldByField(before, after)
-  const whole = before === null || after === null ? summaryOf(before ?? after ?? {}) : []
-  if (whole.length === 0) return fields
-  return html`<details class="whole"><summary>${whole.map((part, n) => html`${n > 0 && ' · '}${part}`)}</summary>${fields}</details>`
-}
-
-/** The summary: the role, and the length of each list. The name is not part of it, because another cell shows it. */
-function summaryOf(fields: PublicFields): Part[] {
-  return Object.entries(fields).flatMap(([field, value]): Part[] => {
-    if (field === 'role' && typeof value === 'string') return [value]
-    if (!Array.isArray(value) || value.length === 0) return []
-    return [value.length === 1 ? `1 ${singular(field)}` : `${value.length} ${words(field)}`]
-  })
+  if (before && after) return fields
+  return html`<details class="whole"><summary>All fields</summary>${fields}</details>`
 }
 
 function fieldByField(before: PublicFields | null, after: PublicFields | null): Html {

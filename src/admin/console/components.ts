@@ -51,17 +51,6 @@ export function liveControls(base: string, application = ''): Html {
 
 export const LIVE_ENDED: Html = html`<div data-live-ended hidden>${note('warn', html`<p>Your session has ended, so these figures have stopped. <a href="/login">Sign in again</a></p>`)}</div>`
 
-/** The client id, truncated if it does not fit. */
-export function clientIdOf({ clientId }: Pick<Application, 'clientId'>): Html {
-  return html`<code title="${clientId}">${clientId}</code>`
-}
-
-/** The developer's email address, which may wrap after a dot or the @. */
-export function developerOf({ developerEmail }: Pick<Application, 'developerEmail'>): Html {
-  const parts = developerEmail.split(/(?<=[@.])/)
-  return html`<bdi class="name" title="${developerEmail}">${parts.map((part, n) => html`${n > 0 && html`<wbr>`}${part}`)}</bdi>`
-}
-
 export function statusBadge(status: Application['status']): Html {
   return status === 'active' ? badge('active', 'good') : badge('suspended')
 }

@@ -2,11 +2,11 @@ import type { FastifyRequest } from 'fastify'
 import type { Health } from '../../administration/diagnosis.ts'
 import type { Instructions } from '../../administration/remedies.ts'
 import type { Explanation } from '../../administration/why.ts'
-import { factsOf } from '../../domain/reasons.ts'
-import type { RefusalCount } from '../../domain/refusal.ts'
-import { age, type Column, number, section, type Tone, table, time } from './components.ts'
+import { factsOf, isTokenReason } from '../../domain/reasons.ts'
+import type { RefusalCount, RefusedClient } from '../../domain/refusal.ts'
+import { age, type Column, name, number, section, type Tone, table, time } from './components.ts'
 import { canChange } from './forms.ts'
-import { type Html, html, type Part } from './html.ts'
+import { type Html, html, type Part, path } from './html.ts'
 
 /** Instructions that refer to elements on the pages of applications and suites. */
 const CONSOLE_INSTRUCTIONS: Instructions = {
@@ -67,8 +67,6 @@ function withTimes(text: string): Part[] {
 
 const DELAY_HINT = html`<p class="hint">Refusals show up within 5 seconds, tokens and uses of secrets within a minute.</p>`
 
-const SUITE_HINT = html`<p class="hint">Checks that refused a token are under “Refused checks”.</p>`
-
 /** The last refusals of a client, and those of similar client ids, which may be typing errors. */
 export function refusalsPanel({ suite, refusals, similarRefusals }: Explanation, now: number): Html {
   const own =
@@ -77,7 +75,7 @@ export function refusalsPanel({ suite, refusals, similarRefusals }: Explanation,
       : refusalsTable('Its last refusals, newest first', refusals, now)
   const title = suite ? 'Last refusals of its own requests' : 'Last refusals'
   const similar = similarRefusalsPanel('similar', 'Refused client ids that look like this one', similarRefusals, now)
-  return html`${section('refusals', title, html`${own}${suite ? SUITE_HINT : DELAY_HINT}`)}${similar}`
+  return html`${section('refusals', title, html`${own}${DELAY_HINT}`)}${similar}`
 }
 
 /** Refusals of similar client ids, if there are any. */
@@ -120,7 +118,35 @@ function refusalsTable(caption: string, refusals: readonly RefusalCount[], now: 
 }
 
 /** A reason in words, as in the log. */
-export function reasonOf(reason: string): Html {
+function reasonOf(reason: string): Html {
   const words = factsOf(reason)?.words
   return html`<span class="name">${words === undefined ? reason : html`${words} <span class="hint">${reason}</span>`}</span>`
+}
+
+/** How many of the last refusals the pages look at. */
+export const LOOKED_AT = 1000
+
+const MAX_ROWS = 20
+
+const CLIENT_COLUMNS = ['Client', 'Suite', 'Reason', number('Times'), 'First', { label: 'Last', kind: 'line' }] as const
+
+/** Refusals by client, suite and reason, with links to where they are mended. `empty`: shown if there are none. */
+export function refusedTable(refused: readonly RefusedClient[], empty: string): Html {
+  if (refused.length === 0) return html`<p class="quiet-text">${empty}</p>`
+  const keyOf = ({ kind, id, suite, reason }: RefusedClient) => JSON.stringify([kind, id, suite, reason])
+  const rows = [...Map.groupBy(refused, keyOf).values()].slice(0, MAX_ROWS).map((alike) => {
+    const { kind, id, name: called, suite, reason, lastAt } = alike[0] as RefusedClient
+    const isUnknown = kind === 'suite' && isTokenReason(reason)
+    const client = kind === 'suite' ? path`/suites/${id}` : path`/applications/${id}`
+    const place = isUnknown ? '#gateway' : reason === 'application not approved' ? '#approvals' : ''
+    return [
+      isUnknown ? 'no known application' : html`<a href="${client}">${name(called)}</a>`,
+      suite === '' ? '–' : html`<a href="${path`/suites/${suite}`}"><code>${suite}</code></a>`,
+      html`<a href="${client}${place}">${reasonOf(reason)}</a>`,
+      alike.reduce((sum, { count }) => sum + count, 0).toLocaleString('en'),
+      time(Math.min(...alike.map(({ firstAt }) => firstAt))),
+      time(lastAt),
+    ]
+  })
+  return table('Refusals by client, suite and reason, newest first', CLIENT_COLUMNS, rows)
 }

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { OperatorError } from '../../domain/operator-error.ts'
+import { OperatorError } from '../../domain/operator-error.ts'
 import { randomString } from '../../domain/text.ts'
 import { callerOf } from '../wire/caller.ts'
 import { problemOf, RefusedOperator } from '../wire/problem.ts'
@@ -33,25 +33,25 @@ export function idempotencyOf(request: FastifyRequest) {
   return { key, credential: callerOf(request).credential, request: JSON.stringify([method, url, body]) }
 }
 
-/** The key for a form that is shown again with errors. A new one if the old key was used for another request. */
-export function keyForRetry({ body }: FastifyRequest, { kind }: OperatorError): string {
-  return kind === 'idempotency key reused' ? newRequestKey() : fieldsOf(body).text('request_key')
+/** Why a form was refused. */
+export interface Refused {
+  errors: readonly FieldError[]
+  status: number
 }
 
 /**
- * The errors of a form. `inputs`: the name of the input that shows an error, by JSON field where it differs from that, and by
- * the kind of an error without fields.
+ * Why an operator's form was refused. Throws the error if that is not the reason. `inputs`: the name of the input that shows
+ * an error, by JSON field where it differs from that, and by the kind of an error without fields.
  */
-export function errorsOf(
-  { kind, fields, message }: OperatorError,
-  inputs: Readonly<Record<string, string>> = {},
-): FieldError[] {
-  if (fields) return fields.map(({ field, message }) => ({ field: inputs[field] ?? field, message: `${message}.` }))
-  return [{ field: inputs[kind], message }]
-}
-
-export function statusOf(error: OperatorError): number {
-  return problemOf(error).status
+export function refusedFor(error: unknown, inputs: Readonly<Record<string, string>> = {}): Refused {
+  if (!(error instanceof OperatorError)) throw error
+  const { status } = problemOf(error)
+  const { kind, fields, message } = error
+  if (!fields) return { errors: [{ field: inputs[kind], message }], status }
+  return {
+    errors: fields.map(({ field, message }) => ({ field: inputs[field] ?? field, message: `${message}.` })),
+    status,
+  }
 }
 
 /** Messages after a successful change, by the `done` of the URL. A closed list, so that no link can inject text. */
@@ -104,9 +104,6 @@ interface Control {
   value?: string | undefined
   hint?: Part
   error?: Part
-}
-
-interface TextControl extends Control {
   type?: 'text' | 'email' | 'search' | 'number' | 'date'
   required?: boolean
   /** Monospaced and without spell checking, for ids and codes. */
@@ -117,7 +114,7 @@ interface TextControl extends Control {
 }
 
 /** An input with its label, hint and error. */
-export function field(control: TextControl): Html {
+export function field(control: Control): Html {
   const { name, value = '', type = 'text', required, isCode, placeholder, autofocus } = control
   return wrap(
     control,
@@ -148,7 +145,7 @@ export function select(control: Control, choices: readonly Omit<Choice, 'hint' |
 
 /** A group of checkboxes with the same name. */
 export function checkboxes(
-  { label, name, hint, error, autofocus }: Pick<TextControl, 'name' | 'hint' | 'error' | 'autofocus'> & { label: Part },
+  { label, name, hint, error, autofocus }: Pick<Control, 'name' | 'hint' | 'error' | 'autofocus'> & { label: Part },
   choices: readonly Choice[],
 ): Html {
   return html`<fieldset class="choices" id="${idOf(name)}"${ariaAttributes({ name, hint, error })}${autofocus && html` tabindex="-1" autofocus`}><legend>${label}</legend>${hintOf(name, hint)}${errorOf(name, error)}${choices.map(

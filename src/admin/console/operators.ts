@@ -109,8 +109,7 @@ function keyTable({ name, keys }: ListedOperator, viewer: Viewer): Html {
     time(key.createdAt),
     time(key.endsAt),
     time(key.lastUsedAt),
-    viewer.isAdmin &&
-      key.state === 'active' &&
+    key.state === 'active' &&
       confirm({
         label: 'Revoke',
         subject: `key ${key.id} of ${name}`,
@@ -128,47 +127,16 @@ function sessionTable({ name, sessions }: ListedOperator, viewer: Viewer): Html 
   const rows = sessions.map((session) => [
     html`${session.id}${session.id === viewer.sessionId && html` ${badge('this one', 'good')}`}`,
     session.remoteAddress,
-    html`<span class="cut" title="${session.userAgent}">${browserName(session.userAgent) ?? session.userAgent}</span>`,
+    html`<span class="hint">${session.userAgent}</span>`,
     time(session.createdAt),
     time(session.lastSeenAt),
-    mayEnd &&
-      confirm({
-        label: 'End',
-        subject: `session ${session.id} of ${name}`,
-        action: path`/operators/${name}/sessions/${session.id}/end`,
-        isSmall: true,
-        consequences: html`<p>${session.id === viewer.sessionId ? 'You are' : 'The browser of this session is'} signed out at once.</p>`,
-      }),
+    confirm({
+      label: 'End',
+      subject: `session ${session.id} of ${name}`,
+      action: path`/operators/${name}/sessions/${session.id}/end`,
+      isSmall: true,
+      consequences: html`<p>${session.id === viewer.sessionId ? 'You are' : 'The browser of this session is'} signed out at once.</p>`,
+    }),
   ])
   return table(`Sessions of ${name}`, mayEnd ? [...columns, { label: 'End', kind: 'actions' }] : columns, rows)
-}
-
-/** Browsers by their token in the User-Agent. Those that also contain the token of another one come first. */
-const BROWSERS = [
-  ['Edge', /\bEdg\/(\d+)/],
-  ['Opera', /\bOPR\/(\d+)/],
-  ['Firefox', /\bFirefox\/(\d+)/],
-  ['Chrome', /\b(?:Headless)?Chrome\/(\d+)/],
-  ['Safari', /\bVersion\/(\d+)\S* (?:Mobile\/\S+ )?Safari\//],
-] as const
-
-/** Android comes before Linux, because its User-Agent contains both. */
-const SYSTEMS = [
-  ['iPhone', 'iOS'],
-  ['iPad', 'iPadOS'],
-  ['Android', 'Android'],
-  ['Windows', 'Windows'],
-  ['Macintosh', 'macOS'],
-  ['CrOS', 'ChromeOS'],
-  ['Linux', 'Linux'],
-] as const
-
-/** The browser and system of a User-Agent, such as `Firefox 140, Linux`. Undefined: an unknown browser. */
-export function browserName(userAgent: string): string | undefined {
-  if (!userAgent.startsWith('Mozilla/5.0 (')) return
-  const system = SYSTEMS.find(([word]) => userAgent.includes(word))
-  for (const [browser, version] of BROWSERS) {
-    const [, number] = version.exec(userAgent) ?? []
-    if (system && number) return `${browser} ${number}, ${system[1]}`
-  }
 }

@@ -3,7 +3,6 @@ import type { RefusedClient } from '../../domain/refusal.ts'
 import type { EndingSecrets, NodeStatistics, Outage, Statistics, WorkerStatistics } from '../../domain/statistics.ts'
 import type { AdminContext } from '../context.ts'
 import { chart } from './chart.ts'
-import { LOOKED_AT, refusedTable } from './checks.ts'
 import {
   asOf,
   badge,
@@ -19,16 +18,11 @@ import {
   table,
   time,
 } from './components.ts'
+import { LOOKED_AT, refusedTable } from './diagnosis.ts'
 import { count, duration, NONE, overviewCharts, percent, size, topReasons, uptime } from './figures.ts'
 import { canChange } from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-
-interface Shown {
-  /** The last refusals of clients, newest first. Undefined if the store does not answer. */
-  refused: readonly RefusedClient[] | undefined
-  canChange: boolean
-}
 
 /** /: the overview. */
 export function overviewPage(console: FastifyInstance, { statistics, store }: AdminContext): void {
@@ -39,8 +33,11 @@ export function overviewPage(console: FastifyInstance, { statistics, store }: Ad
   })
 }
 
-/** The figures of the server. live.js keeps some of them up to date. */
-export function overview(statistics: Statistics, { refused, canChange }: Shown): Page {
+/** The figures of the server. live.js keeps some of them up to date. `refused`: undefined if the store does not answer. */
+export function overview(
+  statistics: Statistics,
+  { refused, canChange }: { refused: readonly RefusedClient[] | undefined; canChange: boolean },
+): Page {
   const live = liveParts(statistics, canChange)
   return {
     title: 'Overview',
@@ -202,10 +199,6 @@ function nodeRow({ name: called, version, isThis, isGone, workers, lastMinute, l
   ]
 }
 
-function ownerLink(kind: EndingSecrets['next'][number]['kind'], id: string, called: string): Html {
-  return html`<a href="${kind === 'application' ? path`/applications/${id}` : path`/suites/${id}`}">${name(called)}</a>`
-}
-
 /** All known minutes, newest first. */
 function figuresTable({ minutes, at }: Statistics): Html {
   const columns = [
@@ -239,7 +232,7 @@ function endingTable(ending: EndingSecrets | undefined): Html {
   if (ending.next.length === 0)
     return html`<p class="quiet-text">No application or suite loses its last secret within 7 days.</p>`
   const rows = ending.next.map(({ kind, id, name: called, endsAt }) => [
-    ownerLink(kind, id, called),
+    html`<a href="${kind === 'application' ? path`/applications/${id}` : path`/suites/${id}`}">${name(called)}</a>`,
     kind,
     time(endsAt),
   ])

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ListedSecret } from '../../administration/secrets.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { isImported } from '../../domain/secret.ts'
@@ -7,8 +7,8 @@ import { administrationOf } from '../wire/caller.ts'
 import { idOf } from '../wire/routing.ts'
 import { age, badge, name, section, table, time } from './components.ts'
 import {
+  canChange,
   confirm,
-  errorsOf,
   type FieldState,
   field,
   fieldsOf,
@@ -16,12 +16,12 @@ import {
   idempotencyOf,
   newRequestKey,
   redirectDone,
+  refusedFor,
   select,
-  statusOf,
 } from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import type { Owners, Rotation } from './owner.ts'
+import type { Owners } from './owner.ts'
 
 export function changeSecrets(console: FastifyInstance, context: AdminContext, owners: Owners): void {
   const { section, find, show } = owners
@@ -31,16 +31,9 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
     const { id } = request.params
     const owner = await find(id, request)
     const { secrets } = administrationOf(context, request)
-    const { text } = fieldsOf(request.body)
-    const form = { requestKey: text('request_key'), overlap: text('overlap'), hours: text('hours') }
-    const overlap = overlapOf(form)
-    if (overlap === undefined) {
-      const errors = [{ field: 'hours', message: `It must be a whole number of hours: 1 to ${MAX_HOURS}.` }]
-      return show(id, reply, { rotation: form, errors, status: 422 })
-    }
     try {
-      const made = await secrets.rotate(id, overlap, { idempotency: idempotencyOf(request) })
-      const { clientSecret, othersEndAt } = made
+      const repeatable = { idempotency: idempotencyOf(request) }
+      const { clientSecret, othersEndAt } = await secrets.rotate(id, overlapIn(request.body), repeatable)
       const client = { clientId: id, clientSecret, publicUrl }
       const base = `${section}${path`/${id}`}`
       const page = credentialsPage({
@@ -56,8 +49,7 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
       })
       return showPage(reply, page)
     } catch (error) {
-      if (!(error instanceof OperatorError) || error.kind !== 'idempotency key reused') throw error
-      return show(id, reply, { errors: errorsOf(error), status: statusOf(error) })
+      return show(id, reply, refusedFor(error))
     }
   })
 
@@ -70,11 +62,10 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
       const { secrets } = administrationOf(context, request)
       try {
         await secrets.revoke(id, idOf(secret_id), { force })
+        return redirectDone(reply, `${section}${path`/${id}`}`, 'secret-revoked')
       } catch (error) {
-        if (!(error instanceof OperatorError) || error.kind !== 'conflict') throw error
-        return show(id, reply, { errors: errorsOf(error), status: statusOf(error) })
+        return show(id, reply, refusedFor(error))
       }
-      return redirectDone(reply, `${section}${path`/${id}`}`, 'secret-revoked')
     },
   )
 }
@@ -95,19 +86,23 @@ const HOUR_MS = 3_600_000
 /** 365 days, as on the command line. */
 const MAX_HOURS = 8760
 
-/** How long previous secrets stay valid, in milliseconds. Hours take precedence. Undefined if invalid. */
-function overlapOf({ overlap, hours }: Pick<Rotation, 'overlap' | 'hours'>): number | undefined {
-  if (hours === '') return OVERLAPS.some(({ value }) => value === overlap) ? Number(overlap) * 1000 : undefined
+/** How long previous secrets stay valid, in milliseconds. Hours take precedence. Throws OperatorError. */
+function overlapIn(body: unknown): number {
+  const { text } = fieldsOf(body)
+  const [overlap, hours] = [text('overlap'), text('hours')]
+  if (hours === '' && OVERLAPS.some(({ value }) => value === overlap)) return Number(overlap) * 1000
   const count = /^\d{1,5}$/.test(hours) ? Number(hours) : 0
-  return count >= 1 && count <= MAX_HOURS ? count * HOUR_MS : undefined
+  if (count >= 1 && count <= MAX_HOURS) return count * HOUR_MS
+  const message = `It must be a whole number of hours: 1 to ${MAX_HOURS}`
+  throw new OperatorError(`${message}.`, { kind: 'invalid', fields: [{ field: 'hours', message }] })
 }
 
 interface SecretsPanel {
   base: string
   secrets: readonly ListedSecret[]
   now: number
-  canChange: boolean
-  form: Rotation | undefined
+  request: FastifyRequest
+  /** The state of the input for hours. */
   hours: FieldState
 }
 
@@ -115,35 +110,35 @@ const COLUMNS = ['Secret', 'State', 'Ends', 'Created', 'Last used']
 
 /** The secrets of an application or a suite, newest first, without their values. */
 export function secretsPanel(panel: SecretsPanel): Html {
-  const { secrets, canChange } = panel
-  const columns = canChange ? [...COLUMNS, { label: 'Revoke', kind: 'actions' as const }] : COLUMNS
-  const rows = secrets.toReversed().map((secret) => row(secret, panel))
+  const mayChange = canChange(panel.request)
+  const columns = mayChange ? [...COLUMNS, { label: 'Revoke', kind: 'actions' as const }] : COLUMNS
+  const rows = panel.secrets.toReversed().map((secret) => row(secret, panel))
   const content = table('Secrets, newest first', columns, rows)
-  return section('secrets', 'Secrets', content, canChange && rotation(panel))
+  return section('secrets', 'Secrets', content, mayChange && rotation(panel))
 }
 
 /** The form that creates a new secret. It is open if it has an error. */
-function rotation({ base, form, hours: state }: SecretsPanel): Html {
-  const { requestKey = newRequestKey(), overlap = DEFAULT_OVERLAP, hours = '' } = form ?? {}
+function rotation({ base, request, hours: state }: SecretsPanel): Html {
+  const { text } = fieldsOf(state.error ? request.body : undefined)
   return html`<details class="confirm"${state.error && html` open`}><summary class="button">Rotate secret…</summary>
-<form method="post" action="${base}/secrets">${hidden({ request_key: requestKey })}<p class="question">Rotate secret</p>
+<form method="post" action="${base}/secrets">${hidden({ request_key: newRequestKey() })}<p class="question">Rotate secret</p>
 <div class="consequences"><p>The new secret is shown once. Keep the current ones valid until the new one is in use.</p></div>
-${select({ label: 'Current secrets stay valid', name: 'overlap', value: overlap }, OVERLAPS)}
-${field({ label: 'Or a number of hours', name: 'hours', type: 'number', value: hours, hint: 'From 1 to 8760. If you fill this in, it replaces the choice above.', ...state })}
+${select({ label: 'Current secrets stay valid', name: 'overlap', value: text('overlap') || DEFAULT_OVERLAP }, OVERLAPS)}
+${field({ label: 'Or a number of hours', name: 'hours', type: 'number', value: text('hours'), hint: 'From 1 to 8760. If you fill this in, it replaces the choice above.', ...state })}
 <div class="buttons"><button class="button primary">Rotate</button><button type="button" class="button" data-cancel hidden>Cancel</button></div></form></details>`
 }
 
 function row(secret: ListedSecret, panel: SecretsPanel): Part[] {
   const { now } = panel
   const { id, createdAt, endsAt, lastUsedAt } = secret
-  const cells = [
+  return [
     html`${id} <span class="hint">${isImported(secret) ? 'imported' : 'generated'}</span>`,
     stateBadge(secret),
     time(endsAt, 'never'),
     html`${time(createdAt)} <span class="hint">${age(createdAt, now)}</span>`,
     age(lastUsedAt, now, 'not used yet'),
+    revocation(secret, panel),
   ]
-  return panel.canChange ? [...cells, revocation(secret, panel)] : cells
 }
 
 function stateBadge(secret: ListedSecret): Html {

@@ -1,37 +1,21 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownSuite } from '../../administration/suites.ts'
-import type { Application } from '../../domain/application.ts'
 import { isTokenReason } from '../../domain/reasons.ts'
 import type { RefusedClient } from '../../domain/refusal.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
-import { LOOKED_AT, refusedTable } from './checks.ts'
-import {
-  asOf,
-  clientIdOf,
-  developerOf,
-  emptyState,
-  facts,
-  name,
-  pager,
-  section,
-  statusBadge,
-  table,
-  time,
-} from './components.ts'
-import { diagnosisNote, instructionsFor, refusalsPanel } from './diagnosis.ts'
-import { assertCanChange, canChange, fieldsOf, redirectDone, statesOf } from './forms.ts'
-import { type Html, html, path } from './html.ts'
+import { asOf, emptyState, facts, name, section, time } from './components.ts'
+import { diagnosisNote, instructionsFor, LOOKED_AT, refusalsPanel, refusedTable } from './diagnosis.ts'
+import { assertCanChange, canChange, type Refused, redirectDone, statesOf } from './forms.ts'
+import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { type Again, changeNames, editForm, namesPanel, notes, type Owners, removalPage } from './owner.ts'
+import { changeNames, editForm, namesPanel, notes, type Owners, removalPage } from './owner.ts'
 import { changeSecrets, howToCheckTokens, secretsPanel, urlsOf } from './secrets.ts'
 
 type Route = { Params: { id: string } }
 
 export const PARENT = { href: '/suites', label: 'Suites' } as const
-
-const PAGE_SIZE = 20
 
 export function suite(console: FastifyInstance, context: AdminContext): void {
   const actions = (request: FastifyRequest) => administrationOf(context, request).suites
@@ -68,25 +52,18 @@ function createView(context: AdminContext) {
   const { store, now } = context
   const urls = urlsOf(context)
 
-  return async (suiteId: string, reply: FastifyReply, again: Again = {}) => {
+  return async (suiteId: string, reply: FastifyReply, { errors = [], status = 200 }: Partial<Refused> = {}) => {
     const { request } = reply
     const { suites, why } = administrationOf(context, request)
     const { name: named, createdAt, secrets } = await suites.show(suiteId)
-    const after = fieldsOf(request.query).text('after') || undefined
-    const { rows, next } = await suites.listApprovedPage(suiteId, { after, limit: PAGE_SIZE })
     const explanation = await why(suiteId, instructionsFor(request))
-    const count = await suites.countApproved(suiteId)
     const isCheck = ({ suite, reason }: RefusedClient) => suite === suiteId && isTokenReason(reason)
     const checks = (await store.listLastRefused(LOOKED_AT)).filter(isCheck)
     const changes = await lastChanges(store, { kind: 'suite', id: suiteId })
     const mayChange = canChange(request)
     const at = now()
     const base = path`/suites/${suiteId}`
-    const newer = next && `${base}?${new URLSearchParams({ after: next })}#approved`
-    const pages = pager(after && `${base}#approved`, newer, ['Oldest', 'Newer'])
-    const { errors = [], names, rotation } = again
     const stateOf = statesOf(errors)
-    const isWell = explanation.health === 'well'
     const known = facts([
       ['Id', html`<code>${suiteId}</code>`],
       ['Registered', time(createdAt)],
@@ -101,42 +78,30 @@ ${editForm(
   base,
   mayChange,
   html`${section('health', 'Status', html`${diagnosisNote(explanation)}${known}`, asOf(at, base))}
-${mayChange && namesPanel({ name: named }, names, stateOf)}`,
+${mayChange && namesPanel({ name: named }, request.body, stateOf)}`,
 )}
-${!isWell && refusalsPanel(explanation, at)}
+${refusalsPanel(explanation, at)}
 ${section('checks', 'Refused checks', refusedTable(checks, 'No check was refused in the last 30 days.'))}
-${secretsPanel({ base, secrets, now: at, canChange: mayChange, form: rotation, hours: stateOf('hours') })}
+${secretsPanel({ base, secrets, now: at, request, hours: stateOf('hours') })}
 ${section('gateway', 'How tokens are checked', howToCheckTokens({ suiteId, ...urls }))}
-${approvedPanel({ applications: rows, count, pages }, mayChange)}
-${isWell && refusalsPanel(explanation, at)}
+${approvedPanel(suiteId, await suites.countApproved(suiteId), mayChange)}
 ${changes}
 ${mayChange && section('endings', 'Remove this suite', html`<div class="actions"><a class="button danger-quiet" href="${base}/remove">Remove…</a></div>`)}`,
     }
-    return showPage(reply, page, { status: again.status ?? 200 })
+    return showPage(reply, page, { status })
   }
 }
 
-const COLUMNS = ['Application', 'Client id', 'Developer', 'Status']
-
-interface Approved {
-  applications: readonly Application[]
-  count: number
-  pages: Html | undefined
-}
-
-function approvedPanel({ applications, count, pages }: Approved, canChange: boolean): Html {
+/** `count`: the number of approved applications. */
+function approvedPanel(suiteId: string, count: number, canChange: boolean): Html {
   const title = `Approved applications (${count.toLocaleString('en')})`
-  if (count === 0) {
-    const advice = html`<p>Open each <a href="/applications">application</a> that may use this suite, and tick it under “Approvals”.</p>`
-    return section('approved', title, emptyState('No application is approved yet', canChange && advice))
-  }
-  const rows = applications.map((application) => [
-    html`<a href="${path`/applications/${application.clientId}`}">${name(application.name)}</a>`,
-    clientIdOf(application),
-    developerOf(application),
-    statusBadge(application.status),
-  ])
-  return html`${section('approved', title, table('Approved applications, oldest first', COLUMNS, rows))}${pages}`
+  const advice = html`<p>Open each <a href="/applications">application</a> that may use this suite, and tick it under “Approvals”.</p>`
+  const list = html`<p><a href="${address('/applications', { suite: suiteId })}">List them</a></p>`
+  return section(
+    'approved',
+    title,
+    count > 0 ? list : emptyState('No application is approved yet', canChange && advice),
+  )
 }
 
 /** `approved`: the number of approved applications. */

@@ -123,7 +123,6 @@ t.test('Lists: pages are linked, and the links keep the filter', async (t) => {
     ['/applications', 50, 1, 0, 'Next', 'First'],
     ['/applications?search=shop&status=active', 50, 1, 0, 'Next', 'First'],
     ['/suites', 0, 49, 50, 'Newer', 'Oldest'],
-    ['/suites/s-0#approved', 0, 19, 20, 'Newer', 'Oldest'],
     // One of its events is anna's login link.
     ['/audit?actor=tester', 50, 2, 1, 'Older', 'Newest'],
   ] as const) {
@@ -133,7 +132,7 @@ t.test('Lists: pages are linked, and the links keep the filter', async (t) => {
     t.notMatch(body, `>${back}<`)
     const [, address = '', label] = /href="([^"]*)" rel="next">(\w+)/.exec(body) ?? []
     t.equal(label, next)
-    const second = (await browser(address.replaceAll('&amp;', '&').replace('#approved', ''))).body
+    const second = (await browser(address.replaceAll('&amp;', '&'))).body
     t.equal(numbersIn(second)[0], then, address)
     t.match(second, `href="${url.replace('&', '&amp;')}">${back}`)
     if (url.startsWith('/applications')) t.notMatch(second, 'rel="next"', 'the last one')

@@ -51,7 +51,7 @@ t.test('New suite: the response says how to use the credentials', async (t) => {
   t.notMatch(docs(undefined), 'Read more')
 })
 
-t.test('Suite: its page shows its health, approved applications page by page, and its last changes', async (t) => {
+t.test('Suite: its page shows its health, a link to its approved applications, and its last changes', async (t) => {
   const { browser, store, register } = await setting(t)
   const empty = textOf((await browser('/suites/store')).body)
   t.match(empty, /No problem is known\. None of its requests is refused now\..*Last refusals of its own requests/)
@@ -62,7 +62,7 @@ t.test('Suite: its page shows its health, approved applications page by page, an
   t.match(textOf(body), /There is a problem\. Its requests are refused, 3 times, .* “Rotate secret” below/)
   t.match(textOf(body), 'Approved applications (1)')
   t.match(textOf(body), /Last changes All changes .* Suite registered/)
-  t.match(body, '<a href="/applications/a">')
+  t.match(body, '<a href="/applications?suite=store">')
   t.equal((await browser('/suites/nowhere')).statusCode, 404)
 })
 
