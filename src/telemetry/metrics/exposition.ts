@@ -62,7 +62,7 @@ export function createExposition(counters: Counters, measure: () => Promise<Meas
     type: registry.contentType,
     /** Calls share the next text. It is made some time after the previous one, because it keeps token requests waiting. */
     text(): Promise<string> {
-      underWay ??= sleep(nextAt - performance.now())
+      underWay ??= sleep(Math.max(0, nextAt - performance.now()))
         .then(measure)
         .then((values) => {
           measured = values
