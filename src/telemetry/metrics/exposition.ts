@@ -1,10 +1,14 @@
 import { createRequire } from 'node:module'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { collectDefaultMetrics, type Metric as LibraryMetric, Registry } from '@prometheus-io/client'
 import { CATALOGUE, type Metric, PREFIX } from './catalogue.ts'
 import type { Counters, MetricName, Series } from './counters.ts'
 
 /** The metrics that are not counted by events. Each line has the values of its labels, in their order, and the number. */
 export type MeasuredValues = Partial<Record<MetricName, [labels: string[], value: number][]>>
+
+/** How long after a text the next one is made. */
+const PAUSE_MS = 100
 
 interface Line {
   metricName?: string
@@ -53,13 +57,16 @@ export function createExposition(counters: Counters, measure: () => Promise<Meas
   }
 
   let underWay: Promise<string> | undefined
+  let nextAt = 0
   return {
     type: registry.contentType,
-    /** Concurrent calls share one text. */
+    /** Calls share the next text. It is made some time after the previous one, because it keeps token requests waiting. */
     text(): Promise<string> {
-      underWay ??= measure()
+      underWay ??= sleep(Math.max(0, nextAt - performance.now()))
+        .then(measure)
         .then((values) => {
           measured = values
+          nextAt = performance.now() + PAUSE_MS
           return registry.metrics()
         })
         .finally(() => (underWay = undefined))
