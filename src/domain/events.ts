@@ -159,8 +159,8 @@ type ServerEvent =
       previous?: string | undefined
       workers?: number
     }
-  /** The store was copied, so its registry cannot be changed: the server should use the copy. */
   | { type: 'database created'; database: string }
+  /** The store was copied, so its registry cannot be changed: the server should use the copy. */
   | { type: 'database has moved'; movedTo: string }
   /** A crash of the database or a failover can lose what was answered: its settings, as `name=value`. */
   | { type: 'database may lose data'; settings: readonly string[] }

@@ -21,12 +21,6 @@ export function askWithin(connection: Connection, timeout: number): Ask {
 /** A connection to one server, for one statement at a time. */
 export type Connection = Awaited<ReturnType<typeof connect>>
 
-/** What a server did: the rows of its answer, and how many rows it wrote. */
-interface Answer<Row> {
-  rows: Row[]
-  rowCount: number | null
-}
-
 /**
  * Connects to a server. With `prepare`, the server parses and plans each statement once. Rejects with StoreUnavailable, or with
  * OperatorError if a file in the settings cannot be read.
@@ -64,7 +58,11 @@ export async function connect(location: PostgresLocation, host: PostgresHost, { 
    * StoreUnavailable; the statement may have been run nevertheless. The connection is broken if the server did not answer within
    * `timeout` milliseconds, or if the outcome is unknown.
    */
-  async function send<Row extends unknown[]>(text: string, values: unknown[], timeout: number): Promise<Answer<Row>> {
+  async function send<Row extends unknown[]>(
+    text: string,
+    values: unknown[],
+    timeout: number,
+  ): Promise<pg.QueryArrayResult<Row>> {
     if (brokenBecause) throw brokenBecause
     warning = undefined
     const giveUp = () => destroy(unavailable(host, new Error(`no answer within ${timeout} ms`), { isSilent: true }))
@@ -79,10 +77,10 @@ export async function connect(location: PostgresLocation, host: PostgresHost, { 
       clearImmediate(immediate)
     })
     try {
-      const { rows, rowCount } = await answer
+      const result = await answer
       // An answer with a warning is not a success: its changes may be on this server only.
       if (warning !== undefined) throw new Error(warning)
-      return { rows, rowCount }
+      return result
     } catch (cause) {
       if (areNamed && isUnprepared(cause)) {
         areNamed = false
