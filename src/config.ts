@@ -127,7 +127,6 @@ export const settings = {
 
 type Settings = typeof settings
 
-/** The settings as the program uses them. */
 export type Config = { [Name in keyof Settings]: ReturnType<Settings[Name]['parse']> }
 
 /** An invalid setting. `text` begins with the name, and repeats the value only if that cannot contain a password. */

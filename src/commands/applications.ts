@@ -40,7 +40,6 @@ const CHANGES = [
   ['remove', 'remove an application, its secrets and its tokens', 'removed'],
 ] as const
 
-/** `applications …` */
 export function addApplications(program: Command, terminal: Terminal): void {
   const applications = program.command('applications').alias('apps').description('register and manage applications')
   addRegister(applications, terminal)
@@ -216,7 +215,6 @@ async function readSecret(terminal: Terminal, file: string): Promise<string> {
   return (await readInput(terminal, file)).replace(/\r?\n$/, '')
 }
 
-/** `tokens …` */
 export function addTokens(program: Command, terminal: Terminal): void {
   const tokens = program.command('tokens').description("revoke an application's tokens")
   const description = 'revoke every token that was issued to an application until now'

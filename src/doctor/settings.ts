@@ -4,7 +4,6 @@ import { isLocalHost, isPlainTextUrl, isWildcard } from '../domain/address.ts'
 import { isInMemory } from '../domain/database-location.ts'
 import { error, type Finding, note, ok, warning } from './finding.ts'
 
-/** Where settings come from. */
 export interface SettingsSource {
   env: NodeJS.ProcessEnv
   /** The entries of `.env`, which apply if the environment has none. */

@@ -33,7 +33,6 @@ export async function connect(location: PostgresLocation, host: PostgresHost, { 
   let warning: string | undefined
   let areNamed = prepare
 
-  /** Closes the connection at once, for this reason. */
   function destroy(reason: PostgresUnavailable): void {
     brokenBecause ??= reason
     broken.resolve(brokenBecause)

@@ -117,7 +117,6 @@ function createSession(
   const isProven = () => monotonic() - provenAt <= PROOF_LIFETIME_MS
 
   return {
-    /** The server's address. */
     host: `${reads.host.host}:${reads.host.port}`,
     reads,
     write,
