@@ -15,7 +15,7 @@ export type Ask = <Row extends unknown[]>(statement: string, values?: unknown[])
 
 /** Sends statements on a connection, each with this time-out in milliseconds. */
 export function askWithin(connection: Connection, timeout: number): Ask {
-  return (statement, values = []) => connection.ask(statement, values, timeout)
+  return async (statement, values = []) => (await connection.send<never>(statement, values, timeout)).rows
 }
 
 /** A connection to one server, for one statement at a time. */
@@ -91,13 +91,8 @@ export async function connect(location: PostgresLocation, host: PostgresHost, { 
     }
   }
 
-  /** Like `send`. Resolves to the rows. */
-  async function ask<Row extends unknown[]>(text: string, values: unknown[], timeout: number): Promise<Row[]> {
-    return (await send<Row>(text, values, timeout)).rows
-  }
-
   /** `broken` resolves to the reason when the connection breaks. */
-  return { host, send, ask, broken: broken.promise, destroy }
+  return { host, send, broken: broken.promise, destroy }
 }
 
 /** The names of prepared statements. The same name is always the same text, whichever program uses a pooled connection. */

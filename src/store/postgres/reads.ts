@@ -115,7 +115,8 @@ export function createReads(primary: Primary, database: string, assertWritable: 
 /** Sends the statements of one batch, which share a time-out in milliseconds. */
 function askUntil({ reads }: Session, timeout: number): Ask {
   const deadline = performance.now() + timeout
-  return (statement, values = []) => reads.ask(statement, values, Math.max(deadline - performance.now(), 1))
+  const remaining = () => Math.max(deadline - performance.now(), 1)
+  return async (statement, values = []) => (await reads.send<never>(statement, values, remaining())).rows
 }
 
 async function readMostImportedSecrets({ cache }: Session, ask: Ask): Promise<void> {
