@@ -96,11 +96,8 @@ function addUpdates(applications: Command, terminal: Terminal): void {
   for (const option of fieldOptions()) update.addOption(option)
   update.action(async (clientId: string, { json, ...changes }: JsonOption & ApplicationChanges) => {
     if (Object.keys(changes).length === 0) {
-      update.error(
-        `error: ${fieldOptions()
-          .map(({ long }) => long)
-          .join(' or ')} is required`,
-      )
+      const names = fieldOptions().map(({ long }) => long)
+      update.error(`error: ${names.join(' or ')} is required`)
     }
     const { application, isChanged } = await administer(terminal, async ({ applications }) => ({
       isChanged: await applications.update(clientId, changes),

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { askWithin } from '../../../src/store/postgres/connection.ts'
 import { folderOf } from '../../support/migrations.ts'
 import { query } from '../../support/postgres/databases.ts'
 import { startDatabases, startPostgres } from '../../support/postgres/postgres.ts'
