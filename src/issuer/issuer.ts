@@ -77,7 +77,8 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity }: Is
 
   /**
    * Issues a token to an authenticated application, RFC 6749 §5.1. Resolves when it is durable; throws StoreUnavailable, and
-   * RequestRefused if the application's quota is used up. Undefined: the registry is not in this state any more.
+   * RequestRefused if the application's quota is used up. With `state`,
+   * undefined: the registry may not be in this state any more, which a refusal must know.
    */
   async function issue(application: Application): Promise<IssuedToken>
   async function issue(application: Application, state: RegistryState): Promise<IssuedToken | undefined>
@@ -86,6 +87,7 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity }: Is
     // A token's id begins with the milliseconds since then.
     if (issuedAt < 0) throw new StoreUnavailable("this machine's clock is before 1970: set it by NTP")
     const counter = tokenCounts.find(application.key, issuedAt) ?? (await tokenCounts.open(application, issuedAt))
+    if (state && tokenCounts.isUsedUp(counter)) return undefined
     tokenCounts.count(counter, issuedAt)
     // With the generation that was read at authentication: if all tokens were revoked since then, this one is, too.
     const { accessToken, stored } = mintToken(application.key, issuedAt, application.tokenGeneration)

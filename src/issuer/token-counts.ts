@@ -45,13 +45,17 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
     return counter
   }
 
+  const isUsedUp = ({ stored, issued }: TokenCounter) => stored + issued >= tokenQuota
+
   /** Counts a token that is about to be issued. Throws RequestRefused if the quota is used up. */
   function count(counter: TokenCounter, at: number): void {
-    if (counter.stored + counter.issued >= tokenQuota) {
+    if (isUsedUp(counter)) {
       counter.refused++
       const left = (counter.hour + 1) * HOUR - at
-      const { clientId } = counter
-      throw new RequestRefused('token quota exceeded', { retryAfter: Math.ceil(left / 1000), clientId })
+      throw new RequestRefused('token quota exceeded', {
+        retryAfter: Math.ceil(left / 1000),
+        clientId: counter.clientId,
+      })
     }
     counter.issued++
   }
@@ -84,7 +88,7 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
     }
   }
 
-  return { find, open, count, flush }
+  return { find, open, isUsedUp, count, flush }
 }
 
 /** Takes from a counter what the store now has. It may have counted more meanwhile. */

@@ -141,7 +141,6 @@ function requestToken(): Part {
       tokenRequest,
       {
         grant_type: {
-          type: undefined,
           minLength: undefined,
           const: 'client_credentials',
           description: 'The only grant',

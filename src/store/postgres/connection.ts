@@ -22,16 +22,16 @@ export function askWithin(connection: Connection, timeout: number): Ask {
 export type Connection = Awaited<ReturnType<typeof connect>>
 
 /**
- * Connects to a server. With `prepare`, the server parses and plans each statement once. Rejects with StoreUnavailable, or with
+ * Connects to a server, which parses and plans the statements in `prepare` once. Rejects with StoreUnavailable, or with
  * OperatorError if a file in the settings cannot be read.
  */
-export async function connect(location: PostgresLocation, host: PostgresHost, { prepare = false } = {}) {
+export async function connect(location: PostgresLocation, host: PostgresHost, prepare: readonly string[] = []) {
   const client = new pg.Client(await clientConfig(location, host))
   const broken = Promise.withResolvers<PostgresUnavailable>()
   let brokenBecause: PostgresUnavailable | undefined
   /** A warning about the current statement, such as that no standby has its changes. The answer does not include it. */
   let warning: string | undefined
-  let areNamed = prepare
+  const names = new Map(prepare.map((text) => [text, nameOf(text)]))
 
   function destroy(reason: PostgresUnavailable): void {
     brokenBecause ??= reason
@@ -71,7 +71,8 @@ export async function connect(location: PostgresLocation, host: PostgresHost, { 
       immediate = setImmediate(giveUp)
     }, timeout)
     const query = { text, values, rowMode: 'array', types: { getTypeParser: parserOf } } as const
-    const answer = client.query<Row>(areNamed ? { ...query, name: nameOf(text) } : query).finally(() => {
+    const name = names.get(text)
+    const answer = client.query<Row>(name === undefined ? query : { ...query, name }).finally(() => {
       clearTimeout(timer)
       clearImmediate(immediate)
     })
@@ -81,10 +82,7 @@ export async function connect(location: PostgresLocation, host: PostgresHost, { 
       if (warning !== undefined) throw new Error(warning)
       return result
     } catch (cause) {
-      if (areNamed && isUnprepared(cause)) {
-        areNamed = false
-        return send(text, values, timeout)
-      }
+      if (isUnprepared(cause) && names.delete(text)) return send(text, values, timeout)
       const error = brokenBecause ?? unavailable(host, cause as Error)
       if (endsSession(cause)) destroy(error)
       throw error
@@ -95,14 +93,8 @@ export async function connect(location: PostgresLocation, host: PostgresHost, { 
   return { host, send, broken: broken.promise, destroy }
 }
 
-/** The names of prepared statements. The same name is always the same text, whichever program uses a pooled connection. */
-const NAMES = new Map<string, string>()
-
-function nameOf(text: string): string {
-  const name = NAMES.get(text) ?? hash('sha256', text).slice(0, 32)
-  NAMES.set(text, name)
-  return name
-}
+/** The name of a prepared statement. It is always the same text, whichever program uses a pooled connection. */
+const nameOf = (text: string) => hash('sha256', text).slice(0, 32)
 
 /**
  * Whether a statement was refused, before it ran, because it is or is not prepared on this connection: a PgBouncer before 1.21

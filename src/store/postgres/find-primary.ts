@@ -18,14 +18,14 @@ type PrimaryServer = Awaited<ReturnType<typeof connectToPrimary>>
 /**
  * Connects to every host at once and keeps the connection to the primary. If several servers claim to be the primary, because
  * one was cut off before a failover, the one with the highest timeline wins. Rejects with StoreUnavailable, or with
- * OperatorError if the server would lose commits or the settings are wrong. `options`: for `connect`.
+ * OperatorError if the server would lose commits or the settings are wrong. `prepare`: as for `connect`.
  */
-export async function findPrimary(location: PostgresLocation, options = {}): Promise<PrimaryServer> {
+export async function findPrimary(location: PostgresLocation, prepare: readonly string[] = []): Promise<PrimaryServer> {
   const found: PrimaryServer[] = []
   const errors: unknown[] = []
   const { promise: choice, resolve: choose } = Promise.withResolvers<PrimaryServer | undefined>()
   const attempts = location.hosts.map(async (host) => {
-    const primary = await connectToPrimary(location, host, options).catch((error) => {
+    const primary = await connectToPrimary(location, host, prepare).catch((error) => {
       errors.push(error)
       throw error
     })
@@ -46,8 +46,8 @@ export async function findPrimary(location: PostgresLocation, options = {}): Pro
 }
 
 /** Rejects unless the server is a primary that commits durably. */
-async function connectToPrimary(location: PostgresLocation, host: PostgresHost, options: { prepare?: boolean }) {
-  const connection = await connect(location, host, options)
+async function connectToPrimary(location: PostgresLocation, host: PostgresHost, prepare: readonly string[]) {
+  const connection = await connect(location, host, prepare)
   const ask = askWithin(connection, STATEMENT_TIMEOUT_MS)
   try {
     type Server = [isInRecovery: boolean, readOnly: string, synchronousCommit: string, encoding: string, start: string]

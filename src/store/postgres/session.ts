@@ -7,6 +7,7 @@ import { PostgresUnavailable } from './errors.ts'
 import { findPrimary, isDurable } from './find-primary.ts'
 import { createRegistryCache } from './registry.ts'
 import * as sql from './statements/session.ts'
+import { insertTokens, readRegistry, readTokens, readVersion } from './statements/tokens.ts'
 
 /** How long a request waits for its reads, and then as long again for its write. */
 export const TIMEOUT_MS = 1500
@@ -31,7 +32,7 @@ export async function openSession(
   location: PostgresLocation,
   { monotonic = () => performance.now(), observe }: SessionOptions,
 ): Promise<Session> {
-  const { connection: reads, startedAt } = await findPrimary(location, { prepare: true })
+  const { connection: reads, startedAt } = await findPrimary(location, [readTokens, readVersion, readRegistry])
   // A promise, so that a connection that is opened after another one has failed is closed, too.
   const { promise: over, resolve: end } = Promise.withResolvers<PostgresUnavailable>()
   void over.then(reads.destroy)
@@ -41,8 +42,11 @@ export async function openSession(
     if ((await singleValue(ask(sql.countStuck))) !== 0) {
       throw sessionUnavailable('commits wait for a standby that does not answer, or statements for a locked table')
     }
-    await ask(sql.avoidTableScans)
-    const [writes, commands] = await Promise.all([connectToSameServer({ prepare: true }), connectToSameServer()])
+    await ask(sql.planForLargeTables)
+    const [writes, commands] = await Promise.all([
+      connectToSameServer([insertTokens, sql.heartbeat]),
+      connectToSameServer(),
+    ])
     const session = createSession(
       { reads: timed(reads, 'read'), writes: timed(writes, 'write'), commands: timed(commands, 'command') },
       { startedAt, end, monotonic },
@@ -54,8 +58,8 @@ export async function openSession(
     throw error
   }
 
-  async function connectToSameServer(options = {}): Promise<Connection> {
-    const connection = await connect(location, reads.host, options)
+  async function connectToSameServer(prepare: readonly string[] = []): Promise<Connection> {
+    const connection = await connect(location, reads.host, prepare)
     void over.then(connection.destroy)
     const [server] = await askWithin(connection, TIMEOUT_MS)(sql.describeServer)
     if (server?.at(-1) !== startedAt) throw sessionUnavailable('another server has the address now')

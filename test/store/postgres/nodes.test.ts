@@ -97,7 +97,11 @@ t.test(
     await grant(secrets[1])
     await issuer.flushUsage(() => {})
     t.equal((await second.listSecretUses([secretId])).length, 1)
+    const limited = createIssuer({ store: first, failures: failures(), now: Date.now, tokenQuota: 1 })
     await on(second).setStatus('a', 'suspended')
+    const refused = new AuthenticationRefused('suspended application', 'a')
+    const request = { clientId: 'a', clientSecret: secrets[0] }
+    await t.rejects(limited.grant(request, '192.0.2.1'), refused, 'also where the quota is used up')
     await t.rejects(grant(secrets[0]), new AuthenticationRefused('suspended application', 'a'))
   },
 )

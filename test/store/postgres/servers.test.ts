@@ -10,6 +10,7 @@ import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken, TOKEN_LIFETIME } from '../../../src/domain/token.ts'
 import { backUpStore, restoreStore } from '../../../src/store/open.ts'
 import { passwordFor } from '../../../src/store/postgres/client-config.ts'
+import { askWithin } from '../../../src/store/postgres/connection.ts'
 import { unavailable } from '../../../src/store/postgres/errors.ts'
 import { openSession } from '../../../src/store/postgres/session.ts'
 import { isReady } from '../../support/is-ready.ts'
@@ -102,6 +103,12 @@ t.test('A session needs one server for all connections, and ends when the server
     CREATE TABLE public.started (at timestamptz); INSERT INTO started VALUES ('2026-01-01'); GRANT ALL ON started TO PUBLIC;
     ${startedAt} 'SELECT at FROM public.started'`)
   const session = await begin(location)
+  const settings = "SELECT current_setting('enable_seqscan'), current_setting('jit')"
+  t.strictSame(
+    await askWithin(session.reads, 1000)(settings),
+    [['off', 'off']],
+    'PostgreSQL before 18 would compile every plan',
+  )
   await query(url, "UPDATE started SET at = '2026-01-02'")
   t.match(await session.ended, { message: another })
 })

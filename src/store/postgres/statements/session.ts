@@ -26,8 +26,10 @@ export const countStuck = `
      AND (wait_event = 'SyncRep' OR (wait_event_type = 'Lock' AND wait_event = 'relation'))
      AND query_start < now() - interval '1 second'`
 
-// For prepared reads of tokens: a plan that was made while the table was small reads all of it, also when it has grown.
-export const avoidTableScans = "SELECT set_config('enable_seqscan', 'off', false)"
+// For prepared reads of tokens: a plan that was made while the table was small would read all of it, also when it has grown. The
+// setting makes plans look so expensive that PostgreSQL before 18 would compile them. Behind a PgBouncer other connections of this
+// program may get the settings, too, which harms none of their statements.
+export const planForLargeTables = "SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)"
 
 // A commit that leaves no row behind and waits for the standbys like any other.
 export const heartbeat = `
