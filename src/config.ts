@@ -15,8 +15,6 @@ interface Address {
 /** Where the admin listener listens. `socket`: the path of a Unix socket. */
 export type AdminPlace = Address | { socket: string }
 
-type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
-
 /** The default PUBLIC_URL: the word PORT is replaced by the value of that setting. */
 const LOCAL_URL = 'http://localhost:PORT'
 
@@ -46,12 +44,10 @@ export const settings = {
       return parseDatabaseUrl(url) as SqliteLocation
     }),
   ),
-  LOG_LEVEL: setting('info', 'The least severe lines to log: debug, info, warn, error, fatal or silent', (text) =>
-    valid(
-      text as LogLevel,
-      /^(debug|info|warn|error|fatal|silent)$/.test(text),
-      'must be debug, info, warn, error, fatal or silent',
-    ),
+  LOG_LEVEL: setting(
+    'info',
+    'The least severe lines to log: debug, info, warn, error, fatal or silent',
+    oneOf('debug', 'info', 'warn', 'error', 'fatal', 'silent'),
   ),
   TRUST_PROXY: setting(
     'off',
@@ -70,7 +66,7 @@ export const settings = {
   FAILURE_LIMIT: setting(
     'on',
     'Whether failed authentications and the logging of refusals are limited per address: on or off',
-    (text) => valid(text === 'on', /^(on|off)$/.test(text), 'must be on or off'),
+    (text) => oneOf('on', 'off')(text) === 'on',
   ),
   CLIENT_AUTHENTICATION: setting(
     'body',
@@ -131,7 +127,6 @@ export const settings = {
 
 type Settings = typeof settings
 
-/** The settings as the program uses them. */
 export type Config = { [Name in keyof Settings]: ReturnType<Settings[Name]['parse']> }
 
 /** An invalid setting. `text` begins with the name, and repeats the value only if that cannot contain a password. */
@@ -214,6 +209,12 @@ function setting<Value>(byDefault: string, meaning: string, parse: (text: string
 function valid<Value>(value: Value, isValid: boolean, message: string): Value {
   if (isValid) return value
   throw new SyntaxError(message)
+}
+
+/** Parses one of these words. */
+function oneOf<Word extends string>(...words: Word[]): (text: string) => Word {
+  const message = `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
+  return (text) => valid(text as Word, words.includes(text as Word), message)
 }
 
 /** `absent`: the word that means no value. */

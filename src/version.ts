@@ -5,7 +5,6 @@ const { version, engines } = JSON.parse(readFileSync(new URL('../package.json', 
 /** This program's version, which `--version` prints and databases record. */
 export const VERSION: string = version
 
-/** The version of Node.js that runs this program. */
 export const NODE_VERSION: string = process.versions.node
 
 /** The oldest version of Node.js that can run it. */

@@ -40,7 +40,6 @@ const CHANGES = [
   ['remove', 'remove an application, its secrets and its tokens', 'removed'],
 ] as const
 
-/** `applications …` */
 export function addApplications(program: Command, terminal: Terminal): void {
   const applications = program.command('applications').alias('apps').description('register and manage applications')
   addRegister(applications, terminal)
@@ -97,11 +96,8 @@ function addUpdates(applications: Command, terminal: Terminal): void {
   for (const option of fieldOptions()) update.addOption(option)
   update.action(async (clientId: string, { json, ...changes }: JsonOption & ApplicationChanges) => {
     if (Object.keys(changes).length === 0) {
-      update.error(
-        `error: ${fieldOptions()
-          .map(({ long }) => long)
-          .join(' or ')} is required`,
-      )
+      const names = fieldOptions().map(({ long }) => long)
+      update.error(`error: ${names.join(' or ')} is required`)
     }
     const { application, isChanged } = await administer(terminal, async ({ applications }) => ({
       isChanged: await applications.update(clientId, changes),
@@ -216,7 +212,6 @@ async function readSecret(terminal: Terminal, file: string): Promise<string> {
   return (await readInput(terminal, file)).replace(/\r?\n$/, '')
 }
 
-/** `tokens …` */
 export function addTokens(program: Command, terminal: Terminal): void {
   const tokens = program.command('tokens').description("revoke an application's tokens")
   const description = 'revoke every token that was issued to an application until now'

@@ -5,7 +5,6 @@ import { administer } from './shared/administer.ts'
 import { addCommand, type JsonOption, show, type Terminal } from './shared/terminal.ts'
 import { moment, number, table } from './shared/text.ts'
 
-/** `audit …` */
 export function addAudit(program: Command, terminal: Terminal): void {
   const audit = program.command('audit').description('see who changed what')
   const description =

@@ -45,7 +45,6 @@ function contentsText(contents: BackupContents): string {
   return `${bytes} bytes, applications: ${applications}, newest token issued: ${newest ?? 'none'}`
 }
 
-/** `restore FILE` */
 export function addRestore(program: Command, terminal: Terminal): void {
   addCommand(program, 'restore', 'replace the database with a backup; the server must be stopped')
     .argument('<file>', 'the backup, or - for standard input')

@@ -13,7 +13,6 @@ const FORWARDED_PORT = 8081
 /** Hosts that a browser on this machine reaches without forwarding. */
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '::1']
 
-/** `console [NAME]` */
 export function addConsole(program: Command, terminal: Terminal): void {
   addCommand(program, 'console', 'print a one-time login link to the console')
     .argument('[name]', 'the name of the operator; optional if there is only one')

@@ -10,7 +10,6 @@ const NAME = 'the name of the operator'
 
 const id = number(/^\d{1,15}$/, 'It must be a number.')
 
-/** `operators …` */
 export function addOperators(program: Command, terminal: Terminal): void {
   const operators = program.command('operators').description('manage operators, their admin keys and sessions')
 

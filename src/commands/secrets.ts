@@ -7,7 +7,6 @@ import { labelled, number, secretsTable, upToAYear } from './shared/text.ts'
 
 const ID = 'the client id of an application, or the id of a suite'
 
-/** `secrets …` */
 export function addSecrets(program: Command, terminal: Terminal): void {
   const secrets = program.command('secrets').description('rotate and revoke the secrets of an application or a suite')
 

@@ -15,7 +15,6 @@ const AGAIN = 'Run seed again to register the rest.'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** `seed FILE` */
 export function addSeed(program: Command, terminal: Terminal): void {
   const description = 'register the new suites and applications in a JSON file, and print their credentials, once'
   addCommand(program, 'seed', description)

@@ -20,7 +20,6 @@ export function addServe(program: Command, terminal: Terminal): void {
   })
 }
 
-/** `migrate` */
 export function addMigrate(program: Command, terminal: Terminal): void {
   const command = addCommand(program, 'migrate', "migrate the database to this program's version")
   command.action(async (options) => {

@@ -11,7 +11,6 @@ import type { Copied } from '../store/copy.ts'
 import { commandAuthor, commandLog, LOCK_TIMEOUT_MS, readCommandConfig } from './shared/administer.ts'
 import { addCommand, createProgress, type JsonOption, print, type Terminal } from './shared/terminal.ts'
 
-/** `store …` */
 export function addStore(program: Command, terminal: Terminal): void {
   const store = program.command('store').description('move the store to another database')
 

@@ -7,7 +7,6 @@ import { labelled, registeredSuiteText, SHOWN_ONCE, secretsTable, table } from '
 /** How many approved applications are named without --all. */
 const MAX_NAMED = 10
 
-/** `suites …` */
 export function addSuites(program: Command, terminal: Terminal): void {
   const suites = program.command('suites').description('register and manage API suites')
 

@@ -10,7 +10,6 @@ import { administer, readCommandConfig } from './shared/administer.ts'
 import { addCommand, show, type Terminal } from './shared/terminal.ts'
 import { labelled, secretsTable, table } from './shared/text.ts'
 
-/** `why CLIENT_ID` */
 export function addWhy(program: Command, terminal: Terminal): void {
   addCommand(program, 'why', 'explain why a client is refused, and what to do')
     .argument('<client-id>', 'the client id that the partner gave you')

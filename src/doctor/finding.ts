@@ -4,7 +4,8 @@ import { OperatorError } from '../domain/operator-error.ts'
 import { StoreUnavailable } from '../domain/store.ts'
 
 /** Error: something does not work or is about to be lost. Warning: that may happen soon. Note: good to know. */
-export type Level = 'ok' | 'note' | 'warning' | 'error'
+export type Level = (typeof LEVELS)[number]
+const LEVELS = ['ok', 'note', 'warning', 'error'] as const
 
 /** The result of a check, and what to do about it, in sentences. */
 export interface Finding {
@@ -53,8 +54,6 @@ export type Check = [subject: string, check: () => Finding[] | Promise<Finding[]
 export interface Diagnosis extends Finding {
   subject: string
 }
-
-const LEVELS: Level[] = ['ok', 'note', 'warning', 'error']
 
 /** Runs all checks at once. Resolves to their findings in order: an error for a check that fails or takes too long. */
 export async function runAll(checks: Check[], { deadline = DEADLINE_MS } = {}): Promise<Diagnosis[]> {

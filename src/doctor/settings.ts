@@ -1,10 +1,9 @@
 import { availableParallelism } from 'node:os'
-import { type Config, type parseSettings, settings } from '../config.ts'
+import { type Config, originOf, type parseSettings, settings } from '../config.ts'
 import { isLocalHost, isPlainTextUrl, isWildcard } from '../domain/address.ts'
 import { isInMemory } from '../domain/database-location.ts'
 import { error, type Finding, note, ok, warning } from './finding.ts'
 
-/** Where settings come from. */
 export interface SettingsSource {
   env: NodeJS.ProcessEnv
   /** The entries of `.env`, which apply if the environment has none. */
@@ -37,13 +36,9 @@ export function isWrong(problems: ParsedSettings['problems'], name: keyof Config
 }
 
 function settingText(source: SettingsSource, name: keyof Config): string {
-  const value = source.env[name] ?? source.file[name] ?? settings[name].default
-  return `${name} is ${withoutPassword(value)} (${originOf(source, name)})`
-}
-
-function originOf({ env, file, fileName }: SettingsSource, name: string): string {
-  if (env[name] !== undefined) return 'environment'
-  return file[name] !== undefined ? fileName : 'default'
+  const env = { ...source.file, ...source.env }
+  const origin = originOf(name, env, source.file).replace('the ', '')
+  return `${name} is ${withoutPassword(env[name] ?? settings[name].default)} (${origin})`
 }
 
 /** Hides the password in the address of a PostgreSQL database. */

@@ -92,16 +92,13 @@ async function checkMove(inspector: Inspector): Promise<Finding[]> {
   return [warning(`The store moved to ${place} at ${timeText(copiedAt)}.`, `Use that in DATABASE_URL. ${reopen}`)]
 }
 
-/** What settings of PostgreSQL can lose; the others destroy the database. */
-const NO_STANDBY = 'synchronous_standby_names='
-
 async function checkDurability(inspector: Inspector): Promise<Finding[]> {
   const advice = 'docs/operations/postgresql.md, "Settings of PostgreSQL".'
   return (await inspector.riskySettings()).map((setting) => {
-    if (setting !== NO_STANDBY) return error(`PostgreSQL has ${setting}: a power cut can destroy the database.`, advice)
     const text =
       'DATABASE_URL names several servers, but none is a synchronous standby: a failover loses the last commits.'
-    return warning(text, advice)
+    if (setting === 'synchronous_standby_names=') return warning(text, advice)
+    return error(`PostgreSQL has ${setting}: a power cut can destroy the database.`, advice)
   })
 }
 

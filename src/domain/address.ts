@@ -37,16 +37,11 @@ export function isPrivate(address: string): boolean {
 
 /** The eight groups of an IPv6 address, RFC 4291 §2.2. */
 function groupsOf(address: string): number[] {
-  const inHex = withoutZone(address).replace(/[\d.]+\.\d+$/, (bytes) => hexGroups(bytes).join(':'))
+  // Written without an IPv4 address at its end.
+  const inHex = new URL(`http://[${withoutZone(address)}]`).hostname.slice(1, -1)
   const [left, right] = inHex.split('::').map((half) => (half === '' ? [] : half.split(':'))) as [string[], string[]?]
   const zeros = right ? Array<string>(8 - left.length - right.length).fill('0') : []
   return [...left, ...zeros, ...(right ?? [])].map((group) => Number.parseInt(group, 16))
-}
-
-/** An IPv4 address as two groups of IPv6: `c000` and `201` for `192.0.2.1`. */
-function hexGroups(ipv4: string): string[] {
-  const [a, b, c, d] = ipv4.split('.').map(Number) as [number, number, number, number]
-  return [(a << 8) | b, (c << 8) | d].map((group) => group.toString(16))
 }
 
 function dotted(groups: number[]): string {

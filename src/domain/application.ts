@@ -88,9 +88,7 @@ export function applicationFields(application: Application) {
 /** The fields that a search reads. */
 export type ApplicationNames = Pick<Application, 'key' | 'clientId' | 'name' | 'developerEmail' | 'status'>
 
-export interface NewApplication extends ApplicationValues {
-  readonly clientId: string
-  readonly createdAt: number
+export interface NewApplication extends ApplicationValues, Pick<Application, 'clientId' | 'createdAt'> {
   readonly secret: NewSecret
   /** The suites to approve it for. */
   readonly suites: readonly string[] | 'all'

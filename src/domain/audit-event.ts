@@ -22,7 +22,6 @@ export interface Audit {
 
 export type SubjectKind = 'application' | 'suite' | 'operator' | 'database'
 
-/** A change that an operator made. */
 export interface AuditEvent extends Required<Author> {
   /** Increases with every event of a store. */
   readonly id: number

@@ -21,19 +21,14 @@ interface RequestSource {
   remoteAddress: string
 }
 
-/** A failed gateway check or introspection. */
-interface TokenRefused extends RequestSource {
+/** A failed gateway check or introspection. It has a path if the suite does not exist. */
+interface TokenRefused extends RequestSource, Partial<Pick<RefusedRequest, 'method' | 'endpoint' | 'path'>> {
   type: 'token refused'
   reason: CheckReason
   /** Undefined: the gateway named none, or one that does not exist. */
   suite: string | undefined
   clientId: string | undefined
   tokenId: string | undefined
-  method?: string | undefined
-  /** The route's pattern. */
-  endpoint?: string | undefined
-  /** If the suite does not exist: the path, with `*` for what may be a secret. */
-  path?: string | undefined
 }
 
 type TokenEvent =
@@ -115,16 +110,14 @@ export const REPLACEMENT_REASONS = ['exited', 'silent', 'rolling restart'] as co
 /** A change by an operator, or a request that the admin listener did not authenticate or authorize. */
 type AdministrationEvent =
   | ((ChangeEvent | DatabaseEvent) & Author)
-  | {
+  | (Pick<RequestSource, 'requestId' | 'remoteAddress'> & {
       type: 'operator refused'
       reason: OperatorReason
       /** The operator's name, if known. */
       operator?: string | undefined
       /** The id of the expired or revoked admin key. */
       keyId?: number | undefined
-      requestId: string
-      remoteAddress: string
-    }
+    })
 
 /** `file`: as the operator wrote it; `-`: standard output or input. */
 type DatabaseEvent =

@@ -74,18 +74,13 @@ export interface RefusalCount {
 }
 
 /** Refusals of an application or a suite for one reason. */
-export interface RefusedClient {
+export interface RefusedClient extends Pick<RefusalCount, 'reason' | 'count' | 'firstAt' | 'lastAt'> {
   readonly kind: 'application' | 'suite'
   /** Client id or suite id. */
   readonly id: string
   readonly name: string
-  readonly reason: string
   /** The suite that was asked for; empty: none. */
   readonly suite: string
-  readonly count: number
-  /** Milliseconds since the epoch. */
-  readonly firstAt: number
-  readonly lastAt: number
 }
 
 /** Refusal counts kept per application or suite, and for all unregistered client ids together. */

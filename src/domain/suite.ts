@@ -27,10 +27,7 @@ export function suiteFields(suite: Suite) {
   return view(SUITE, { id: suite.suiteId, ...suite })
 }
 
-export interface NewSuite {
-  readonly suiteId: string
-  readonly name: string
-  readonly createdAt: number
+export interface NewSuite extends Pick<Suite, 'suiteId' | 'name' | 'createdAt'> {
   readonly secret: NewSecret
 }
 

@@ -10,7 +10,7 @@ import { NODE_VERSION, VERSION } from '../version.ts'
 import type { ServerFigures } from './figures.ts'
 import { startPresence, startStatistics } from './statistics.ts'
 
-export type AdminConfig = Pick<Config, 'ADMIN_ADDRESS' | 'ADMIN_URL' | 'PORT' | 'TRUST_PROXY' | 'DATABASE_URL'> & {
+export type AdminConfig = Config & {
   /** See AdminContext. */
   howToSignIn?: string
 }

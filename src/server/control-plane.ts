@@ -3,18 +3,16 @@ import type { Opened } from '../store/opened.ts'
 import { VERSION } from '../version.ts'
 import { type AdminConfig, startAdmin } from './admin.ts'
 import { createServerFigures, type Workers } from './figures.ts'
-import { type OpsConfig, startOps } from './ops.ts'
+import { startOps } from './ops.ts'
 import { startPurgeLoop } from './purge-loop.ts'
 import type { OperatorSignal } from './signals.ts'
 import type { Telemetry } from './telemetry.ts'
-
-export type ControlConfig = OpsConfig & AdminConfig
 
 /** What a server has once, however many workers it has: a store handle of its own, the listeners for operators, the purge. */
 export function createControlPlane(
   open: () => Promise<Opened>,
   { observe, counters, flush }: Telemetry,
-  config: ControlConfig,
+  config: AdminConfig,
   workers: Workers,
 ) {
   const figures = counters && createServerFigures(counters, workers)

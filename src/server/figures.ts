@@ -69,7 +69,6 @@ function createStoreFigures({ now, monotonic }: Clocks) {
   }
 
   return {
-    /** Sets the store to measure. */
     open(opened: StoreSource): void {
       store = opened
     },

@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Opened } from '../store/opened.ts'
 import type { Fleet, Member } from '../telemetry/metrics/fleet.ts'
-import { type ControlConfig, createControlPlane } from './control-plane.ts'
+import { createControlPlane } from './control-plane.ts'
 import { onMessage, sendToWorker, type ToLeader } from './messages.ts'
 import { CLOSE_TIMEOUT_MS, closeOnSignal } from './signals.ts'
 import { type Exit, startWorker } from './start-worker.ts'
@@ -31,7 +31,7 @@ export type LeaderTimeouts = typeof TIMEOUTS
 export interface LeaderOptions {
   /** The names of changed settings, which running workers do not get, and the problems of the new values. */
   settingsNow: () => { changed: string[]; problems: string[] }
-  config: ControlConfig & Pick<Config, 'WORKERS'>
+  config: Config
   timeouts?: LeaderTimeouts
 }
 

@@ -18,18 +18,7 @@ import { startFlushLoop } from './loops.ts'
 import type { Load } from './reporting.ts'
 import type { Telemetry } from './telemetry.ts'
 
-export type ListenConfig = Pick<
-  Config,
-  | 'HOST'
-  | 'PORT'
-  | 'TRUST_PROXY'
-  | 'CONNECTION_LIMIT'
-  | 'FAILURE_LIMIT'
-  | 'CLIENT_AUTHENTICATION'
-  | 'TOKEN_QUOTA'
-  | 'PUBLIC_URL'
-  | 'DOCS_URL'
-> & {
+export type ListenConfig = Config & {
   /** How often token counts and uses of secrets are stored, in milliseconds. At most USAGE_INTERVAL_MS, the default. */
   usageInterval?: number
 }

@@ -4,7 +4,6 @@ import type { Report } from '../telemetry/metrics/fleet.ts'
 /** What a leader sends to a worker. `retire`: take no new connections, and answer `retired` when the last one is closed. */
 export type ToWorker = { type: 'close' } | { type: 'retire' } | { type: 'ping' }
 
-/** What a worker sends to its leader. */
 export type ToLeader =
   | { type: 'listening'; address: string }
   | { type: 'retired' }

@@ -7,8 +7,6 @@ import type { Fleet } from '../telemetry/metrics/fleet.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
 import type { ServerFigures } from './figures.ts'
 
-export type OpsConfig = Pick<Config, 'OPS_ADDRESS' | 'DATABASE_URL'>
-
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
@@ -16,7 +14,7 @@ const JSON_TYPE = 'application/json; charset=utf-8'
  * if the store hangs. Undefined if it is off. Throws OperatorError if it cannot listen.
  */
 export async function startOps(
-  { OPS_ADDRESS: place, DATABASE_URL }: OpsConfig,
+  { OPS_ADDRESS: place, DATABASE_URL }: Config,
   { figures, observe }: { figures: ServerFigures | undefined; observe: Observer },
 ): Promise<Listener | undefined> {
   if (!place || !figures) return undefined

@@ -68,15 +68,7 @@ export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDL
  * Deletes a batch of expired tokens; once there are no more, a batch of old counts, refusals, audit events, idempotency
  * records and ended sessions. Resolves to whether there may be more to delete. Throws StoreUnavailable.
  */
-export async function purge({
-  store,
-  now,
-  observe,
-}: {
-  store: Store
-  now: Clock
-  observe: Observer
-}): Promise<boolean> {
+export async function purge({ store, now, observe }: Omit<PurgeOptions, 'monotonic'>): Promise<boolean> {
   // Not negative: a clock that was never set begins at the epoch.
   const firstAlive = Math.max(now() - TOKEN_LIFETIME + 1, 0)
   const tokens = await store.purge('tokens', firstAlive, STEP)

@@ -6,7 +6,8 @@ import type { Observer } from '../domain/events.ts'
 import { openPrevious, openStore } from '../store/open.ts'
 import type { Opened, OpenOptions } from '../store/opened.ts'
 import { withPrevious } from '../store/previous.ts'
-import { type ControlConfig, createControlPlane } from './control-plane.ts'
+import type { AdminConfig } from './admin.ts'
+import { createControlPlane } from './control-plane.ts'
 import { type LeaderOptions, runLeader } from './leader.ts'
 import { type ListenConfig, listenAndServe } from './listen.ts'
 import { startReporting } from './reporting.ts'
@@ -41,7 +42,7 @@ export async function serve(
 export async function run(
   open: () => Promise<Opened>,
   telemetry: Telemetry,
-  config: ListenConfig & ControlConfig,
+  config: ListenConfig & AdminConfig,
 ): Promise<{ address: string; admin: string | undefined }> {
   let isServing = false
   const control = createControlPlane(open, telemetry, config, { expected: 1, serving: () => (isServing ? 1 : 0) })

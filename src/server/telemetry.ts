@@ -7,7 +7,6 @@ import type { Dropping } from '../telemetry/log-stream.ts'
 import { createEventCounter } from '../telemetry/metrics/count-events.ts'
 import { createCounters } from '../telemetry/metrics/counters.ts'
 
-/** The observers of the running server. */
 export type Telemetry = Awaited<ReturnType<typeof createTelemetry>>
 
 interface TelemetryOptions extends Omit<LogOptions, keyof Dropping> {

@@ -1,3 +1,5 @@
+import { detachText } from '../domain/text.ts'
+
 /** A cache keeps at least this many entries and at most twice as many. A cached token takes 300 bytes. */
 const CAPACITY = 25_000
 
@@ -27,7 +29,7 @@ export function cacheLookup<Key, Value>(
     if (value !== undefined || missing.get(key)) return value
     const result = lookUp(key)
     // Where misses are cached, keys come from requests, which they must not keep in memory.
-    const kept = missCapacity > 0 ? detachString(key) : key
+    const kept = missCapacity > 0 && typeof key === 'string' ? (detachText(key) as Key) : key
     if (result !== undefined) found.set(kept, result)
     else if (missCapacity > 0 && !isLong(key)) missing.set(kept, true)
     return result
@@ -71,9 +73,4 @@ export function createCache<Key, Value>(capacity = CAPACITY) {
 
 export function isLong(key: unknown): boolean {
   return typeof key === 'string' && key.length > LONGEST_NAME
-}
-
-/** Copies a string: a slice of a longer one, such as a request's body, would keep all of it in memory. */
-export function detachString<Key>(key: Key): Key {
-  return typeof key === 'string' ? (Buffer.from(key).toString() as Key) : key
 }

@@ -1,6 +1,7 @@
 import { VERSION } from '../version.ts'
 import { assertMayRun } from './migrations.ts'
 import * as sql from './shared/statements/figures.ts'
+import { toObjects } from './shared/work.ts'
 
 /** A size of SQLite's write-ahead log, in bytes, that it does not reach while checkpoints work. */
 export const LARGE_LOG = 64 * 1024 ** 2
@@ -116,14 +117,11 @@ export function createSharedInspector(ask: Ask): Pick<Inspector, 'tokens' | 'own
     },
 
     async ownersWithoutSecret(at) {
-      type Row = [kind: SecretOwner['kind'], id: string, name: string, endsAt: number | null]
-      const rows = await ask<Row>(sql.listOwnersWithoutSecret, [at])
-      return rows.map(([kind, id, name, endsAt]) => ({ kind, id, name, endsAt }))
+      return toObjects<SecretOwner>(await ask(sql.listOwnersWithoutSecret, [at]), 'kind', 'id', 'name', 'endsAt')
     },
 
     async operators() {
-      const rows = await ask<[name: string, lastKeyEndsAt: number | null]>(sql.listOperatorKeys)
-      return rows.map(([name, lastKeyEndsAt]) => ({ name, lastKeyEndsAt }))
+      return toObjects<OperatorKeys>(await ask(sql.listOperatorKeys), 'name', 'lastKeyEndsAt')
     },
   }
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
-import { type Config, originOf, parseSettings, readConfig, settings } from '../../config.ts'
+import { type Config, parseSettings, readConfig, settings } from '../../config.ts'
 import { differsBy } from '../../domain/text.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -53,11 +53,6 @@ export function readEnvFile(file: string): EnvFile {
 /** Reads the settings of this process. Throws OperatorError, which names the origin of wrong ones, if they are invalid. */
 export function readSettings({ env }: Pick<Terminal, 'env'>): Config {
   return readConfig(env, readEnvFile(ENV_FILE).settings)
-}
-
-/** A sentence: where DATABASE_URL comes from. */
-export function databaseOrigin({ env }: Pick<Terminal, 'env'>): string {
-  return `DATABASE_URL comes from ${originOf('DATABASE_URL', env, readEnvFile(ENV_FILE).settings)}.`
 }
 
 /** Warns of settings with several values, and of values that a # cuts off, such as one in a URL. */

@@ -1,11 +1,12 @@
 import cluster from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, CommanderError, Help, type Option } from 'commander'
+import { originOf } from '../../config.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import { endProcess, waitForFileOperations } from '../../server/signals.ts'
 import { isAnyLeftOpen, StoreMissing } from '../../store/opened.ts'
-import { databaseOrigin, ENV_FILE, misspeltVariables, readEnvFile } from './env-file.ts'
+import { ENV_FILE, misspeltVariables, readEnvFile } from './env-file.ts'
 import { OutputFailed, say, type Terminal } from './terminal.ts'
 
 const FAILED = 1
@@ -40,8 +41,9 @@ function wantsJson(args: string[]): boolean {
 }
 
 /** The message of an error that an operator can fix. Any other error is a bug, whose stack is needed. */
-function errorText(error: unknown, terminal: Terminal): string {
-  if (error instanceof StoreMissing) return `${error.message} ${databaseOrigin(terminal)}`
+function errorText(error: unknown, { env }: Terminal): string {
+  const origin = () => originOf('DATABASE_URL', env, readEnvFile(ENV_FILE).settings)
+  if (error instanceof StoreMissing) return `${error.message} DATABASE_URL comes from ${origin()}.`
   if (error instanceof OperatorError || error instanceof StoreUnavailable) return error.message
   return `This is a bug in token-server. Please report it with the following:\n${(error as Error).stack}`
 }

@@ -112,11 +112,8 @@ export function secretsTable(secrets: readonly SecretView[], unused = 'never'): 
 }
 
 /** The state of a secret or an admin key. */
-export function stateText({
-  state,
-  ends_at,
-  revoked_at,
-}: Pick<SecretView, 'state' | 'ends_at' | 'revoked_at'>): string {
+export function stateText(secret: Pick<SecretView, 'state' | 'ends_at' | 'revoked_at'>): string {
+  const { state, ends_at, revoked_at } = secret
   if (state === 'revoked') return `revoked at ${revoked_at}`
   if (state === 'expired') return `expired at ${ends_at}`
   return ends_at === null ? 'active' : `ends at ${ends_at}`

@@ -1,8 +1,7 @@
 import type { FastifySchemaValidationError, onRequestHookHandler, preValidationHookHandler } from 'fastify'
-import type { Observer } from '../../domain/events.ts'
 import { RequestRefused } from '../../domain/refusal.ts'
-import type { Issuer } from '../../issuer/issuer.ts'
 import { credentialsInHeader } from './authorization.ts'
+import type { CheckOptions } from './checks.ts'
 
 const FORM = /^application\/x-www-form-urlencoded[\t ]*(;|$)/i
 
@@ -15,9 +14,7 @@ const NAME_LENGTH = 40
 /** Accepts forms, and credentials in the Authorization header. */
 export const formsOnly = formHook({ acceptsHeader: true })
 
-export interface ClientOptions {
-  issuer: Issuer
-  observe: Observer
+export interface ClientOptions extends Pick<CheckOptions, 'issuer' | 'observe'> {
   /** Whether applications may authenticate by HTTP Basic, not only in the body. */
   acceptsBasic: boolean
 }

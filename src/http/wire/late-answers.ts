@@ -63,7 +63,6 @@ export function createLateAnswers({
     }
   }
 
-  /** Sends all waiting answers now. */
   function sendAll(): void {
     for (const { answer } of waiting.values()) answer()
     waiting.clear()

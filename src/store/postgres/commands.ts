@@ -83,7 +83,6 @@ export function createCommands(primary: Primary, lockTimeout: number) {
   }
 }
 
-/** Runs several statements in order. */
 export async function runWork<Result>(work: Work<Result>, ask: Ask): Promise<Result> {
   let step = work.next()
   while (!step.done) step = work.next(await ask(step.value.sql, [...step.value.values]))

@@ -15,17 +15,11 @@ export type Ask = <Row extends unknown[]>(statement: string, values?: unknown[])
 
 /** Sends statements on a connection, each with this time-out in milliseconds. */
 export function askWithin(connection: Connection, timeout: number): Ask {
-  return (statement, values = []) => connection.ask(statement, values, timeout)
+  return async (statement, values = []) => (await connection.send<never>(statement, values, timeout)).rows
 }
 
 /** A connection to one server, for one statement at a time. */
 export type Connection = Awaited<ReturnType<typeof connect>>
-
-/** What a server did: the rows of its answer, and how many rows it wrote. */
-interface Answer<Row> {
-  rows: Row[]
-  rowCount: number | null
-}
 
 /**
  * Connects to a server, which parses and plans the statements in `prepare` once. Rejects with StoreUnavailable, or with
@@ -39,7 +33,6 @@ export async function connect(location: PostgresLocation, host: PostgresHost, pr
   let warning: string | undefined
   const names = new Map(prepare.map((text) => [text, nameOf(text)]))
 
-  /** Closes the connection at once, for this reason. */
   function destroy(reason: PostgresUnavailable): void {
     brokenBecause ??= reason
     broken.resolve(brokenBecause)
@@ -64,7 +57,11 @@ export async function connect(location: PostgresLocation, host: PostgresHost, pr
    * StoreUnavailable; the statement may have been run nevertheless. The connection is broken if the server did not answer within
    * `timeout` milliseconds, or if the outcome is unknown.
    */
-  async function send<Row extends unknown[]>(text: string, values: unknown[], timeout: number): Promise<Answer<Row>> {
+  async function send<Row extends unknown[]>(
+    text: string,
+    values: unknown[],
+    timeout: number,
+  ): Promise<pg.QueryArrayResult<Row>> {
     if (brokenBecause) throw brokenBecause
     warning = undefined
     const giveUp = () => destroy(unavailable(host, new Error(`no answer within ${timeout} ms`), { isSilent: true }))
@@ -80,10 +77,10 @@ export async function connect(location: PostgresLocation, host: PostgresHost, pr
       clearImmediate(immediate)
     })
     try {
-      const { rows, rowCount } = await answer
+      const result = await answer
       // An answer with a warning is not a success: its changes may be on this server only.
       if (warning !== undefined) throw new Error(warning)
-      return { rows, rowCount }
+      return result
     } catch (cause) {
       if (isUnprepared(cause) && names.delete(text)) return send(text, values, timeout)
       const error = brokenBecause ?? unavailable(host, cause as Error)
@@ -92,13 +89,8 @@ export async function connect(location: PostgresLocation, host: PostgresHost, pr
     }
   }
 
-  /** Like `send`. Resolves to the rows. */
-  async function ask<Row extends unknown[]>(text: string, values: unknown[], timeout: number): Promise<Row[]> {
-    return (await send<Row>(text, values, timeout)).rows
-  }
-
   /** `broken` resolves to the reason when the connection breaks. */
-  return { host, send, ask, broken: broken.promise, destroy }
+  return { host, send, broken: broken.promise, destroy }
 }
 
 /** The name of a prepared statement. It is always the same text, whichever program uses a pooled connection. */

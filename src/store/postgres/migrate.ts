@@ -41,10 +41,6 @@ export async function migrate(
     await assertAllowed(found)
     return { from: found, to: found }
   }
-  if (found === 0 && !create) {
-    await assertEmpty()
-    throw new StoreMissing(`The database ${place} is empty`)
-  }
   let tries = 0
   for (;;) {
     try {
@@ -65,7 +61,10 @@ export async function migrate(
     const current = (await schemaVersion(ask)) ?? 0
     await assertAllowed(current)
     if (current === 0) {
-      await assertEmpty()
+      if ((await singleValue(ask(sql.countTables))) !== 0) {
+        throw new OperatorError('The database has tables of another program: name another database in DATABASE_URL.')
+      }
+      if (!create) throw new StoreMissing(`The database ${place} is empty`)
       await ask(sql.createMigrations)
     }
     for (const [index, { name, sql: statements }] of migrations.entries()) {
@@ -80,11 +79,6 @@ export async function migrate(
   async function assertAllowed(version: number): Promise<void> {
     if (version <= latest) return
     assertMayRun({ version, latest, oldestProgram: await singleValue<string>(ask(sql.oldestProgram)), program })
-  }
-
-  async function assertEmpty(): Promise<void> {
-    if ((await singleValue(ask(sql.countTables))) === 0) return
-    throw new OperatorError('The database has tables of another program: name another database in DATABASE_URL.')
   }
 }
 

@@ -92,7 +92,6 @@ const IN_BACKGROUND: Record<Exclude<Purgeable, 'tokens'>, string> = {
   'sign-ins': purgeSignIns,
 }
 
-/** Deletes old rows. */
 export function createPurge({ ask, askInBackground }: Commands): Store['purge'] {
   return (what, before, limit) => {
     if (what === 'tokens') return singleValue(ask(purgeTokens, [firstTokenIdAt(before).toString('hex'), limit]))

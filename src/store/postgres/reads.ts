@@ -37,25 +37,13 @@ type TokenRow = [
   revokedAt: number | null,
 ]
 
-type Reads = Pick<
-  Store,
-  | 'findToken'
-  | 'findApplication'
-  | 'recallApplication'
-  | 'findSuite'
-  | 'mostImportedSecrets'
-  | 'ping'
-  | 'backlog'
-  | 'clockOffset'
->
-
 /**
  * The reads of a check and an authentication. All that arrive while a round trip is under way share the next one: so each
  * sees every change that was answered before it arrived. Tokens are read each time. Applications and suites are cached for as
  * long as the registry's version, which is read with the tokens, stays the same (docs/adr/0018). `database`: its location.
  * `assertWritable`: rejects if nothing can be written.
  */
-export function createReads(primary: Primary, database: string, assertWritable: () => Promise<void>): Reads {
+export function createReads(primary: Primary, database: string, assertWritable: () => Promise<void>) {
   /** How far the database's clock is ahead, in milliseconds. */
   let clockOffset: number | undefined
 
@@ -121,13 +109,14 @@ export function createReads(primary: Primary, database: string, assertWritable: 
       await readNothing()
       return undefined
     },
-  }
+  } satisfies Partial<Store>
 }
 
 /** Sends the statements of one batch, which share a time-out in milliseconds. */
 function askUntil({ reads }: Session, timeout: number): Ask {
   const deadline = performance.now() + timeout
-  return (statement, values = []) => reads.ask(statement, values, Math.max(deadline - performance.now(), 1))
+  const remaining = () => Math.max(deadline - performance.now(), 1)
+  return async (statement, values = []) => (await reads.send<never>(statement, values, remaining())).rows
 }
 
 async function readMostImportedSecrets({ cache }: Session, ask: Ask): Promise<void> {

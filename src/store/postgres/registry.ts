@@ -1,6 +1,7 @@
 import type { Application, ApplicationKey } from '../../domain/application.ts'
 import type { Suite } from '../../domain/suite.ts'
-import { createCache, detachString, isLong, MISS_CAPACITY } from '../cache.ts'
+import { detachText } from '../../domain/text.ts'
+import { createCache, isLong, MISS_CAPACITY } from '../cache.ts'
 import { type Ask, arrayOf } from './connection.ts'
 import * as sql from './statements/tokens.ts'
 
@@ -49,7 +50,7 @@ export function createRegistryCache() {
     addSuite: (suite: Suite) => suites.set(suite.suiteId, suite),
     /** Remembers that no application, or suite, has this id. */
     addMissing(kind: 'application' | 'suite', id: string): void {
-      if (!isLong(id)) missing[kind].set(detachString(id), true)
+      if (!isLong(id)) missing[kind].set(detachText(id), true)
     },
   }
   return cache satisfies RegistryView

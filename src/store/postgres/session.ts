@@ -2,7 +2,7 @@ import type { PostgresLocation } from '../../domain/database-location.ts'
 import type { Measurement, Observer } from '../../domain/events.ts'
 import type { Clock } from '../../domain/time.ts'
 import { singleValue } from '../shared/work.ts'
-import { type Connection, connect } from './connection.ts'
+import { askWithin, type Connection, connect } from './connection.ts'
 import { PostgresUnavailable } from './errors.ts'
 import { findPrimary, isDurable } from './find-primary.ts'
 import { createRegistryCache } from './registry.ts'
@@ -38,10 +38,11 @@ export async function openSession(
   void over.then(reads.destroy)
   try {
     // A statement that waits for a standby or a locked table goes on when its client disconnects: do not add another.
-    if ((await singleValue(reads.ask(sql.countStuck, [], TIMEOUT_MS))) !== 0) {
+    const ask = askWithin(reads, TIMEOUT_MS)
+    if ((await singleValue(ask(sql.countStuck))) !== 0) {
       throw sessionUnavailable('commits wait for a standby that does not answer, or statements for a locked table')
     }
-    await reads.ask(sql.planForLargeTables, [], TIMEOUT_MS)
+    await ask(sql.planForLargeTables)
     const [writes, commands] = await Promise.all([
       connectToSameServer([insertTokens, sql.heartbeat]),
       connectToSameServer(),
@@ -60,23 +61,22 @@ export async function openSession(
   async function connectToSameServer(prepare: readonly string[] = []): Promise<Connection> {
     const connection = await connect(location, reads.host, prepare)
     void over.then(connection.destroy)
-    const [server] = await connection.ask(sql.describeServer, [], TIMEOUT_MS)
+    const [server] = await askWithin(connection, TIMEOUT_MS)(sql.describeServer)
     if (server?.at(-1) !== startedAt) throw sessionUnavailable('another server has the address now')
     return connection
   }
 
   /** Reports how long each answer took, or was waited for in vain. */
   function timed(connection: Connection, kind: Extract<Measurement, { kind: unknown }>['kind']): Connection {
-    const send: Connection['send'] = async (statement, values, timeout) => {
+    const send: Connection['send'] = async (...statement) => {
       const sentAt = monotonic()
       try {
-        return await connection.send(statement, values, timeout)
+        return await connection.send<never>(...statement)
       } finally {
         observe({ type: 'round trip', kind, seconds: (monotonic() - sentAt) / 1000 })
       }
     }
-    const ask: Connection['ask'] = async (...args) => (await send<never>(...args)).rows
-    return { ...connection, send, ask }
+    return { ...connection, send }
   }
 }
 
@@ -121,7 +121,6 @@ function createSession(
   const isProven = () => monotonic() - provenAt <= PROOF_LIFETIME_MS
 
   return {
-    /** The server's address. */
     host: `${reads.host.host}:${reads.host.port}`,
     reads,
     write,

@@ -20,7 +20,6 @@ import { databaseSize } from './statements/session.ts'
 import { countLiveTokens } from './statements/tokens.ts'
 import { createTokenWrites, createUsage } from './tokens.ts'
 
-/** How long opening waits for a primary. */
 const OPEN_TIMEOUT_MS = 10_000
 
 /** Opens a PostgreSQL database as a migrated store. Rejects with StoreUnavailable or OperatorError. */

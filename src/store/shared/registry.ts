@@ -8,11 +8,8 @@ import { type Database, namesJson, rowsJson, singleValue, toObjects } from './wo
 const BEFORE_THE_FIRST = 0
 const AFTER_THE_LAST = Number.MAX_SAFE_INTEGER
 
-/** The reads that token requests and checks wait for. Each store caches them in its own way. */
-type Cached = 'findApplication' | 'recallApplication' | 'findSuite' | 'mostImportedSecrets'
-
-/** The lists and counts of the registry, for operators. */
-export function createRegistryLists({ ask }: Database): Omit<Registry, Cached> {
+/** The lists and counts of the registry, for operators. Each store caches the other reads in its own way. */
+export function createRegistryLists({ ask }: Database) {
   async function list<Item>(statement: string, values: unknown[]): Promise<Item[]> {
     const rows = await ask<[json: string]>(statement, values)
     return rows.map(([json]) => JSON.parse(json))
@@ -34,5 +31,5 @@ export function createRegistryLists({ ask }: Database): Omit<Registry, Cached> {
     findNamesakes: (names) => list<Application>(sql.findNamesakes, [namesJson(names)]),
     countApplications: () => singleValue(ask(sql.countApplications)),
     listSuites: ({ after = BEFORE_THE_FIRST, limit }) => list<Suite>(sql.listSuites, [after, limit]),
-  }
+  } satisfies Partial<Registry>
 }

@@ -75,10 +75,7 @@ export function createReader(changes: ChangeDetector, retryLocked: RetryLocked):
     { maxTurns: 1 },
   )
 
-  function reader<Key, Result>(read: (key: Key) => Result): (key: Key) => Promise<Result> {
-    return (key) => add({ read, key }) as Promise<Result>
-  }
-  return reader
+  return (read) => (key) => add({ read, key }) as Promise<never>
 }
 
 /** The registry as token requests and checks need it, from a cache. */

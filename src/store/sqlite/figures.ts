@@ -15,20 +15,17 @@ interface LiveStep {
 
 /** The figures that SQLite measures in its own way, and the record of the last backup. */
 export function createOwnFigures({ db, read, write }: Context) {
-  const selectNewestTokenAt = db.prepare<[], number>(newestTokenAt).pluck()
   const selectLiveTokens = db.prepare<[Buffer, number], LiveStep>(countLiveTokens)
-  const forgetBackup = db.prepare(sql.forgetBackup)
-  const insertBackup = db.prepare(sql.insertBackup)
   const replaceBackup = db.transaction((madeAt: number) => {
-    forgetBackup.run()
-    insertBackup.run(madeAt)
+    db.prepare(sql.forgetBackup).run()
+    db.prepare(sql.insertBackup).run(madeAt)
   }).immediate
 
   return {
     size: () => read(() => ({ database: databaseSize(db.name), log: logSize(db.name) })),
 
     /** When the newest token was issued, in milliseconds since the epoch; undefined: there is none. */
-    newestTokenAt: () => read(() => selectNewestTokenAt.get()),
+    newestTokenAt: () => read(() => db.prepare<[], number>(newestTokenAt).pluck().get()),
 
     /** Counts in steps, so that other requests can run in between. Skips `fromId` itself, which no token has. */
     async countLiveTokens(fromId: Buffer, limit: number): Promise<number | undefined> {
@@ -45,7 +42,6 @@ export function createOwnFigures({ db, read, write }: Context) {
       return live
     },
 
-    /** Records when the last backup was made. */
     recordBackup: (madeAt: number) => write(() => replaceBackup(madeAt)),
   }
 }

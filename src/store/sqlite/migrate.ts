@@ -53,6 +53,6 @@ export function versionOf(db: Database): number {
 
 /** The oldest program that may use the database; undefined: its schema is older than that record. */
 function oldestProgramOf(db: Database): string | undefined {
-  const isRecorded = db.prepare(sql.findCompatibility).get() !== undefined
+  const isRecorded = db.prepare(sql.findTableNamed).get('compatibility') !== undefined
   return isRecorded ? (db.prepare(sql.oldestProgram).pluck().get() as string) : undefined
 }

@@ -12,9 +12,6 @@ import * as sql from './statements/database.ts'
  */
 export function createMove({ db, read, change, runner }: Context) {
   const find = db.prepare<[], Move>(sql.findMove)
-  const begin = db.prepare(sql.beginMove)
-  const complete = db.prepare(sql.completeMove)
-  const abandon = db.prepare(sql.abandonMove)
   const forget = db.prepare(sql.forgetMove)
 
   function assertNotCopied(): void {
@@ -43,7 +40,7 @@ export function createMove({ db, read, change, runner }: Context) {
       change(() => {
         assertNotCopied()
         forget.run()
-        begin.run(place, at)
+        db.prepare(sql.beginMove).run(place, at)
       }),
 
     /** Rejects with OperatorError if this mark no longer exists, so that the registry may have changed. */
@@ -56,13 +53,15 @@ export function createMove({ db, read, change, runner }: Context) {
     /** Records that the copy is complete, and its author. Rejects with OperatorError if this mark no longer exists. */
     complete: (place: string, beganAt: number, audit: Audit): Promise<void> =>
       change(() => {
-        if (complete.run(audit.at, place, beganAt).changes === 0) throw markIsGone()
+        const { changes } = db.prepare(sql.completeMove).run(audit.at, place, beganAt)
+        if (changes === 0) throw markIsGone()
         const entry = databaseEntry('database copied', db.name, { moved_to: null }, { moved_to: place })
         runner.run(record(audit, [entry]))
       }),
 
     /** Removes this mark. */
-    abandon: (place: string, at: number): Promise<void> => change(() => void abandon.run(place, at)),
+    abandon: (place: string, at: number): Promise<void> =>
+      change(() => void db.prepare(sql.abandonMove).run(place, at)),
 
     /** Removes any mark. Resolves to its location; undefined: there was none. */
     reopen: (audit: Audit): Promise<string | undefined> =>
@@ -92,8 +91,6 @@ function hasMoved({ place, beganAt, copiedAt }: Move): OperatorError {
 
 /** Reads what is copied to another store. */
 export function createPages({ db, read }: Context) {
-  const selectLastKeys = db.prepare<[], { name: string; seq: number }>(sql.lastKeys)
-
   const readPage: ReadPage = (table, after, limit) =>
     read(() => {
       const select = db.prepare(sql.copyPage(table)).raw()
@@ -103,6 +100,6 @@ export function createPages({ db, read }: Context) {
   return {
     readPage,
     /** The highest key that each table has ever had, so that none is used twice. */
-    lastKeys: () => read(() => selectLastKeys.all()),
+    lastKeys: () => read(() => db.prepare<[], { name: string; seq: number }>(sql.lastKeys).all()),
   }
 }

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { askWithin } from '../../../src/store/postgres/connection.ts'
 import { folderOf } from '../../support/migrations.ts'
 import { query } from '../../support/postgres/databases.ts'
 import { startDatabases, startPostgres } from '../../support/postgres/postgres.ts'
@@ -66,7 +67,7 @@ t.test('Migrations: an autovacuum gives way, however long it would take', async 
 async function begin(t: Test, url: string, statement: string) {
   const connection = await connectTo(url)
   t.teardown(() => end(connection))
-  const ask = (statement: string) => connection.ask(statement, [], 10_000)
+  const ask = askWithin(connection, 10_000)
   await ask('BEGIN')
   await ask(statement)
   return { ask, end: () => end(connection) }

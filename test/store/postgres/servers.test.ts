@@ -10,6 +10,7 @@ import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { mintToken, TOKEN_LIFETIME } from '../../../src/domain/token.ts'
 import { backUpStore, restoreStore } from '../../../src/store/open.ts'
 import { passwordFor } from '../../../src/store/postgres/client-config.ts'
+import { askWithin } from '../../../src/store/postgres/connection.ts'
 import { unavailable } from '../../../src/store/postgres/errors.ts'
 import { openSession } from '../../../src/store/postgres/session.ts'
 import { isReady } from '../../support/is-ready.ts'
@@ -104,7 +105,7 @@ t.test('A session needs one server for all connections, and ends when the server
   const session = await begin(location)
   const settings = "SELECT current_setting('enable_seqscan'), current_setting('jit')"
   t.strictSame(
-    await session.reads.ask(settings, [], 1000),
+    await askWithin(session.reads, 1000)(settings),
     [['off', 'off']],
     'PostgreSQL before 18 would compile every plan',
   )

@@ -7,7 +7,7 @@ export const ping = `SELECT id FROM applications LIMIT 1`
 export const tryToWrite = `UPDATE changes SET revocations = revocations + 1`
 export const countChanges = `SELECT registry, revocations FROM changes`
 export const findTable = `SELECT 1 FROM sqlite_schema LIMIT 1`
-export const findCompatibility = `SELECT 1 FROM sqlite_schema WHERE name = 'compatibility'`
+export const findTableNamed = `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`
 export const oldestProgram = `SELECT oldest_program FROM compatibility`
 export const listSchema = `
   SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`
@@ -17,7 +17,6 @@ export const emptyLog = `PRAGMA wal_checkpoint(TRUNCATE)`
 
 // For read-only views (inspect.ts).
 export const schemaVersion = `PRAGMA user_version`
-export const findTableNamed = `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`
 
 // Backups.
 export const forgetBackup = `DELETE FROM backups`
