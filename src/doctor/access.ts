@@ -59,7 +59,7 @@ export async function checkPassword({ passwordFile, password }: PostgresLocation
 
 function modeFinding(path: string, mode: number, uid: number): Finding {
   const file = `DATABASE_PASSWORD_FILE, ${path} (mode ${mode.toString(8)}),`
-  if (mode & OTHERS_WRITE) return warning(`${file} can be changed by other users.`, `chmod go-w ${path}`)
+  if (mode & OTHERS_WRITE) return warning(`${file} can be changed by other users.`, restriction('go-w', path, uid))
   // Only a note: in a container, secrets have this mode, but there are no other users.
   if (mode & 0o044)
     return note(

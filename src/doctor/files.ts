@@ -42,7 +42,9 @@ function permissions(file: FileInfo): Finding[] {
   if (mode & OTHERS_WRITE)
     return [warning(`Other users may write to ${path} (mode ${octal}).`, restriction('go-w', path, uid))]
   if (isFolder || !(mode & NOT_THE_OWNER)) return []
-  return [warning(`Other users may read ${path} (mode ${octal}): it contains personal data.`, `chmod go= ${path}`)]
+  return [
+    warning(`Other users may read ${path} (mode ${octal}): it contains personal data.`, restriction('go=', path, uid)),
+  ]
 }
 
 /** Whether this process may write to a folder as a member of its group: Kubernetes makes such folders with an fsGroup. */

@@ -11,6 +11,9 @@ import { type Page, showPage } from './layout.ts'
 
 const PAGE_SIZE = 50
 
+/** How many steps of changes are searched for a part of a name. */
+const MAX_STEPS = 50
+
 type Filter = Record<'since' | 'actor' | 'subject', string>
 
 /** /audit: all changes, newest first. */
@@ -48,6 +51,7 @@ async function findEvents(store: AdminContext['store'], { actor, subject, ...ran
   const [isExact] = await store.listAuditEvents({ ...exact, limit: 1 })
   if (isExact) return store.listAuditEvents({ ...range, ...exact, limit: PAGE_SIZE + 1 })
   const found: AuditEvent[] = []
+  let steps = 0
   const list = (last?: AuditEvent) =>
     store.listAuditEvents({ ...range, before: last?.id ?? range.before, limit: NAMES_AT_A_TIME })
   for await (const events of stepsOf(list, NAMES_AT_A_TIME)) {
@@ -56,7 +60,7 @@ async function findEvents(store: AdminContext['store'], { actor, subject, ...ran
       contains(event.actor, actor) &&
       [event.subject.id, names.get(keyOf(event.subject)) ?? ''].some((text) => contains(text, subject))
     found.push(...events.filter(isWanted))
-    if (found.length > PAGE_SIZE) break
+    if (found.length > PAGE_SIZE || ++steps === MAX_STEPS) break
   }
   return found.slice(0, PAGE_SIZE + 1)
 }
@@ -95,7 +99,10 @@ function filterForm({ since, actor, subject }: Filter, error: string | undefined
 
 function noChanges(isFiltered: boolean, canChange: boolean): Html {
   if (isFiltered)
-    return emptyState('No changes match', html`<p>Try an earlier day, or <a href="/audit">show all changes</a>.</p>`)
+    return emptyState(
+      'No changes match',
+      html`<p>Parts of names are searched for in the newest 5,000 changes. Try an earlier day, or <a href="/audit">show all changes</a>.</p>`,
+    )
   return emptyState(
     'No changes yet',
     html`<p>Every change that operators make is listed here, whether they make it in the console, through the API or on the command line.${canChange && html` <a href="/new-application">Register an application</a> to begin.`}</p>`,

@@ -40,14 +40,19 @@ const FAILED = {
 /** The largest form that is kept. The form of an application with all suites ticked has 40 KB. */
 const MAX_KEPT = 64 * 1024
 
-/** A button that sends a refused form again, with what was entered. Undefined if it has no fields. */
+/** The most fields that are kept: the form of an application with 200 suites has some 400. */
+const MAX_FIELDS = 500
+
+/** A button that sends a refused form again, with what was entered. Undefined if there is nothing to keep. */
 async function sendAgain({ url, body, raw, headers }: FastifyRequest): Promise<Html | undefined> {
+  // A login code is not shown again.
+  if (url === '/login') return
   // The body was not read unless somebody is signed in. The client may close the connection meanwhile.
   const isUnread = body === undefined && Number(headers['content-length']) <= MAX_KEPT
   const fields = new URLSearchParams(isUnread ? await text(raw).catch(() => '') : '')
   for (const name of Object.keys(body ?? {})) for (const value of fieldsOf(body).all(name)) fields.append(name, value)
-  if (fields.size === 0) return
-  return html`<form method="post" action="${url}">${[...fields].map(([name, value]) => hidden({ [name]: value }))}<p>What you entered is kept on this page.</p><div class="buttons"><button class="button">Send it again</button></div></form>`
+  if (fields.size === 0 || fields.size > MAX_FIELDS) return
+  return html`<form method="post">${[...fields].map(([name, value]) => hidden({ [name]: value }))}<p>What you entered is kept on this page.</p><div class="buttons"><button class="button">Send it again</button></div></form>`
 }
 
 /** Answers errors with pages. Redirects to the login page if nobody is signed in. */

@@ -87,7 +87,7 @@ ${only('no-tokens', lastHour.tokens === 0, emptyState('No tokens were issued in 
 const OUTAGE_SHOWN_MS = 24 * 60 * 60_000
 
 function outageText({ beganAt, endedAt, failures }: Outage): Html {
-  return html`<p>Outage from ${time(beganAt)} to ${time(endedAt)}: the database did not answer, and ${count(failures)} ${failures === 1 ? 'request was' : 'requests were'} answered with 503. They are not refusals.</p>`
+  return html`<p>Outage from ${time(beganAt)} to ${time(endedAt)}: the database could not be used, and ${count(failures)} ${failures === 1 ? 'request was' : 'requests were'} answered with 503. They are not refusals.</p>`
 }
 
 function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store }: Statistics): Html[] {

@@ -262,7 +262,7 @@ t.test(
     )
     t.match(shown, ', 3 more failed')
     t.match(text, '<a href="#reasons">50\u00a0% valid</a>')
-    const outage = `Outage from ${momentOf(START - 2 * HOUR)} to ${momentOf(START - HOUR)} : the database did not answer, and 1,184 requests were`
+    const outage = `Outage from ${momentOf(START - 2 * HOUR)} to ${momentOf(START - HOUR)} : the database could not be used, and 1,184 requests were`
     t.match(shown, `1 request was answered with 503. They are not refusals. ${outage}`)
     t.notMatch(shown, ' 9 requests were', 'a day later it is gone')
     t.ok(isShown(text, 'outages'))

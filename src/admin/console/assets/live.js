@@ -60,6 +60,8 @@ function receive() {
     ended.hidden = false
     return stop('Ended')
   }
+  // The application was removed.
+  if (this.status === 404) return stop('Ended')
   // The operator has too many live pages open.
   if (this.status === 409) return pauseWith('Paused: open in other windows')
   if (this.status !== 200) return fail('No new figures', this.status === 503 ? UNAVAILABLE_MS : RETRY_MS)
