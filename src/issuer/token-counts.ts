@@ -51,11 +51,9 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
   function count(counter: TokenCounter, at: number): void {
     if (isUsedUp(counter)) {
       counter.refused++
-      const left = (counter.hour + 1) * HOUR - at
-      throw new RequestRefused('token quota exceeded', {
-        retryAfter: Math.ceil(left / 1000),
-        clientId: counter.clientId,
-      })
+      const { hour, clientId } = counter
+      const retryAfter = Math.ceil(((hour + 1) * HOUR - at) / 1000)
+      throw new RequestRefused('token quota exceeded', { retryAfter, clientId })
     }
     counter.issued++
   }

@@ -221,23 +221,30 @@ t.test('Sessions: without one a page leads to the login, and a form says that it
 t.test(
   'Sessions: a form that is sent after the end of one is kept, and can be sent again after signing in',
   async (t) => {
-    const { signIn, visit, store, clock, administration, listen, events } = await createConsoleWorld(t)
+    const { signIn, visit, codeFor, store, clock, administration, listen, events } = await createConsoleWorld(t)
     const browser = await signIn()
     clock.time += 15 * MINUTE
     const form = { request_key: 'key', suite_id: 'store', name: `<b>"ü"` }
     for (const late of [await browser('/new-suite', { form }), await visit('/new-suite', { form })]) {
       t.equal(late.statusCode, 401)
-      t.match(late.body, '<form method="post" action="/new-suite">')
+      t.match(late.body, '<form method="post">')
       t.match(late.body, 'What you entered is kept on this page.')
       for (const [name, value] of Object.entries(form)) t.strictSame(valuesOf(late.body, name), [value])
     }
     const large = await visit('/new-suite', { form: { name: 'x'.repeat(70_000) } })
     t.strictSame([large.statusCode, large.body.includes('kept on this page')], [401, false])
+    const many = await visit('/new-suite', { form: Object.fromEntries(Array.from({ length: 501 }, (_, n) => [n, ''])) })
+    t.strictSame([many.statusCode, many.body.includes('kept on this page')], [401, false])
     t.equal((await visit('/new-suite', { form, headers: { 'sec-fetch-site': 'cross-site' } })).statusCode, 403)
 
     const again = await signIn()
     const { register } = store
     store.register = async () => Promise.reject(new StoreUnavailable())
+    const [code, { change }] = [await codeFor('admin'), store]
+    store.change = store.register as never
+    const login = await visit('/login', { form: { code } })
+    t.strictSame([login.statusCode, login.body.includes(code)], [503, false], 'a login code is not shown')
+    store.change = change
     const failed = await again('/new-suite', { form })
     t.equal(failed.statusCode, 503)
     for (const [name, value] of Object.entries(form)) t.strictSame(valuesOf(failed.body, name), [value])

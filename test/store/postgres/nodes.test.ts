@@ -94,6 +94,7 @@ t.test(
     t.equal((await grant(secrets[0])).client, client, 'from the cache')
     await t.rejects(grant(secrets[1]), new AuthenticationRefused('wrong secret', 'a'))
     await on(second).addSecret('a', { digest: digestGenerated(secrets[1]), createdAt: 2 })
+    t.match((await grant(secrets[0])).client.secrets, { length: 3 }, 'read again')
     await grant(secrets[1])
     await issuer.flushUsage(() => {})
     t.equal((await second.listSecretUses([secretId])).length, 1)
