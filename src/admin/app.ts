@@ -58,8 +58,6 @@ export async function buildAdminApp(context: AdminContext): Promise<FastifyInsta
     answerMalformed,
     drainTimeout: CLOSE_MS,
     limits: { total: MAX_CONNECTIONS },
-    // Browsers and scripts wait for each answer.
-    pipelined: 2,
   })
   app.addHook('preClose', async () => drain())
   app.removeAllContentTypeParsers()

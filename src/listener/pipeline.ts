@@ -1,8 +1,8 @@
 import { IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** How many unanswered requests a connection may have by default; one more ends it. */
-const MOST = 32
+/** How many unanswered requests a connection may have; one more ends it. */
+const MAX_UNANSWERED = 32
 
 const PIPELINE = Symbol('pipeline')
 
@@ -17,8 +17,6 @@ export interface Measured {
 /** The requests of a connection that are being handled. A response counts as sent when the kernel has all of it. */
 export interface Pipeline {
   unanswered: number
-  /** How many requests may be unanswered; one more ends the connection. */
-  most: number
   /** How many checks in a row have found the connection stalled. */
   stalls: number
   /** The response to the last request. */
@@ -31,7 +29,7 @@ export interface Pipeline {
 
 /** The pipeline of a connection. */
 export function pipelineOf(socket: Socket & { [PIPELINE]?: Pipeline }): Pipeline {
-  socket[PIPELINE] ??= { unanswered: 0, most: MOST, stalls: 0, last: undefined, isEnding: false, onAnswer: undefined }
+  socket[PIPELINE] ??= { unanswered: 0, stalls: 0, last: undefined, isEnding: false, onAnswer: undefined }
   return socket[PIPELINE]
 }
 
@@ -41,8 +39,8 @@ export function countUnanswered(connections: Set<Socket>): number {
 }
 
 /** Whether a connection has as many unanswered requests as it may have. */
-export function isFull({ unanswered, most }: Pipeline): boolean {
-  return unanswered >= most
+export function isFull({ unanswered }: Pipeline): boolean {
+  return unanswered >= MAX_UNANSWERED
 }
 
 /** Whether the server waits for the client: no complete request is unanswered. */

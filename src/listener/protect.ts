@@ -20,8 +20,6 @@ const EXCESS_BYTES = 64 * 1024
 export interface ProtectOptions extends ClosingOptions {
   /** Undefined: any number of connections. */
   limits: Parameters<typeof limitConnections>[1] | undefined
-  /** How many requests of a connection may be unanswered, if not as many as by default. */
-  pipelined?: number
   /** Answers input that is not a valid request, and ends the connection. */
   answerMalformed: (reason: MalformedReason, socket: Socket, request?: IncomingMessage) => void
   /** Milliseconds. */
@@ -43,7 +41,7 @@ export interface ProtectOptions extends ClosingOptions {
  * response, and those that remain after the timeout.
  */
 export function protect(server: Server, options: ProtectOptions): () => void {
-  const { limits, pipelined, answerMalformed, connections = new Set<Socket>() } = options
+  const { limits, answerMalformed, connections = new Set<Socket>() } = options
   const { drainTimeout = DRAIN_TIMEOUT_MS, stallTimeout = STALL_TIMEOUT_MS } = options
   const closed = countClosedConnections(options)
   const checks = setInterval(check, stallTimeout / CHECKS_PER_TIMEOUT).unref()
@@ -55,7 +53,6 @@ export function protect(server: Server, options: ProtectOptions): () => void {
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', (connection: Socket) => {
     connections.add(connection)
-    if (pipelined) pipelineOf(connection).most = pipelined
     connection.once('close', () => connections.delete(connection))
   })
   if (limits) limitConnections(server, limits, closed.count)
