@@ -38,7 +38,8 @@ export async function main(args: string[], terminal: Terminal): Promise<number> 
 
 /** The named command; all of them for the help, and for a name that may be misspelt. */
 function needed([name = '']: string[]) {
-  if (name === '--version') return []
+  if (name === '--version' || name === '-V') return []
+  if (name === 'apps') return [COMMANDS.applications as () => Promise<Add>]
   const known = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   return known ? [known] : Object.values(COMMANDS)
 }

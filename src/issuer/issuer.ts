@@ -77,8 +77,8 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity }: Is
 
   /**
    * Issues a token to an authenticated application, RFC 6749 §5.1. Resolves when it is durable; throws StoreUnavailable, and
-   * RequestRefused if the application's quota is used up. With `state`,
-   * undefined: the registry may not be in this state any more, which a refusal must know.
+   * RequestRefused if the application's quota is used up. With `state`, resolves to undefined if the registry may have changed
+   * since: read it, and decide again.
    */
   async function issue(application: Application): Promise<IssuedToken>
   async function issue(application: Application, state: RegistryState): Promise<IssuedToken | undefined>

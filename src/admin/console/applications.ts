@@ -19,7 +19,7 @@ import { credentialsPage, tryIt, urlsOf } from './secrets.ts'
 
 const PAGE_SIZE = 50
 
-/** How many of the clients that were refused last are looked at. */
+/** How many of the applications that were refused last are looked at. */
 const MAX_REFUSED = 100
 
 const STATUSES: readonly Application['status'][] = ['active', 'suspended']
@@ -54,9 +54,11 @@ export function listApplications(console: FastifyInstance, context: AdminContext
     const from = /^\d{1,9}$/.test(text('from')) ? Number(text('from')) : 0
     const { applications, suites } = administrationOf(context, request)
     const lastRefused = await context.store.listLastRefused(LOOKED_AT)
-    const refused = new Set(new Set(lastRefused.map(({ id }) => id)).values().take(MAX_REFUSED))
+    const ids = lastRefused.filter(({ kind }) => kind === 'application').map(({ id }) => id)
+    const refused = new Set(new Set(ids).values().take(MAX_REFUSED))
+    const allFailing = filter.status === 'failing' ? await failingOf(request, refused) : undefined
     const within = [
-      ...(filter.status === 'failing' ? [await failingOf(request, refused)] : []),
+      ...(allFailing ? [allFailing] : []),
       ...(filter.suite ? [new Set((await suites.listApproved(filter.suite)).map(({ clientId }) => clientId))] : []),
     ]
     const found = await applications.browse({
@@ -67,8 +69,8 @@ export function listApplications(console: FastifyInstance, context: AdminContext
       from,
       limit: PAGE_SIZE,
     })
-    const ids = new Set(found.applications.map(({ clientId }) => clientId))
-    const failing = await failingOf(request, refused.intersection(ids))
+    const shown = new Set(found.applications.map(({ clientId }) => clientId))
+    const failing = allFailing ?? (await failingOf(request, refused.intersection(shown)))
     const now = context.now()
     const rows = found.applications.map((application) => row(application, failing, now))
     const following = address('/applications', { ...filter, from: String(from + PAGE_SIZE) })

@@ -46,7 +46,7 @@ const MAX_FIELDS = 500
 /** A button that sends a refused form again, with what was entered. Undefined if there is nothing to keep. */
 async function sendAgain({ url, body, raw, headers }: FastifyRequest): Promise<Html | undefined> {
   // A login code is not shown again.
-  if (url === '/login') return
+  if (url === loginPath()) return
   // The body was not read unless somebody is signed in. The client may close the connection meanwhile.
   const isUnread = body === undefined && Number(headers['content-length']) <= MAX_KEPT
   const fields = new URLSearchParams(isUnread ? await text(raw).catch(() => '') : '')

@@ -41,17 +41,15 @@ export function createTokenWrites(primary: Primary, observe: Observer) {
         observe({ type: 'batch written', size, seconds: (performance.now() - begin) / 1000 })
         return rowCount !== 0
       }
-      const insert = (adds: readonly Add[], version: number | null = null) =>
-        send(sql.insertTokens, adds.length, [...insertValues(adds), version])
+      const insert = async (adds: readonly Add[], version?: number) =>
+        adds.length > 0 && send(sql.insertTokens, adds.length, [...insertValues(adds), version ?? null])
       const writes = take()
       const state = session.cache.state()
       const revocations = writes.filter((write) => write.type === 'revoke')
       const adds = writes.filter((write) => write.type === 'add')
-      const current = adds.filter((add) => add.state === undefined || add.state === state)
-      const isConditional = current.some((add) => add.state !== undefined)
-      const isCurrent = current.length > 0 && (await insert(current, isConditional ? state?.version : null))
-      const others = isCurrent ? [] : current.filter((add) => add.state === undefined)
-      if (others.length > 0) await insert(others)
+      await insert(adds.filter((add) => add.state === undefined))
+      const recalled = adds.filter((add) => add.state !== undefined && add.state === state)
+      const isCurrent = await insert(recalled, state?.version)
       if (revocations.length > 0) await send(sql.revokeTokensById, revocations.length, revocationValues(revocations))
       return writes.map(
         (write) => write.type === 'revoke' || write.state === undefined || (isCurrent && write.state === state),
