@@ -4,6 +4,7 @@ import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 import { createApplications } from './applications.ts'
+import { type AuditQuery, searchAuditEvents } from './audit-trail.ts'
 import type { Context } from './context.ts'
 import { createOperators } from './operators.ts'
 import { createSecrets } from './secrets.ts'
@@ -42,7 +43,7 @@ export function createAdministration({ store, now, observe, author }: Administra
     secrets: createSecrets(context),
     operators: createOperators(context),
     seed: createSeed(context),
-    listAuditEvents: store.listAuditEvents,
+    searchAuditEvents: (query: AuditQuery, maxSteps?: number) => searchAuditEvents(store, query, maxSteps),
     why: createWhy(context),
   }
 }
