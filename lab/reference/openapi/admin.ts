@@ -1,7 +1,7 @@
 import fastify, { type RouteOptions } from 'fastify'
 import { adminApi } from '../../../src/admin/api/api.ts'
 import type { AdminContext } from '../../../src/admin/context.ts'
-import { csvWriter } from '../../../src/admin/wire/export.ts'
+import { csvText } from '../../../src/admin/wire/export.ts'
 import { VERSION } from '../../../src/version.ts'
 import {
   EXAMPLES,
@@ -189,8 +189,8 @@ function responsesOf(route: Route, text: OperationText): Part {
 function csvOf(page: Part, examples: Examples): Part {
   const [{ items }] = Object.values(page.properties as Record<string, { items: Part }>) as [{ items: Part }]
   const [{ value }] = Object.values(examples) as unknown as [{ value: object }]
-  const { begin, rows } = csvWriter(items)
-  const text = begin.slice(1) + rows(Object.values(value)[0])
+  const { begin, row } = csvText(items)
+  const text = begin.slice(1) + Object.values(value)[0].map(row).join('')
   const description = 'CSV (RFC 4180) in UTF-8, with a byte order mark and a line of headings'
   const example = { csv: { summary: 'The same with `format=csv`', value: text } }
   return content('text/csv', { type: 'string', description }, example).content

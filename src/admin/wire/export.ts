@@ -48,22 +48,23 @@ export async function sendList(
   { now, observe }: Pick<AdminContext, 'now' | 'observe'>,
   request: FastifyRequest,
   reply: FastifyReply,
-  { list, format, row, pages }: Exported,
+  { list, format, row: schema, pages }: Exported,
 ): Promise<FastifyReply> {
   const { author } = callerOf(request)
-  const writer: Writer = format === 'csv' ? csvWriter(row) : JSON_WRITER
+  const { type, begin, row: textOf, between, end } = format === 'csv' ? csvText(schema) : JSON_TEXT
   let page = await pages.next()
 
   async function* parts() {
     let rows = 0
     try {
-      yield writer.begin
+      yield begin
       while (!page.done) {
-        yield writer.rows(page.value, rows === 0)
+        const text = page.value.map(textOf).join(between)
+        yield rows > 0 && text !== '' ? between + text : text
         rows += page.value.length
         page = await request.server.takeTurn(request, () => pages.next())
       }
-      yield writer.end
+      yield end
     } catch (error) {
       reportError(observe, error, request)
       throw error
@@ -73,27 +74,20 @@ export async function sendList(
   }
 
   const file = `${list.replace('_', '-')}-${timestamp(now()).slice(0, 10)}.${format}`
-  reply.header('content-disposition', `attachment; filename="${file}"`).type(writer.type)
+  reply.header('content-disposition', `attachment; filename="${file}"`).type(type)
   return reply.send(Readable.from(request.method === 'HEAD' ? [] : parts()))
 }
 
-interface Writer {
-  type: string
-  begin: string
-  rows: (rows: readonly Row[], isFirst: boolean) => string
-  end: string
-}
-
-const JSON_WRITER: Writer = {
+const JSON_TEXT = {
   type: 'application/json; charset=utf-8',
-  begin: '[',
-  rows: (rows, isFirst) =>
-    rows.map((row, at) => `${isFirst && at === 0 ? '\n' : ',\n'}${JSON.stringify(row)}`).join(''),
+  begin: '[\n',
+  row: (row: Row) => JSON.stringify(row),
+  between: ',\n',
   end: '\n]\n',
 }
 
 /** CSV (RFC 4180) with a byte order mark, by which spreadsheet programs recognize UTF-8. */
-export function csvWriter({ properties }: JsonSchema) {
+export function csvText({ properties }: JsonSchema): typeof JSON_TEXT {
   // The fields of an object are columns of their own: `subject_kind`.
   const columns = Object.entries(properties as Record<string, JsonSchema>).flatMap(([name, { properties: inner }]) =>
     inner ? Object.keys(inner).map((part) => [name, part]) : [[name]],
@@ -103,7 +97,8 @@ export function csvWriter({ properties }: JsonSchema) {
   return {
     type: 'text/csv; charset=utf-8; header=present',
     begin: `\uFEFF${line(columns.map((path) => path.join('_')))}`,
-    rows: (rows: readonly Row[]) => rows.map((row) => line(columns.map((path) => cell(valueAt(row, path))))).join(''),
+    row: (row) => line(columns.map((path) => cell(valueAt(row, path)))),
+    between: '',
     end: '',
   }
 }

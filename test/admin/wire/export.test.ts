@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { csvWriter } from '../../../src/admin/wire/export.ts'
+import { csvText } from '../../../src/admin/wire/export.ts'
 import { text as field, jsonSchema, list, object, whole } from '../../../src/domain/schema.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { createConsoleWorld } from '../../support/console-world.ts'
@@ -22,10 +22,10 @@ const CELLS = jsonSchema(
 t.test(
   'RFC 4180: cells are quoted where needed, and a text that spreadsheets would run begins with an apostrophe',
   async (t) => {
-    const { begin, rows } = csvWriter(CELLS)
+    const { begin, row: lineOf } = csvText(CELLS)
     t.equal(begin, '\uFEFFname,count,tags,inner_kind,before\r\n')
     const row = { name: null, count: -1, tags: ['a', 'b'], inner: { kind: 'x' }, before: { a: ['b'] } }
-    t.equal(rows([row]), ',-1,"a, b",x,"{""a"":[""b""]}"\r\n')
+    t.equal(lineOf(row), ',-1,"a, b",x,"{""a"":[""b""]}"\r\n')
     const names: Record<string, string> = {
       'A B': 'A B',
       'a,b': '"a,b"',
@@ -46,7 +46,7 @@ t.test(
       Ünï: 'Ünï',
     }
     for (const [name, cell] of Object.entries(names)) {
-      t.equal(rows([{ ...row, name, before: null }]), `${cell},-1,"a, b",x,\r\n`, JSON.stringify(name))
+      t.equal(lineOf({ ...row, name, before: null }), `${cell},-1,"a, b",x,\r\n`, JSON.stringify(name))
     }
   },
 )
