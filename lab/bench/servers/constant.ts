@@ -12,9 +12,11 @@ import {
   tokenResponse,
 } from '../../reference/openapi/forms-and-answers.ts'
 import { introspection, token, verified } from './answers.ts'
+import { keepTicksFast } from './ticks.ts'
 
 // The same HTTP with constant answers: the upper limit for a Fastify server with this product's schemas.
 
+keepTicksFast()
 const app = fastify({ bodyLimit: 8192 })
 app.removeAllContentTypeParsers()
 await app.register(formbody)
