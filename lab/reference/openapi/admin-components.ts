@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { AUDIT_ACTIONS } from '../../../src/domain/events.ts'
-import { jsonSchema, list, object, text, whole } from '../../../src/domain/schema.ts'
+import { jsonSchema, list, object, text, whole } from '../../../src/domain/views/schema.ts'
 import { type Examples, lines, type Part, ref } from './document.ts'
 
 // What the operations of the administration API have in common.

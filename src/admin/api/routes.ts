@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
 import type { Repeatable } from '../../administration/idempotency.ts'
-import type { JsonSchema } from '../../domain/schema.ts'
+import type { JsonSchema } from '../../domain/views/schema.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
 import { everyPage, FORMATS, type Row, sendList } from '../wire/export.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { jsonSchema } from '../../domain/schema.ts'
+import { jsonSchema } from '../../domain/views/schema.ts'
 import type { AdminContext } from '../context.ts'
 import { FORMATS, type Row, sendList } from '../wire/export.ts'
 import { address, type Html, html } from './html.ts'

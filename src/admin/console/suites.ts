@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type ListedSuite, MANY_APPROVED, type RegisteredSuite } from '../../administration/suites.ts'
 import { suiteView } from '../../administration/views.ts'
-import { SUITE } from '../../domain/suite.ts'
+import { SUITE } from '../../domain/views/suite.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { everyPage } from '../wire/export.ts'
