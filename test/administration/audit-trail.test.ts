@@ -55,10 +55,7 @@ t.test(
     t.equal((await found({ limit: 2 })).ids, 'a-249,a-248')
     const compared = await found({ search: 'north' }, 1)
     t.equal(compared.ids, '')
-    t.strictSame(await found({ search: 'a-149', before: compared.next, limit: 1 }, 1), {
-      ids: 'a-149',
-      next: undefined,
-    })
+    t.match(await found({ search: 'a-149', before: compared.next, limit: 1 }, 1), { ids: 'a-149', next: Number })
     t.strictSame(await found({ search: 'north' }, 3), { ids: 'north', next: undefined }, 'the last step is not full')
   },
 )

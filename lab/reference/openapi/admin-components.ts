@@ -76,7 +76,7 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
   force: inQuery('force', 'Revoke it even if it is the last active secret', { type: 'boolean', default: false }),
   since: inQuery('since', 'Only events at this time or later, RFC 3339 with a zone', { format: 'date-time' }),
   until: inQuery('until', 'Only events before this time, RFC 3339 with a zone', { format: 'date-time' }),
-  action: inQuery('action', 'Only events of this action', { enum: AUDIT_ACTIONS, example: 'application updated' }),
+  action: inQuery('action', 'Only events of this action', { enum: AUDIT_ACTIONS }),
   audit_search: inQuery('search', 'Only changes to what has this text in its id or its name, in any case'),
   format: inQuery('format', 'With `csv`, the answer is the whole list as CSV; with a `limit`, only one page', {
     enum: ['csv', 'json'],

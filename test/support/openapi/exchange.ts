@@ -43,10 +43,11 @@ function parsed(answer: string): Answered {
     line.slice(0, line.indexOf(':')).toLowerCase(),
     line.slice(line.indexOf(':') + 2),
   ])
-  const isChunked = lines.includes('transfer-encoding: chunked')
+  const byName = Object.fromEntries(headers)
+  const isChunked = byName['transfer-encoding'] === 'chunked'
   return {
     status: Number(first.split(' ')[1]),
-    headers: Object.fromEntries(headers),
+    headers: byName,
     body: isChunked ? unchunked(Buffer.from(body)) : body,
   }
 }
