@@ -2,18 +2,26 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Application, applicationFields } from '../../domain/application.ts'
 import type { Audit, AuditEvent, PublicFields, SubjectKind } from '../../domain/audit-event.ts'
 import type { Event } from '../../domain/events.ts'
+import type { HandOverLink } from '../../domain/hand-over.ts'
 import { IDEMPOTENCY_LIFETIME, IdempotencyKeyTaken } from '../../domain/idempotency.ts'
 import { type Operator, operatorFields } from '../../domain/operator.ts'
 import { secretFields } from '../../domain/secret.ts'
 import type { AuditTrail } from '../../domain/store.ts'
 import { type Suite, suiteFields } from '../../domain/suite.ts'
+import { timestamp } from '../../domain/time.ts'
 import * as sql from './statements/audit.ts'
+import { readHandOverLinks } from './statements/hand-overs.ts'
 import { readOperators } from './statements/operators.ts'
 import { readApplications, readSuites } from './statements/registry.ts'
 import { ask, type Database, namesJson, rowsJson, singleValue, toObjects, type Work } from './work.ts'
 
 /** The statements that find subjects of each kind by their ids, as JSON. The database itself is a subject without a row. */
-const READ = { application: readApplications, suite: readSuites, operator: readOperators }
+const READ = {
+  application: readApplications,
+  suite: readSuites,
+  operator: readOperators,
+  'hand-over links': readHandOverLinks,
+}
 
 type StoredKind = keyof typeof READ
 
@@ -22,9 +30,12 @@ const PUBLIC_FIELDS = {
   application: (stored: Application) => ({ ...applicationFields(stored), secrets: stored.secrets.map(secretFields) }),
   suite: (stored: Suite) => ({ ...suiteFields(stored), secrets: stored.secrets.map(secretFields) }),
   operator: (stored: Operator) => operatorFields(stored),
+  'hand-over links': (stored: HandOverLink[]) => ({ hand_over_links: stored.map(linkFields) }),
 } satisfies Record<StoredKind, (stored: never) => PublicFields>
 
-/** A subject that a change may affect, and the name of the audit event if it does. */
+const linkFields = ({ id, endsAt }: HandOverLink) => ({ id, ends_at: timestamp(endsAt) })
+
+/** A subject that a change may affect, of an application perhaps only the hand-over links, and the name of the audit event if it does. */
 export interface AuditSubject {
   action: Event['type']
   kind: StoredKind
@@ -102,7 +113,7 @@ function entryOf({ action, kind, id }: AuditSubject, jsonBefore?: string, jsonAf
   const [before, after] = [fieldsOf(kind, jsonBefore), fieldsOf(kind, jsonAfter)]
   return {
     action,
-    subjectKind: kind,
+    subjectKind: kind === 'hand-over links' ? 'application' : kind,
     subject: id,
     before: changedFields(before, after),
     after: changedFields(after, before),
