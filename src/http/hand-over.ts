@@ -7,7 +7,7 @@ import type { ErrorAnswer } from '../domain/reasons.ts'
 import { timestamp } from '../domain/time.ts'
 import { ACCESS_TOKEN_PATH } from './access-token.ts'
 import type { CheckOptions } from './wire/checks.ts'
-import { formSchema, formsOnly } from './wire/form.ts'
+import { formsOnly, readForm } from './wire/form.ts'
 import { describe } from './wire/refuse.ts'
 import { requesterOf } from './wire/request.ts'
 
@@ -76,29 +76,25 @@ const config = {
 export function handOver(app: FastifyInstance, { issuer, observe, publicUrl }: CheckOptions): void {
   app.get(HAND_OVER_PATH, { config }, (_request, reply) => showPage(reply, 'A client secret for you', FORM))
 
-  app.post<{ Body: { code: string } }>(
-    HAND_OVER_PATH,
-    { config, onRequest: formsOnly, schema: { body: formSchema(['code']) } },
-    async (request, reply) => {
-      // People may paste the whole link.
-      const code = request.body.code.split('#').at(-1)?.trim() as string
-      const handedOver = await issuer.handOver(code, requesterOf(request))
-      const { event, name, clientId, clientSecret, othersEndAt } = handedOver
-      observe(event)
-      const command = curl(ACCESS_TOKEN_PATH, 'grant_type=client_credentials', { clientId, clientSecret, publicUrl })
-      return showPage(
-        reply,
-        'Your new client secret',
-        html`<p>For the application <strong><bdi>${name}</bdi></strong>. <strong>Store the secret in a safe place now:</strong> it is shown only once, and the link does not work again.</p>
+  app.post(HAND_OVER_PATH, { config, onRequest: formsOnly }, async (request, reply) => {
+    // People may paste the whole link.
+    const code = readForm(request, ['code']).code.split('#').at(-1)?.trim() as string
+    const handedOver = await issuer.handOver(code, requesterOf(request))
+    const { event, name, clientId, clientSecret, othersEndAt } = handedOver
+    observe(event)
+    const command = curl(ACCESS_TOKEN_PATH, 'grant_type=client_credentials', { clientId, clientSecret, publicUrl })
+    return showPage(
+      reply,
+      'Your new client secret',
+      html`<p>For the application <strong><bdi>${name}</bdi></strong>. <strong>Store the secret in a safe place now:</strong> it is shown only once, and the link does not work again.</p>
 <dl>${[
-          ['Client id', clientId],
-          ['Client secret', clientSecret],
-          ['Get a token with it, in a terminal', command],
-        ].map(copyable)}</dl>
+        ['Client id', clientId],
+        ['Client secret', clientSecret],
+        ['Get a token with it, in a terminal', command],
+      ].map(copyable)}</dl>
 <p>Older secrets of the application end at ${timestamp(othersEndAt)}, if not earlier.</p>`,
-      )
-    },
-  )
+    )
+  })
 }
 
 /** Sent to a path next to this one, so that it works behind a proxy that adds a prefix. */
