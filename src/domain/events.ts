@@ -136,6 +136,7 @@ export const AUDIT_ACTIONS = [
   ...(['application removed', 'application approved', 'approval withdrawn', 'all tokens revoked'] as const),
   ...(['suite registered', 'suite updated', 'suite removed'] as const),
   ...(['secret rotated', 'secret added', 'secret revoked'] as const),
+  ...(['hand-over link made', 'hand-over link used', 'hand-over link withdrawn'] as const),
   ...(['operator added', 'operator removed', 'operator key added', 'operator key revoked'] as const),
   ...(['login link made', 'operator logged in', 'session ended'] as const),
   ...(['database restored', 'database copied', 'database reopened'] as const),

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { JsonSchema } from '../../domain/views/schema.ts'
 import { timestamp } from '../../domain/time.ts'
+import type { JsonSchema } from '../../domain/views/schema.ts'
 import type { AdminContext } from '../context.ts'
 import { callerOf } from './caller.ts'
 import { reportError } from './problem.ts'
