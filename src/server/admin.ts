@@ -32,7 +32,8 @@ export async function startAdmin(
   const statistics = startStatistics(figures, { storeKind: config.DATABASE_URL.kind, name: `${hostname()}:${PORT}` })
   const app = await buildAdminApp({
     ...context,
-    administration: (author) => createAdministration({ ...context, author, handOverUrl: handOverUrl(config) }),
+    administration: (author, conditions) =>
+      createAdministration({ ...context, author, conditions, handOverUrl: handOverUrl(config) }),
     signIn: createSignIn(context),
     statistics,
     about: describe(config, Date.now()),
