@@ -30,6 +30,7 @@ export type AddRoute = <Body>(
 
 export function createRoutes(api: FastifyInstance, context: AdminContext): AddRoute {
   return (method, url, schema, handle) => {
+    const hasVersion = /:(client_id|suite_id|owner)\b/.test(url)
     const [status = '204'] = Object.keys(schema.response ?? {})
     api.route({
       method,
@@ -39,7 +40,7 @@ export function createRoutes(api: FastifyInstance, context: AdminContext): AddRo
         const request = sent as Parameters<typeof handle>[1]
         const { 'if-match': ifMatch } = request.headers
         const isTrial = choiceOf('dry_run', ['true', 'false'], request.query) === 'true'
-        const onlyIf = ifMatch === undefined ? undefined : versionsIn(ifMatch)
+        const onlyIf = ifMatch !== undefined && hasVersion ? versionsIn(ifMatch) : undefined
         const administration = administrationOf(context, request, { onlyIf, isTrial })
         if (choiceOf('format', FORMATS, request.query) === 'csv') {
           const pageAt = (query: Query) =>
