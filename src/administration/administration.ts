@@ -43,6 +43,7 @@ export function createAdministration({ store, now, observe, author }: Administra
     operators: createOperators(context),
     seed: createSeed(context),
     listAuditEvents: store.listAuditEvents,
+    listRefusedRequests: store.listRefusedRequests,
     why: createWhy(context),
   }
 }

@@ -13,6 +13,8 @@ import { serveLive } from './live.ts'
 import { login, recognizeSessions } from './login.ts'
 import { operatorPages } from './operators.ts'
 import { overviewPage } from './overview.ts'
+import { refusalPages } from './refusals.ts'
+import { searchPage } from './search.ts'
 import { suite } from './suite.ts'
 import { listSuites, newSuite } from './suites.ts'
 
@@ -41,6 +43,8 @@ export async function adminConsole(console: FastifyInstance, context: AdminConte
   listSuites(console, context)
   newSuite(console, context)
   suite(console, context)
+  refusalPages(console, context)
+  searchPage(console, context)
   auditPage(console, context)
   operatorPages(console, context)
   aboutPage(console, context)
