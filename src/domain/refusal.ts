@@ -1,5 +1,6 @@
 import type { AuthenticationReason, RequestReason } from './reasons.ts'
-import { choice, object, type SourceOf, text, time, whole } from './schema.ts'
+import type { REFUSED_REQUEST } from './views/refused-request.ts'
+import type { SourceOf } from './views/schema.ts'
 
 /** A refused request. Its stack is not collected: that is expensive (docs/performance), and the fault is the caller's. */
 export class Refusal<Reason extends string = string> extends Error {
@@ -84,27 +85,11 @@ export interface RefusedClient extends Pick<RefusalCount, 'reason' | 'count' | '
   readonly suite: string
 }
 
-export const REFUSED_REQUEST = object(
-  'RefusedRequest',
-  'A request, or the check of a token, that was refused or failed',
-  {
-    at: time('When it was answered'),
-    request_id: text('The X-Request-Id of its answer'),
-    reason: text('The real reason, as in the log'),
-    endpoint: text('The endpoint; other: there is none'),
-    client_id: text(
-      'The client id that it named; of an unknown one only its beginning and its length; null: none',
-    ).nullable(),
-    kind: choice(['application', 'suite'], 'What has this client id; null: nothing').nullable(),
-    name: text('Its name; null: nothing has this client id').nullable(),
-    suite: text('The suite that was asked for; null: none').nullable(),
-    remote_address: text('The address that it came from'),
-    left_out: whole('How many more the server refused about then without listing them, because there were too many'),
-  },
-)
-
 /** Refused requests are in the order of their ids. */
-export type RefusedRequest = SourceOf<typeof REFUSED_REQUEST> & { readonly id: number }
+export interface RefusedRequest extends SourceOf<typeof REFUSED_REQUEST> {
+  readonly id: number
+  readonly kind: 'application' | 'suite' | null
+}
 
 export type NewRefusedRequest = Omit<RefusedRequest, 'id' | 'kind' | 'name'>
 

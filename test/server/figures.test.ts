@@ -223,6 +223,7 @@ t.test('Statistics: a server that has just started has all fields, even before i
   t.strictSame(rest, {
     at: START,
     startedAt: START,
+    trouble: { failing: [], refusedChecks: [], heavy: [] },
     version: VERSION,
     lastHour: lastMinute,
     refusals: [],

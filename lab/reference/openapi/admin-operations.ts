@@ -470,7 +470,7 @@ const HISTORY: Record<string, OperationText> = {
     examples: one('page', 'The request that a partner asks about', {
       refusals: [
         {
-          at: EIGHT,
+          at: '2027-01-15T09:01:00.000Z',
           request_id: '3ed9e1cb5f4d1ee3cb00',
           reason: 'wrong secret',
           endpoint: '/v1/oauth/accesstoken',

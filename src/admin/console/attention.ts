@@ -1,5 +1,5 @@
 import { factsOf } from '../../domain/reasons.ts'
-import { OLD_BACKUP_MS, type Statistics, type Trouble } from '../../domain/statistics.ts'
+import { OLD_BACKUP_MS, type Statistics } from '../../domain/statistics.ts'
 import { badge, name, section, type Tone, time } from './components.ts'
 import { placeOf } from './diagnosis.ts'
 import { count, percent } from './figures.ts'
@@ -51,7 +51,8 @@ function* ofServer({ store, workers: { expected, serving }, nodes }: Statistics)
     yield ['bad', '#nodes', html`Node ${name(called)} is gone`, html`It has not reported since ${time(lastSeenAt)}.`]
 }
 
-function* ofClients({ trouble: { failing = [] } = {} as Partial<Trouble> }: Statistics): Generator<Matter> {
+function* ofClients({ trouble }: Statistics): Generator<Matter> {
+  const { failing = [] } = trouble ?? {}
   for (const { kind, id, name: called, reason, count: times, since } of failing.slice(0, SHOWN)) {
     const detail = html`${wordsOf(reason)}: refused ${many(times, 'time')} since ${time(since)}.`
     yield ['bad', placeOf(kind, id, reason), name(called), detail]

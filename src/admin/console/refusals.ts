@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { COMMANDS } from '../../administration/remedies.ts'
 import { abbreviated } from '../../domain/application.ts'
 import { REFUSAL_FILTERS, type RefusedRequest } from '../../domain/refusal.ts'
-import { camelCased } from '../../domain/schema.ts'
+import { camelCased } from '../../domain/text.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import {

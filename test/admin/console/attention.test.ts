@@ -53,12 +53,12 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
         refusedChecks: [{ suite: 'store', reason: 'expired token', count: 2, since: START }],
         heavy: [{ id: 'a', name: 'A', tokens: 1361 }],
       },
-    }).map(([href, text]) => [href, text.slice(0, 96)]),
+    }).map(([href, text]) => [href, text.slice(0, 112)]),
     [
-      ['#database', 'The database does not answer No tokens can be issued or checked. token-server doctor and the log'],
+      ['#database', 'The database does not answer No tokens can be issued or checked. token-server doctor and the log say why.'],
       [
         '#processes',
-        '3 of 4 processes do not answer One that has ended is replaced within seconds: look for worker ex',
+        '3 of 4 processes do not answer One that has ended is replaced within seconds: look for worker exited unexpectedl',
       ],
       ['#nodes', `Node web-2:80 is gone It has not reported since ${at} .`],
       ['/applications/a%2Fb', `<b>Shop The secret does not match: refused 1,204 times since ${at} .`],
@@ -69,12 +69,12 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
       ],
       [
         '/refusals?reason=store+unavailable',
-        'Outage of the database From 2027-01-15 06:00 UTC to 2027-01-15 07:00 UTC : 1 request answered wi',
+        'Outage of the database From 2027-01-15 06:00 UTC to 2027-01-15 07:00 UTC : 1 request answered with 503.',
       ],
       ['/suites/store#secrets', `Store Its last secret ends at ${at} . After that, all its requests are refused.`],
       [
         '/suites/store#checks',
-        `Checks at store The token is older than 60 minutes: 2 checks since ${at} . In the last hour`,
+        `Checks at store The token is older than 60 minutes: 2 checks since ${at} . In the last hour 10\u00a0% `,
       ],
       ['/applications/a', 'A Many tokens, 1,361 in an hour: it should use each token until it expires.'],
       ['#database', 'No backup None was made yet. token-server backup FILE makes one.'],
