@@ -15,7 +15,7 @@ const SHOWN = 5
 const OUTAGE_SHOWN_MS = 24 * 60 * 60_000
 const OUTAGE_GAP_MS = 60_000
 
-/** Below this share, refused checks are those of any server on the Internet. */
+/** Up to this share, such checks are usual for a server on the Internet. */
 const MANY_REFUSED = 0.05
 
 /** What needs attention, the most serious first, or one line that says that nothing does. */
@@ -81,12 +81,14 @@ function* ofSecrets({
   if (more > 0) yield ['warn', '/secrets', `${count(more)} more`, 'Their last secrets end within 7 days.']
 }
 
-function* ofChecks({ lastHour: { activeChecks, inactiveChecks }, trouble }: Statistics): Generator<Matter> {
-  const share = inactiveChecks / Math.max(activeChecks + inactiveChecks, 1)
-  if (share < MANY_REFUSED) return
+function* ofChecks({ lastHour, refusals, trouble }: Statistics): Generator<Matter> {
+  const checks = Math.max(lastHour.activeChecks + lastHour.inactiveChecks, 1)
   for (const { suite, reason, count: times, since } of trouble?.refusedChecks.slice(0, SHOWN) ?? []) {
-    const detail = html`${wordsOf(reason)}: ${many(times, 'check')} since ${time(since)}. In the last hour ${percent(share)} of all checks were refused.`
-    yield ['warn', `${path`/suites/${suite}`}#checks`, html`Checks at <code>${suite}</code>`, detail]
+    const counted = refusals.find((one) => one.kind === 'check' && one.reason === reason)
+    const share = (counted?.count ?? 0) / checks
+    const detail = html`${wordsOf(reason)}: ${many(times, 'check')} since ${time(since)}; ${percent(share)} of all checks in the last hour.`
+    if (share > MANY_REFUSED)
+      yield ['warn', `${path`/suites/${suite}`}#checks`, html`Checks at <code>${suite}</code>`, detail]
   }
 }
 

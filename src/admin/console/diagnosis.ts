@@ -118,7 +118,7 @@ function refusalsTable(caption: string, refusals: readonly RefusalCount[], now: 
 }
 
 /** A reason in words, as in the log. */
-export function reasonOf(reason: string): Html {
+function reasonOf(reason: string): Html {
   const words = factsOf(reason)?.words
   return html`<span class="name">${words === undefined ? reason : html`${words} <span class="hint">${reason}</span>`}</span>`
 }

@@ -101,7 +101,7 @@ ${operator && html`<p class="hint" data-zone>Times are in UTC.</p>`}
 
 /** The search, and a menu, which is always open where there is room for it. */
 function tools(operator: NonNullable<Visit['operator']>, section: Section | undefined, search: string): Html {
-  return html`<form class="find" method="get" action="/search" role="search" aria-label="Search everything"><input type="search" name="q" value="${search}" aria-label="Search everything" aria-keyshortcuts="/" placeholder="Name, id, request id" dir="auto" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></form>
+  return html`<form class="find" method="get" action="/search" role="search" aria-label="Search everything"><input type="search" name="q" value="${search}" aria-label="Search everything" aria-keyshortcuts="/" placeholder="Name, request id" dir="auto" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></form>
 <button type="button" class="button menu-button" popovertarget="menu">Menu</button>
 <div class="menu" id="menu" popover>${navigation(section)}
 ${account(operator)}</div>`

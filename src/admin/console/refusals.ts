@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { COMMANDS } from '../../administration/remedies.ts'
 import { abbreviated } from '../../domain/application.ts'
+import { factsOf } from '../../domain/reasons.ts'
 import { REFUSAL_FILTERS, type RefusedRequest } from '../../domain/refusal.ts'
 import { camelCased } from '../../domain/text.ts'
 import type { AdminContext } from '../context.ts'
@@ -17,9 +18,9 @@ import {
   section,
   table,
 } from './components.ts'
-import { diagnosisNote, LOOKED_AT, placeOf, reasonOf, refusedTable } from './diagnosis.ts'
+import { diagnosisNote, LOOKED_AT, placeOf, refusedTable } from './diagnosis.ts'
 import { field, fieldsOf, select } from './forms.ts'
-import { address, type Html, html, path } from './html.ts'
+import { address, type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 
 const PAGE_SIZE = 50
@@ -88,12 +89,11 @@ function liveList(found: readonly RefusedRequest[], now: number): Html {
 }
 
 const COLUMNS = [
-  { label: 'When', kind: 'line' },
-  'Reason',
+  { label: 'When and request id', kind: 'line' },
+  { label: 'Reason', kind: 'line' },
   'Client',
   'Endpoint and suite',
   'Address',
-  'Request id',
 ] as const
 
 function list(found: readonly RefusedRequest[]): Html {
@@ -106,24 +106,21 @@ function row(request: RefusedRequest) {
   const { at, requestId, reason, endpoint, suite, remoteAddress, leftOut } = request
   const more = leftOut > 0 && html`<div class="hint">and ${leftOut.toLocaleString('en')} more then, not listed</div>`
   return [
-    html`<a href="${path`/requests/${requestId}`}">${exactTime(at)}</a>`,
-    html`${reasonOf(reason)}${more}`,
+    html`<a href="${path`/requests/${requestId}`}">${exactTime(at)}</a> <code title="${requestId}">${requestId}</code>`,
+    html`<span title="${factsOf(reason)?.words}">${reason}</span>${more}`,
     clientOf(request),
     html`<code>${endpoint}</code>${suite && html` <code>${suite}</code>`}`,
     html`<code>${remoteAddress}</code>`,
-    html`<code title="${requestId}">${requestId}</code>`,
   ]
 }
 
 /** The client of a request, with a link to where its problem is mended. */
-function clientOf({ kind, clientId, name: named, reason, suite }: RefusedRequest): Html {
+function clientOf({ kind, clientId, name: named, reason, suite }: RefusedRequest): Part {
   if (clientId) {
     if (!kind || !named) return html`<span class="code">${clientId}</span><div class="hint">not registered</div>`
     return html`<a href="${placeOf(kind, clientId, reason)}">${name(named)}</a>`
   }
-  return suite
-    ? html`<a href="${placeOf('suite', suite, reason)}">no known application</a>`
-    : html`<span class="quiet-text">none</span>`
+  return suite ? html`<a href="${placeOf('suite', suite, reason)}">no known application</a>` : '–'
 }
 
 /** `recent`: refusals whose suites, reasons and endpoints can be chosen. */
@@ -169,6 +166,7 @@ async function requestPage(
     section: '/refusals',
     trail: [PARENT],
     actions: html`<a class="button" href="${address('/refusals', others)}">Other refusals like this</a>`,
+    lead: factsOf(String(found[0]?.reason))?.words,
     content: html`${list(found)}
 ${kind && clientId && section('why', html`${name(String(called))} now`, diagnosisNote(await why(clientId, INSTRUCTIONS)), html`<a class="button primary" href="${placeOf(kind, clientId, String(reason))}">Go to the ${kind}</a>`)}`,
   }

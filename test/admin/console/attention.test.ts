@@ -47,6 +47,7 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
         { beganAt: START, endedAt: START, failures: 1184 },
       ],
       lastHour: { ...traffic(0), activeChecks: 90, inactiveChecks: 10 },
+      refusals: [{ kind: 'check', reason: 'expired token', count: 10 }],
       endingSecrets: { inADay: 1, inAWeek: 1, next: [{ kind: 'suite', id: 'store', name: 'Store', endsAt: START }] },
       trouble: {
         failing: [FAILING, { ...FAILING, kind: 'suite', id: 's', name: 'S', reason: 'made up', count: 1 }],
@@ -55,7 +56,10 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
       },
     }).map(([href, text]) => [href, text.slice(0, 112)]),
     [
-      ['#database', 'The database does not answer No tokens can be issued or checked. token-server doctor and the log say why.'],
+      [
+        '#database',
+        'The database does not answer No tokens can be issued or checked. token-server doctor and the log say why.',
+      ],
       [
         '#processes',
         '3 of 4 processes do not answer One that has ended is replaced within seconds: look for worker exited unexpectedl',
@@ -74,7 +78,7 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
       ['/suites/store#secrets', `Store Its last secret ends at ${at} . After that, all its requests are refused.`],
       [
         '/suites/store#checks',
-        `Checks at store The token is older than 60 minutes: 2 checks since ${at} . In the last hour 10\u00a0% `,
+        `Checks at store The token is older than 60 minutes: 2 checks since ${at} ; 10 % of all checks in `,
       ],
       ['/applications/a', 'A Many tokens, 1,361 in an hour: it should use each token until it expires.'],
       ['#database', 'No backup None was made yet. token-server backup FILE makes one.'],
@@ -107,11 +111,12 @@ t.test('Attention: a backup is missed on SQLite after two days; a few refused ch
   const backup = (more: object) => mattersOf({ store: { ...store, ...more } }).length
   t.strictSame([backup({}), backup({ databaseBytes: 0 }), backup({ kind: 'postgres' })], [1, 0, 0])
   t.strictSame([backup({ lastBackupAt: START - 48 * HOUR }), backup({ lastBackupAt: START - 48 * HOUR + 1 })], [1, 0])
-  const refusedChecks = [{ suite: 'store', reason: 'unknown token', count: 2, since: START }]
-  const checks = (inactiveChecks: number) =>
+  const reason = 'unknown token'
+  const checks = (inactiveChecks: number, counted: string) =>
     mattersOf({
-      lastHour: { ...traffic(0), activeChecks: 100, inactiveChecks },
-      trouble: { failing: [], refusedChecks, heavy: [] },
+      lastHour: { ...traffic(0), activeChecks: 100 - inactiveChecks, inactiveChecks },
+      refusals: [{ kind: 'check', reason: counted, count: inactiveChecks }],
+      trouble: { failing: [], refusedChecks: [{ suite: 'store', reason, count: 2, since: START }], heavy: [] },
     }).length
-  t.strictSame([checks(5), checks(6)], [0, 1])
+  t.strictSame([checks(5, reason), checks(6, reason), checks(6, 'expired token')], [0, 1, 0])
 })
