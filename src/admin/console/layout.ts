@@ -14,6 +14,7 @@ const SECTIONS = [
   ['/', 'Overview'],
   ['/applications', 'Applications'],
   ['/suites', 'Suites'],
+  ['/secrets', 'Secrets'],
   ['/refusals', 'Refusals'],
   ['/audit', 'Audit'],
   ['/operators', 'Operators'],
