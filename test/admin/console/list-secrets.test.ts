@@ -36,7 +36,7 @@ t.test('Secrets: all are listed by age, end or last use, with filters, and each 
   t.strictSame(await list('?show=imported'), [8])
   t.strictSame(await list('?show=ended'), [6, 7])
   t.strictSame(await list('?search=GRÖSSE'), [])
-  t.strictSame(await list('?search=gröSSe&show=toString&sort=toString'), [])
+  t.strictSame(await list('?show=toString&sort=toString'), await list(''))
   t.strictSame(await list('?search=größe'), [3, 2, 8])
   t.strictSame(await list('?search=STORE&sort=x'), [4, 5, 1])
   const { body } = await viewer('/secrets?search=shop')
