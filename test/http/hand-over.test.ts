@@ -103,7 +103,16 @@ t.test(
 )
 
 t.test('Hand-over: of two at the same time one gets the secret', async (t) => {
-  const { use, count } = await createLinkedWorld(t)
+  const { use, count, store } = await createLinkedWorld(t)
+  const { findHandOverLink: find } = store
+  const both = Promise.withResolvers<void>()
+  let found = 0
+  store.findHandOverLink = async (digest) => {
+    const link = await find(digest)
+    if (++found === 2) both.resolve()
+    await both.promise
+    return link
+  }
   const statuses = (await Promise.all([use(), use()])).map(({ statusCode }) => statusCode)
   t.strictSame(statuses.sort(), [200, 403])
   t.equal(await count(), 2)
