@@ -1,4 +1,6 @@
+import type { ApplicationKey } from './application.ts'
 import { choice, flag, list, object, real, type SourceOf, text, time, whole } from './schema.ts'
+import type { Counts, Period } from './usage.ts'
 
 const LATENCY = object('Latency', 'How long requests took; null: there were none', {
   p50_seconds: real('The median'),
@@ -155,6 +157,11 @@ export type NodeStatistics = ServerNode & Pick<SourceOf<typeof NODE>, 'isThis' |
 export interface StatisticsSource {
   /** Resolves soon even if the store or a worker hangs: missing values are those of the last call, or undefined. */
   read(): Promise<Statistics>
+  /**
+   * What each application did in a period, by its key; those that did nothing are left out. Up to two minutes late. Resolves
+   * soon; undefined: not known yet.
+   */
+  readUsage(period: Period): Promise<ReadonlyMap<ApplicationKey, Counts> | undefined>
 }
 
 /** The last report of one of the servers that share a store. Times are milliseconds since the epoch. */

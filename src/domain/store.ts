@@ -6,7 +6,15 @@ import type { RefusalCount, RefusedClient } from './refusal.ts'
 import type { EndingSecret, ServerNode } from './statistics.ts'
 import type { NewSuite, Suite, SuiteKey } from './suite.ts'
 import type { StoredToken } from './token.ts'
-import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from './usage.ts'
+import type {
+  ApplicationUse,
+  ClientCounts,
+  Counts,
+  SecretUse,
+  SpanCounts,
+  TokenCount,
+  TokenCountChange,
+} from './usage.ts'
 
 /**
  * What a store promises; test/store/conformance/ tests it. Times are milliseconds since the epoch.
@@ -17,7 +25,7 @@ import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from './
  * - A change waits for a few seconds at most. It is rejected at once while the store is known not to answer, or if too many
  *   changes wait. A change that was rejected before its write began is never written.
  */
-export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens, Usage, Refusals, Figures {
+export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens, Usage, UsageCounts, Refusals, Figures {
   /** The servers that share the store; undefined on SQLite. */
   readonly nodes: Nodes | undefined
   /** Resolves if the store can be read and, as far as known, written, and the clocks agree. */
@@ -35,8 +43,18 @@ export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens,
   close(): Promise<void>
 }
 
-/** `token counts`: of earlier hours. `sign-ins`: expired login codes and sessions (see `isOver`), at most `limit` of each. */
-export type Purgeable = 'tokens' | 'token counts' | 'refusals' | 'audit events' | 'idempotency records' | 'sign-ins'
+/**
+ * `token counts`: of earlier hours. `usage`: longer before this time than SPANS keeps it. `sign-ins`: expired login codes and
+ * sessions (see `isOver`), at most `limit` of each.
+ */
+export type Purgeable =
+  | 'tokens'
+  | 'token counts'
+  | 'usage'
+  | 'refusals'
+  | 'audit events'
+  | 'idempotency records'
+  | 'sign-ins'
 
 /** What maintenance could not reclaim, and why: a reader that never ends, an error. */
 export interface Backlog {
@@ -132,6 +150,27 @@ export interface Usage {
   recordSecretUses(uses: readonly SecretUse[]): Promise<void>
   /** Secrets that were never used are left out. */
   listSecretUses(secretIds: readonly number[]): Promise<SecretUse[]>
+}
+
+/** Where a page of usage begins. Without a key: at the beginning of the span. */
+interface Position {
+  readonly since: number
+  readonly key?: ApplicationKey
+}
+
+/** The counts of an application in a span that began at this time. */
+export interface ApplicationCounts extends Position, Counts {
+  readonly key: ApplicationKey
+}
+
+/** What applications and suites did, as reported by all processes: for operators to see. */
+export interface UsageCounts {
+  /** Adds to the counts of the spans at this time, once per client. Skips clients that are not registered. */
+  addUsage(counts: readonly ClientCounts[], at: number): Promise<void>
+  /** The counts of these clients in spans that began at these times, oldest first. Spans without any are left out. */
+  listUsage(clientIds: readonly string[], span: number, beginnings: readonly number[]): Promise<SpanCounts[]>
+  /** Counts of applications in spans, in the order of `since` and then `key`: at most `limit` that follow these. */
+  pageOfUsage(span: number, after: Position, limit: number): Promise<ApplicationCounts[]>
 }
 
 /** The last refusals, as reported by all processes: for operators to see. */

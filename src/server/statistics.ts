@@ -43,6 +43,7 @@ export function startStatistics(
 
   return {
     thisNode,
+    readUsage: storeFigures.readUsage,
     async read() {
       const { isUp, size, lastBackupAt, liveTokens, endingSecrets, nodes = [] } = await storeFigures.readAll()
       const seen = history.read()

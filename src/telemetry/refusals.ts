@@ -4,6 +4,7 @@ import { MAX_REFUSALS, type RefusalCount } from '../domain/refusal.ts'
 import type { Store } from '../domain/store.ts'
 import { detachText } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
+import type { EventOf } from './audit-log.ts'
 
 /** How many registered clients are kept between two flushes. */
 const MAX_CLIENTS = 1000
@@ -80,14 +81,26 @@ function withDetachedTexts(refusal: RefusalCount): RefusalCount {
   return { ...refusal, ...texts }
 }
 
-/** The refusal that an event reports. Undefined if it reports none, or has neither client nor suite. */
-function refusalOf(event: Event, now: Clock): RefusalCount | undefined {
-  const isRefusal =
+type Refused = EventOf<'authentication refused' | 'request refused' | 'token refused' | 'quota refusal'>
+
+/** Whether an event reports that a request was refused, or that a token was not valid. */
+export function isRefusal(event: Event): event is Refused {
+  return (
     event.type === 'authentication refused' ||
     event.type === 'request refused' ||
     event.type === 'token refused' ||
     event.type === 'quota refusal'
-  if (!isRefusal) return undefined
+  )
+}
+
+/** Whether the client id of a refusal, if it has one, is registered. */
+export function isOfKnown(event: Refused): boolean {
+  return event.type !== 'authentication refused' || event.reason !== 'unknown client'
+}
+
+/** The refusal that an event reports. Undefined if it reports none, or has neither client nor suite. */
+function refusalOf(event: Event, now: Clock): RefusalCount | undefined {
+  if (!isRefusal(event)) return undefined
   const suite = 'suite' in event ? event.suite : undefined
   const isOfSuite = event.type === 'token refused' && event.clientId === undefined
   const clientId = isOfSuite ? suite : event.clientId
@@ -96,7 +109,7 @@ function refusalOf(event: Event, now: Clock): RefusalCount | undefined {
   // Anybody can send such tokens, from many addresses: they must not replace the refusals of the suite itself.
   const remoteAddress = isOfSuite ? '' : event.remoteAddress
   const reason = event.type === 'quota refusal' ? 'token quota exceeded' : event.reason
-  const isKnown = reason !== 'unknown client'
+  const isKnown = isOfKnown(event)
   const at = now()
   const times = { count: 1, firstAt: at, lastAt: at }
   return { clientId, isKnown, reason, endpoint, suite, remoteAddress, requestId, traceId, ...times }

@@ -80,6 +80,7 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
   }),
   audit_limit: inQuery('limit', 'How many entries the page has at most', { ...LIMIT, example: 1 }),
   before: inQuery('before', 'The `next` of the previous page; leave it out for the first page', CURSOR),
+  period: inQuery('period', 'The period, up to now', { enum: ['1h', '24h', '7d'], default: '24h', example: '1h' }),
   'Idempotency-Key': {
     name: 'Idempotency-Key',
     in: 'header',
@@ -182,6 +183,7 @@ export const EXAMPLES: Examples = {
     400,
     'The parameter since must be a time with its zone, such as 2026-01-31T12:00:00Z.',
   ),
+  'bad-period': problem('Another period', 400, 'The parameter period must be 1h or 24h or 7d.'),
   'unknown-parameter': problem('A parameter that is not described', 400, 'The parameter page is unknown.'),
   'not-json': problem('The body is not valid JSON', 400, 'The body is not valid JSON.'),
   'bad-idempotency-key': problem(
@@ -218,6 +220,7 @@ export const WRONG_PARAMETER: Record<string, string> = {
   before: 'bad-before',
   force: 'bad-force',
   since: 'bad-since',
+  period: 'bad-period',
   'Idempotency-Key': 'bad-idempotency-key',
 }
 

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify'
+import { usageOf } from '../../administration/usage.ts'
 import type { RefusedClient } from '../../domain/refusal.ts'
 import type { EndingSecrets, NodeStatistics, Outage, Statistics, WorkerStatistics } from '../../domain/statistics.ts'
+import type { Period, Usage } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { chart } from './chart.ts'
 import {
@@ -23,26 +25,39 @@ import { count, duration, NONE, overviewCharts, percent, size, topReasons, uptim
 import { canChange } from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
+import { periodLinks, periodOf, type TopClients, topClients, topPanel, usageCharts } from './usage.ts'
 
 /** /: the overview. */
-export function overviewPage(console: FastifyInstance, { statistics, store }: AdminContext): void {
+export function overviewPage(console: FastifyInstance, context: AdminContext): void {
+  const { statistics, store } = context
   console.get('/', async (request, reply) => {
+    const period = periodOf(request, '1h')
     // The page is shown even if the store does not answer.
     const refused = store.listLastRefused(LOOKED_AT).catch(() => undefined)
-    return showPage(reply, overview(await statistics.read(), { refused: await refused, canChange: canChange(request) }))
+    const usage = period === '1h' ? undefined : usageOf(context, '', period).catch(() => undefined)
+    const tops = topClients(context, period).catch(() => undefined)
+    const read = { refused: await refused, usage: await usage, tops: await tops }
+    return showPage(reply, overview(await statistics.read(), { ...read, period, canChange: canChange(request) }))
   })
 }
 
-/** The figures of the server. live.js keeps some of them up to date. `refused`: undefined if the store does not answer. */
-export function overview(
-  statistics: Statistics,
-  { refused, canChange }: { refused: readonly RefusedClient[] | undefined; canChange: boolean },
-): Page {
+interface Read {
+  /** This and the next two are undefined if the store does not answer. */
+  refused: readonly RefusedClient[] | undefined
+  usage?: Usage | undefined
+  tops?: readonly TopClients[] | undefined
+  /** Of the charts. */
+  period?: Period
+  canChange: boolean
+}
+
+/** The figures of the server. live.js keeps some of them up to date. */
+export function overview(statistics: Statistics, { refused, usage, tops, period = '1h', canChange }: Read): Page {
   const live = liveParts(statistics, canChange)
   return {
     title: 'Overview',
     section: '/',
-    scripts: ['live.js'],
+    scripts: ['live.js', 'chart.js'],
     lead: live.lead,
     actions: html`${liveControls('/')}${canChange && html`<a class="button primary small" href="/new-application">Register an application</a>`}`,
     content: html`
@@ -51,7 +66,9 @@ ${live.alerts}
 ${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic, times and processes are those of this node; valid tokens, secrets and the database are those of all nodes.</p>`}
 ${live.cards}
 ${nodesSection(statistics)}
-${live.charts}
+<div class="panel-head" id="traffic"><h2>Traffic</h2>${periodLinks('/', 'traffic', period)}</div>
+${period === '1h' ? live.charts : longCharts(usage, statistics)}
+${topPanel(tops, period)}
 ${section('refused', 'Refused most recently: requests and checks', refused ? refusedTable(refused, 'Nothing was refused in the last 30 days.') : html`<p class="quiet-text">Not known, because the database does not answer.</p>`, asOf(statistics.at, '/'))}
 ${section('table', 'Figures as a table', figuresTable(statistics))}
 <div class="columns">
@@ -148,6 +165,15 @@ function logOf({ databaseBytes, logBytes }: Statistics['store']): string {
 function chartSections(statistics: Statistics): Html[] {
   const charts = overviewCharts(statistics).map((one) => section(`${one.id}-heading`, one.title, chart(one)))
   return charts.toSpliced(3, 0, section('reasons', 'Refused and failed, by reason', reasons(statistics)))
+}
+
+/** The charts of a longer period: of all nodes, from the store. */
+function longCharts(usage: Usage | undefined, statistics: Statistics): Html {
+  if (!usage) return html`<p class="quiet-text">Not known, because the database does not answer.</p>`
+  const charts = usageCharts(usage, ['tokens', 'checks', 'refusals'], statistics.outages)
+  const sections = charts.map((one) => section(`${one.id}-heading`, one.title, chart(one)))
+  const ofLastHour = section('reasons', 'Refused and failed in the last hour, by reason', reasons(statistics))
+  return html`<div class="columns">${sections}${ofLastHour}</div>`
 }
 
 /** What is counted apart, and the kinds of its reasons. */

@@ -2,6 +2,7 @@ import { CLOCKS_APART } from '../../domain/operator.ts'
 import type { Purgeable, Store } from '../../domain/store.ts'
 import { firstTokenIdAt } from '../../domain/token.ts'
 import { hourOf } from '../../domain/usage.ts'
+import { oldUsage } from '../shared/statements/usage.ts'
 import { singleValue } from '../shared/work.ts'
 import type { Commands } from './commands.ts'
 
@@ -31,6 +32,17 @@ const purgeTokenCounts = `
        FOR UPDATE SKIP LOCKED
   ), deleted AS (
     DELETE FROM token_counts t USING old WHERE (t.hour, t.application_id) = (old.hour, old.application_id) RETURNING 1
+  )
+  SELECT count(*) FROM deleted`
+
+const purgeUsage = `
+  WITH old AS (${oldUsage}
+     FOR UPDATE OF u SKIP LOCKED
+  ), deleted AS (
+    DELETE FROM usage_counts c
+     USING old
+     WHERE (c.span, c.since, c.owner_id) = (old.span, old.since, old.owner_id)
+    RETURNING 1
   )
   SELECT count(*) FROM deleted`
 
@@ -86,6 +98,7 @@ const purgeSignIns = `
 
 const IN_BACKGROUND: Record<Exclude<Purgeable, 'tokens'>, string> = {
   'token counts': purgeTokenCounts,
+  usage: purgeUsage,
   refusals: purgeRefusals,
   'audit events': purgeAuditEvents,
   'idempotency records': purgeIdempotencyRecords,

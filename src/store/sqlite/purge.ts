@@ -3,6 +3,7 @@ import { CLOCKS_APART } from '../../domain/operator.ts'
 import type { Purgeable, Store } from '../../domain/store.ts'
 import { firstTokenIdAt } from '../../domain/token.ts'
 import { hourOf } from '../../domain/usage.ts'
+import { oldUsage } from '../shared/statements/usage.ts'
 import type { Context } from './context.ts'
 
 export const PURGES: Record<Purgeable, string[]> = {
@@ -12,6 +13,7 @@ export const PURGES: Record<Purgeable, string[]> = {
       WHERE (hour, application_id) IN (
         SELECT hour, application_id FROM token_counts WHERE hour < $1 ORDER BY hour, application_id LIMIT $2)`,
   ],
+  usage: [`DELETE FROM usage_counts WHERE (span, since, owner_id) IN (${oldUsage})`],
   refusals: [
     `DELETE FROM refusals
       WHERE rowid IN (SELECT rowid FROM refusals WHERE last_at < $1 ORDER BY last_at LIMIT $2)`,

@@ -42,6 +42,7 @@ export const CAUSES: Record<string, Cause> = {
   'bad-before': { change: withQuery('before', '1') },
   'bad-force': { change: withQuery('force', 'yes') },
   'bad-since': { change: withQuery('since', '2027-01-15') },
+  'bad-period': { change: withQuery('period', '2d') },
   'unknown-parameter': { change: withQuery('page', '2') },
   'not-json': { change: (sent) => ({ ...sent, body: '{' }) },
   'bad-idempotency-key': { change: withHeaders({ 'Idempotency-Key': 'x'.repeat(256) }) },

@@ -9,7 +9,8 @@ function showLocalTimes(part) {
     if ('age' in element.dataset) continue
     const { clock } = element.dataset
     // Sweden writes dates as in ISO 8601.
-    element.textContent = clock
+    if (clock === 'day') element.textContent = moment.toLocaleDateString('sv-SE', { dateStyle: 'short' }).slice(5)
+    else element.textContent = clock
       ? moment.toLocaleTimeString('sv-SE', { timeStyle: clock === 'seconds' ? 'medium' : 'short' })
       : moment.toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
   }
