@@ -3,12 +3,14 @@ import { type ChangeEvent, eventOf } from '../domain/change.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
+import type { Period } from '../domain/usage.ts'
 import { createApplications } from './applications.ts'
 import type { Context } from './context.ts'
 import { createOperators } from './operators.ts'
 import { createSecrets } from './secrets.ts'
 import { createSeed } from './seed.ts'
 import { createSuites } from './suites.ts'
+import { usageOf } from './usage.ts'
 import { createWhy } from './why.ts'
 
 export interface AdministrationOptions {
@@ -44,5 +46,6 @@ export function createAdministration({ store, now, observe, author }: Administra
     seed: createSeed(context),
     listAuditEvents: store.listAuditEvents,
     why: createWhy(context),
+    usageOf: (clientId: string, period: Period) => usageOf(context, clientId, period),
   }
 }

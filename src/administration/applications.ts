@@ -22,13 +22,11 @@ import {
 } from '../domain/secret.ts'
 import { unknownSuite } from '../domain/suite.ts'
 import type { Clock } from '../domain/time.ts'
-import type { Period, Usage } from '../domain/usage.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 import { importedSecretSchema, registrationSchema, takenId, updateSchema, valid } from './rules.ts'
 import { createSearch, type ListedApplication, withUse } from './search.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
-import { usageOf } from './usage.ts'
 
 /** Without a client id or a secret, one is generated; without suites, it is approved for none. */
 export type Registration = z.infer<typeof registrationSchema>
@@ -71,13 +69,7 @@ export function createApplications(context: Context) {
     return { ...listed, secrets: await listSecrets(context, application.secrets) }
   }
 
-  /** What it did in a period. */
-  async function usage(clientId: string, period: Period): Promise<Usage> {
-    await find(context, clientId)
-    return usageOf(context, clientId, period)
-  }
-
-  return { register, ...createSearch(context), show, usage, ...createApplicationChanges(context) }
+  return { register, ...createSearch(context), show, ...createApplicationChanges(context) }
 }
 
 /** Changes go to the store even if nothing seems to differ: the same change by another process may not be durable yet. */

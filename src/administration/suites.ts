@@ -3,13 +3,11 @@ import type { Application } from '../domain/application.ts'
 import { digestGenerated, generateSecret } from '../domain/secret.ts'
 import { type NewSuite, type Suite, unknownSuite } from '../domain/suite.ts'
 import type { Clock } from '../domain/time.ts'
-import type { Period, Usage } from '../domain/usage.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 import { allPages, type PageQuery, pageOf } from './pages.ts'
 import { suiteSchema, suiteUpdateSchema, takenId, valid } from './rules.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
-import { usageOf } from './usage.ts'
 
 export type SuiteRegistration = z.infer<typeof suiteSchema>
 
@@ -53,12 +51,6 @@ export function createSuites(context: Context) {
     return { ...suite, secrets: await listSecrets(context, suite.secrets) }
   }
 
-  /** What was asked at it in a period. */
-  async function usage(suiteId: string, period: Period): Promise<Usage> {
-    await find(suiteId)
-    return usageOf(context, suiteId, period)
-  }
-
   /** Resolves to whether it had another name. */
   async function update(suiteId: string, values: { name: string }): Promise<boolean> {
     const { name } = valid(suiteUpdateSchema, values)
@@ -79,7 +71,7 @@ export function createSuites(context: Context) {
     return suite
   }
 
-  return { register, show, usage, update, remove, ...createSuiteLists(context) }
+  return { register, show, update, remove, ...createSuiteLists(context) }
 }
 
 /** Lists of suites and of their approved applications, oldest first. */

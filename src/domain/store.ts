@@ -6,15 +6,7 @@ import type { RefusalCount, RefusedClient } from './refusal.ts'
 import type { EndingSecret, ServerNode } from './statistics.ts'
 import type { NewSuite, Suite, SuiteKey } from './suite.ts'
 import type { StoredToken } from './token.ts'
-import type {
-  ApplicationUse,
-  ClientCounts,
-  Counts,
-  SecretUse,
-  SpanCounts,
-  TokenCount,
-  TokenCountChange,
-} from './usage.ts'
+import type { ApplicationUse, ClientCounts, SecretUse, SpanCounts, TokenCount, TokenCountChange } from './usage.ts'
 
 /**
  * What a store promises; test/store/conformance/ tests it. Times are milliseconds since the epoch.
@@ -44,8 +36,8 @@ export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens,
 }
 
 /**
- * `token counts`: of earlier hours. `usage`: longer before this time than SPANS keeps it. `sign-ins`: expired login codes and
- * sessions (see `isOver`), at most `limit` of each.
+ * `token counts`: of earlier hours. `usage`: kept for longer than SPANS says, at most `limit` of each. `sign-ins`: expired login
+ * codes and sessions (see `isOver`), at most `limit` of each.
  */
 export type Purgeable =
   | 'tokens'
@@ -152,25 +144,12 @@ export interface Usage {
   listSecretUses(secretIds: readonly number[]): Promise<SecretUse[]>
 }
 
-/** Where a page of usage begins. Without a key: at the beginning of the span. */
-interface Position {
-  readonly since: number
-  readonly key?: ApplicationKey
-}
-
-/** The counts of an application in a span that began at this time. */
-export interface ApplicationCounts extends Position, Counts {
-  readonly key: ApplicationKey
-}
-
 /** What applications and suites did, as reported by all processes: for operators to see. */
 export interface UsageCounts {
-  /** Adds to the counts of the spans at this time, once per client. Skips clients that are not registered. */
+  /** Adds to the counts of the spans at this time, each client once. Skips clients that are not registered. */
   addUsage(counts: readonly ClientCounts[], at: number): Promise<void>
-  /** The counts of these clients in spans that began at these times, oldest first. Spans without any are left out. */
+  /** The counts of these clients in the spans that began at these times, oldest first. Spans without any are left out. */
   listUsage(clientIds: readonly string[], span: number, beginnings: readonly number[]): Promise<SpanCounts[]>
-  /** Counts of applications in spans, in the order of `since` and then `key`: at most `limit` that follow these. */
-  pageOfUsage(span: number, after: Position, limit: number): Promise<ApplicationCounts[]>
 }
 
 /** The last refusals, as reported by all processes: for operators to see. */

@@ -1,5 +1,4 @@
-import type { Application, ApplicationKey } from './application.ts'
-import { choice, list, object, type SourceOf, time, whole } from './schema.ts'
+import type { Application, ApplicationKey, ApplicationNames } from './application.ts'
 
 export interface TokenCount {
   readonly applicationKey: ApplicationKey
@@ -67,40 +66,42 @@ export function countKey({ hour, applicationKey }: Pick<TokenCount, 'hour' | 'ap
   return `${hour} ${applicationKey}`
 }
 
-/** What a client did: tokens that it got, checks that found them valid (of a suite: its valid checks), and refusals. */
+/** What a client did: tokens that it got, checks of its tokens, or at a suite, that found them valid, and refusals. */
 export interface Counts {
-  tokens: number
-  checks: number
-  refusals: number
+  readonly tokens: number
+  readonly checks: number
+  readonly refusals: number
 }
 
-/** Counts of an application or a suite by its client id. Empty: of all clients together, also of those not registered. */
+/** Of an application or a suite; of all clients together, also of those not registered, if the client id is empty. */
 export interface ClientCounts extends Counts {
   readonly clientId: string
 }
 
-/** The counts of a client in a span that began at this time, in milliseconds since the epoch. */
+/** In a span that began at this time. Milliseconds since the epoch. */
 export interface SpanCounts extends ClientCounts {
   readonly since: number
 }
 
-/** The spans for which usage is counted, and how long the counts are kept, in milliseconds. */
+export type ApplicationCounts = ApplicationNames & Counts
+
+/** The spans for which usage is counted, and how long the counts are kept. Milliseconds. */
 export const SPANS = [
   { span: FIVE_MINUTES, kept: 2 * HOUR },
   { span: HOUR, kept: 8 * DAY },
   { span: DAY, kept: 400 * DAY },
 ] as const
 
-/** The last `count` spans, the current one included. */
-export interface Spans {
+/** The last `count` spans, with the current one. */
+interface Spans {
   readonly span: number
   readonly count: number
 }
 
-/** The last two hours: twelve spans are the last 60 minutes. */
+/** Twelve of these spans are the last 60 minutes. */
 export const LAST_TWO_HOURS: Spans = { span: FIVE_MINUTES, count: 24 }
 
-/** The spans of each period, and those with which clients are compared: few, so that they are soon added up. */
+/** The points of a chart of each period, and the spans by which applications are compared: few, for there may be many of them. */
 export const PERIODS = {
   '1h': { span: FIVE_MINUTES, count: 12, compared: { span: FIVE_MINUTES, count: 12 } },
   '24h': { span: HOUR, count: 24, compared: { span: HOUR, count: 24 } },
@@ -113,24 +114,18 @@ export const PERIOD_NAMES = Object.keys(PERIODS) as Period[]
 
 /** When each of these spans began, oldest first. Milliseconds since the epoch. */
 export function beginningsOf({ span, count }: Spans, now: number): number[] {
-  const current = now - (now % span)
-  return Array.from({ length: count }, (_, n) => current - (count - 1 - n) * span)
+  return Array.from({ length: count }, (_, n) => now - (now % span) - (count - 1 - n) * span)
 }
 
-const COUNTS = {
-  tokens: whole('Tokens that it got; of a suite always 0'),
-  checks: whole('Checks that found its tokens valid; of a suite its valid checks and introspections'),
-  refusals: whole('Requests that were refused, and checks that found its tokens not valid; of a suite likewise'),
+const NOTHING: Counts = { tokens: 0, checks: 0, refusals: 0 }
+
+export function sumOf(all: readonly Counts[]): Counts {
+  return all.reduce(
+    (sum, { tokens, checks, refusals }) => ({
+      tokens: sum.tokens + tokens,
+      checks: sum.checks + checks,
+      refusals: sum.refusals + refusals,
+    }),
+    NOTHING,
+  )
 }
-
-export const USAGE = object('Usage', 'What an application or a suite did, on all nodes, up to a minute late', {
-  period: choice(PERIOD_NAMES, 'The period, up to now'),
-  step_seconds: whole('The length of each point'),
-  ...COUNTS,
-  points: list(
-    'The parts of the period, oldest first; the last one is not over yet',
-    object('UsagePoint', 'What it did in a part of the period', { since: time('When it began'), ...COUNTS }),
-  ),
-})
-
-export type Usage = SourceOf<typeof USAGE>

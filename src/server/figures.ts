@@ -49,7 +49,7 @@ const MAX_NODES = 100
 
 const DAY = 24 * HOUR
 
-type StoreSource = Figures & Pick<Store, 'ping' | 'clockOffset' | 'nodes' | 'pageOfUsage'>
+type StoreSource = Figures & Pick<Store, 'ping' | 'clockOffset' | 'nodes' | 'listUsage' | 'listNames'>
 
 /** The figures of a store that may hang, or may not be open yet. */
 function createStoreFigures({ now, monotonic }: Clocks) {

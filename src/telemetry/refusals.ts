@@ -81,10 +81,10 @@ function withDetachedTexts(refusal: RefusalCount): RefusalCount {
   return { ...refusal, ...texts }
 }
 
-type Refused = EventOf<'authentication refused' | 'request refused' | 'token refused' | 'quota refusal'>
-
 /** Whether an event reports that a request was refused, or that a token was not valid. */
-export function isRefusal(event: Event): event is Refused {
+export function isRefusal(
+  event: Event,
+): event is EventOf<'authentication refused' | 'request refused' | 'token refused' | 'quota refusal'> {
   return (
     event.type === 'authentication refused' ||
     event.type === 'request refused' ||
@@ -93,13 +93,8 @@ export function isRefusal(event: Event): event is Refused {
   )
 }
 
-/** Whether the client id of a refusal, if it has one, is registered. */
-export function isOfKnown(event: Refused): boolean {
-  return event.type !== 'authentication refused' || event.reason !== 'unknown client'
-}
-
 /** The refusal that an event reports. Undefined if it reports none, or has neither client nor suite. */
-function refusalOf(event: Event, now: Clock): RefusalCount | undefined {
+export function refusalOf(event: Event, now: Clock): RefusalCount | undefined {
   if (!isRefusal(event)) return undefined
   const suite = 'suite' in event ? event.suite : undefined
   const isOfSuite = event.type === 'token refused' && event.clientId === undefined
@@ -109,7 +104,7 @@ function refusalOf(event: Event, now: Clock): RefusalCount | undefined {
   // Anybody can send such tokens, from many addresses: they must not replace the refusals of the suite itself.
   const remoteAddress = isOfSuite ? '' : event.remoteAddress
   const reason = event.type === 'quota refusal' ? 'token quota exceeded' : event.reason
-  const isKnown = isOfKnown(event)
+  const isKnown = reason !== 'unknown client'
   const at = now()
   const times = { count: 1, firstAt: at, lastAt: at }
   return { clientId, isKnown, reason, endpoint, suite, remoteAddress, requestId, traceId, ...times }

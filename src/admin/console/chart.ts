@@ -10,9 +10,6 @@ const HEIGHT = 100
 const ROWS = 4
 const COLUMNS = 4
 
-/** The smallest width of a mark. */
-const THIN = 2
-
 const DAY = 24 * 60 * 60_000
 
 /** One or more series over the same times. */
@@ -55,21 +52,20 @@ export function scaleFor(figures: readonly number[], { steps, least }: { steps: 
 }
 
 export function chart(drawn: Chart): Html {
-  const { id, title, description, moments, series, format, step } = drawn
+  const { id, title, description, moments, series, format, step, span } = drawn
   const known = series.flatMap(({ figures }) => figures.filter((figure) => figure !== undefined))
   const scale = scaleFor(known, { steps: ROWS, least: step })
-  const marks = marksOf(drawn)
+  const hasOutage = moments.some((_, n) => isOut(drawn, n))
   return html`<figure class="figure">
-${(series.length > 1 || marks.length > 0) && legend(series, marks.length > 0)}
+${(series.length > 1 || hasOutage) && legend(series, hasOutage)}
 <div class="plot" tabindex="0" role="application" aria-labelledby="${id}-title" aria-describedby="${id}-desc">
 <div class="plot-y" aria-hidden="true">${times(ROWS + 1, (row) => html`<span>${format(scale * (ROWS - row))}</span>`)}</div>
 <svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${id}-title" aria-describedby="${id}-desc">
 <title id="${id}-title">${title}</title>
-<desc id="${id}-desc">${description} ${summaryOf(drawn)}${marks.length > 0 && ' Outages are marked.'}</desc>
-${marks.map(({ x, width }) => html`<rect class="outage" x="${round(x)}" width="${round(width)}" height="${HEIGHT}"></rect>`)}
+<desc id="${id}-desc">${description} ${summaryOf(drawn)}</desc>
 <path class="grid" d="${times(ROWS, (row) => `M0,${(row * HEIGHT) / ROWS}H${WIDTH}`)}"></path>
 <path class="axis" d="M0,${HEIGHT}H${WIDTH}"></path>
-${series.map((one, n) => html`<g class="series-${n + 1}">${drawn.span ? bars(one, scale) : lines(one, scale, series.length === 1)}</g>`)}
+${series.map((one, n) => html`<g class="series-${n + 1}">${span ? bars(one, scale) : lines(one, scale, series.length === 1)}</g>`)}
 <g class="zones">${moments.map((_, n) => zone(drawn, n))}</g>
 </svg>
 <div class="plot-x" aria-hidden="true">${times(COLUMNS, (column) => label(drawn, column))}<span>now</span></div>
@@ -87,14 +83,10 @@ function lines({ figures }: Series, scale: number, hasArea: boolean): Html {
   return html`${hasArea && html`<path class="area" d="${runs.map(areaBelow)}"></path>`}<path class="line" d="${runs.map((run) => `M${run.join('L')}`)}"></path><path class="dots" d="${dots}"></path>`
 }
 
-/** The share of its width that a bar fills. */
-const BAR = 0.7
-
 function bars({ figures }: Series, scale: number): Html {
   const width = WIDTH / figures.length
   const bar = (figure = 0, n: number) =>
-    figure > 0 &&
-    `M${round((n + (1 - BAR) / 2) * width)},${HEIGHT}v-${round((figure * HEIGHT) / (scale * ROWS))}h${round(width * BAR)}V${HEIGHT}Z`
+    `M${round((n + 0.15) * width)},${HEIGHT}v-${round((figure * HEIGHT) / (scale * ROWS))}h${round(width * 0.7)}V${HEIGHT}Z`
   return html`<path class="blocks" d="${figures.map(bar)}"></path>`
 }
 
@@ -102,17 +94,20 @@ function bars({ figures }: Series, scale: number): Html {
 function zone(drawn: Chart, n: number): Html {
   const { moments, span } = drawn
   const width = WIDTH / (span ? moments.length : moments.length - 1)
-  const x = (span ? n : n - 0.5) * width
-  return html`<rect x="${round(x)}" width="${round(width)}" height="${HEIGHT}"><title>${readout(drawn, n)}</title></rect>`
+  const outage = isOut(drawn, n) && html` class="outage"`
+  return html`<rect${outage} x="${round((span ? n : n - 0.5) * width)}" width="${round(width)}" height="${HEIGHT}"><title>${readout(drawn, n)}</title></rect>`
 }
 
-/** Where outages are. */
-function marksOf({ moments, span = 0, outages = [] }: Chart) {
-  const [first, last] = [moments[0] as number, (moments.at(-1) as number) + span]
-  const xOf = (time: number) => Math.min(Math.max((time - first) / (last - first), 0), 1) * WIDTH
-  return outages
-    .filter(({ beganAt, endedAt }) => endedAt >= first && beganAt <= last)
-    .map(({ beganAt, endedAt }) => ({ x: xOf(beganAt), width: Math.max(xOf(endedAt) - xOf(beganAt), THIN) }))
+/** Whether there was an outage in the time that a figure is of. */
+function isOut({ moments, span, outages = [] }: Chart, n: number): boolean {
+  const [moment, interval] = [moments[n] as number, (moments[1] as number) - (moments[0] as number)]
+  const [from, to] = span ? [moment, moment + span] : [moment - interval, moment]
+  return outages.some(({ beganAt, endedAt }) => endedAt >= from && beganAt < to)
+}
+
+/** A share in percent as a line. */
+export function bar(series: string, share: number): Html {
+  return html`<svg class="chart ${series}" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><path class="grid" d="M0,4H100"></path><path class="line" d="M0,4H${round(share)}"></path></svg>`
 }
 
 function legend(series: readonly Series[], withOutages: boolean): Html {
@@ -128,7 +123,7 @@ function legend(series: readonly Series[], withOutages: boolean): Html {
 /** A label of the x axis: a time, or a day if there are several. */
 function label({ moments, span }: Chart, column: number): Html {
   const count = span ? moments.length : moments.length - 1
-  const moment = moments[Math.round((column * count) / COLUMNS)] as number
+  const moment = moments[Math.floor((column * count) / COLUMNS)] as number
   const iso = new Date(moment).toISOString()
   const isDay = (moments.at(-1) as number) - (moments[0] as number) > DAY
   return html`<time data-clock="${isDay ? 'day' : 'minutes'}" datetime="${iso}">${isDay ? iso.slice(5, 10) : iso.slice(11, 16)}</time>`
@@ -159,24 +154,17 @@ function areaBelow(points: readonly string[]): string {
   return points.length === 1 ? '' : `M${first},${HEIGHT}L${points.join('L')}L${last},${HEIGHT}Z`
 }
 
-/** The figures of a moment, and whether there was an outage. */
-function readout({ moments, series, format, span, outages = [] }: Chart, n: number): string {
-  const moment = moments[n] as number
-  const [from, to] = span
-    ? [moment, moment + span]
-    : [moment - ((moments[1] as number) - (moments[0] as number)), moment]
-  const isOut = outages.some(({ beganAt, endedAt }) => endedAt >= from && beganAt <= to)
+/** The figures of a moment. */
+function readout(drawn: Chart, n: number): string {
+  const { moments, series, format, span } = drawn
+  const [moment, last] = [moments[n] as number, moments.at(-1) as number]
+  const iso = new Date(moment).toISOString()
+  const begin = `From ${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC${moment === last ? ', so far' : ''}`
+  const when = moment === last ? 'Now' : ago(moment, last)
   const figures = series.map(({ label, figures: { [n]: figure } }) => {
     return `${label} ${figure === undefined ? 'not known' : format(figure)}`
   })
-  return `${whenOf(moments, n, span)}: ${figures.join(', ')}${isOut ? ', outage' : ''}`
-}
-
-function whenOf(moments: readonly number[], n: number, span: number | undefined): string {
-  const [moment, last] = [moments[n] as number, moments.at(-1) as number]
-  if (!span) return moment === last ? 'Now' : ago(moment, last)
-  const iso = new Date(moment).toISOString()
-  return `From ${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC${moment === last ? ', so far' : ''}`
+  return `${span ? begin : when}: ${figures.join(', ')}${isOut(drawn, n) ? ', outage' : ''}`
 }
 
 function summaryOf({ series, format, span }: Chart): string {

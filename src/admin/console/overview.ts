@@ -2,9 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import { usageOf } from '../../administration/usage.ts'
 import type { RefusedClient } from '../../domain/refusal.ts'
 import type { EndingSecrets, NodeStatistics, Outage, Statistics, WorkerStatistics } from '../../domain/statistics.ts'
-import type { Period, Usage } from '../../domain/usage.ts'
+import type { ApplicationCounts, Period } from '../../domain/usage.ts'
+import type { Usage } from '../../domain/views/usage.ts'
 import type { AdminContext } from '../context.ts'
-import { chart } from './chart.ts'
+import { bar, chart } from './chart.ts'
 import {
   asOf,
   badge,
@@ -25,7 +26,7 @@ import { count, duration, NONE, overviewCharts, percent, size, topReasons, uptim
 import { canChange } from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { periodLinks, periodOf, type TopClients, topClients, topPanel, usageCharts } from './usage.ts'
+import { KINDS, periodLinks, periodOf, topPanel, usageCharts } from './usage.ts'
 
 /** /: the overview. */
 export function overviewPage(console: FastifyInstance, context: AdminContext): void {
@@ -35,8 +36,7 @@ export function overviewPage(console: FastifyInstance, context: AdminContext): v
     // The page is shown even if the store does not answer.
     const refused = store.listLastRefused(LOOKED_AT).catch(() => undefined)
     const usage = period === '1h' ? undefined : usageOf(context, '', period).catch(() => undefined)
-    const tops = topClients(context, period).catch(() => undefined)
-    const read = { refused: await refused, usage: await usage, tops: await tops }
+    const read = { refused: await refused, usage: await usage, usageOfAll: await statistics.readUsage(period) }
     return showPage(reply, overview(await statistics.read(), { ...read, period, canChange: canChange(request) }))
   })
 }
@@ -45,14 +45,14 @@ interface Read {
   /** This and the next two are undefined if the store does not answer. */
   refused: readonly RefusedClient[] | undefined
   usage?: Usage | undefined
-  tops?: readonly TopClients[] | undefined
+  usageOfAll?: readonly ApplicationCounts[] | undefined
   /** Of the charts. */
   period?: Period
   canChange: boolean
 }
 
 /** The figures of the server. live.js keeps some of them up to date. */
-export function overview(statistics: Statistics, { refused, usage, tops, period = '1h', canChange }: Read): Page {
+export function overview(statistics: Statistics, { refused, usage, usageOfAll, period = '1h', canChange }: Read): Page {
   const live = liveParts(statistics, canChange)
   return {
     title: 'Overview',
@@ -68,7 +68,7 @@ ${live.cards}
 ${nodesSection(statistics)}
 <div class="panel-head" id="traffic"><h2>Traffic</h2>${periodLinks('/', 'traffic', period)}</div>
 ${period === '1h' ? live.charts : longCharts(usage, statistics)}
-${topPanel(tops, period)}
+${topPanel(usageOfAll, period)}
 ${section('refused', 'Refused most recently: requests and checks', refused ? refusedTable(refused, 'Nothing was refused in the last 30 days.') : html`<p class="quiet-text">Not known, because the database does not answer.</p>`, asOf(statistics.at, '/'))}
 ${section('table', 'Figures as a table', figuresTable(statistics))}
 <div class="columns">
@@ -170,7 +170,7 @@ function chartSections(statistics: Statistics): Html[] {
 /** The charts of a longer period: of all nodes, from the store. */
 function longCharts(usage: Usage | undefined, statistics: Statistics): Html {
   if (!usage) return html`<p class="quiet-text">Not known, because the database does not answer.</p>`
-  const charts = usageCharts(usage, ['tokens', 'checks', 'refusals'], statistics.outages)
+  const charts = usageCharts(usage, KINDS, statistics.outages)
   const sections = charts.map((one) => section(`${one.id}-heading`, one.title, chart(one)))
   const ofLastHour = section('reasons', 'Refused and failed in the last hour, by reason', reasons(statistics))
   return html`<div class="columns">${sections}${ofLastHour}</div>`
@@ -194,7 +194,7 @@ function reasons({ refusals }: Statistics): Part {
 
 function reasonBar({ reason, count: times, share }: ReturnType<typeof topReasons>[number]): Html {
   return html`<li>${reason} <span class="number">${count(times)}</span>
-<svg class="chart" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><path class="grid" d="M0,4H100"></path><path class="series-2 line" d="M0,4H${share}"></path></svg></li>`
+${bar('series-2', share)}</li>`
 }
 
 /** The nodes that share the store. Not updated live. False if there is only one. */

@@ -1,9 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import type { Application, ApplicationKey } from '../../domain/application.ts'
 import type { Outage, Statistics } from '../../domain/statistics.ts'
-import { type Counts, PERIOD_NAMES, PERIODS, type Period, type Usage } from '../../domain/usage.ts'
-import type { AdminContext } from '../context.ts'
-import { type Chart, chart } from './chart.ts'
+import { type ApplicationCounts, type Counts, PERIOD_NAMES, PERIODS, type Period } from '../../domain/usage.ts'
+import type { Usage } from '../../domain/views/usage.ts'
+import { bar, type Chart, chart } from './chart.ts'
 import { name, number, section, table, time } from './components.ts'
 import { count, short } from './figures.ts'
 import { fieldsOf } from './forms.ts'
@@ -26,10 +25,12 @@ export function periodOf({ query }: FastifyRequest, usual: Period): Period {
 export function periodLinks(base: string, part: string, current: Period): Html {
   const link = (period: Period) =>
     html`<a class="button small" href="${address(base, { period })}#${part}"${period === current && html` aria-current="true"`}>${WORDS[period].link}</a>`
-  return html`<nav class="periods" aria-label="Period">${PERIOD_NAMES.map(link)}</nav>`
+  return html`<nav class="buttons" aria-label="Period">${PERIOD_NAMES.map(link)}</nav>`
 }
 
-type Kind = keyof Counts
+export const KINDS = ['tokens', 'checks', 'refusals'] as const
+
+type Kind = (typeof KINDS)[number]
 
 const TITLES: Record<Kind, string> = { tokens: 'Tokens issued', checks: 'Valid checks', refusals: 'Refusals' }
 
@@ -83,53 +84,28 @@ export function usagePanel({ usage, base, kinds, hint, statistics }: Panel): Htm
 
 const TOP = 5
 
-/** The applications that did most of something in a period, with their names; the most first. */
-export interface TopClients {
-  kind: Kind
-  clients: readonly { application: Application; count: number }[]
-}
-
-/** The applications that did most in a period. Undefined: not known yet. Throws StoreUnavailable. */
-export async function topClients(
-  { store, statistics }: AdminContext,
-  period: Period,
-): Promise<readonly TopClients[] | undefined> {
-  const all = await statistics.readUsage(period)
-  if (!all) return undefined
-  const tops = (['tokens', 'checks', 'refusals'] as const).map((kind) => ({ kind, most: mostOf(all, kind) }))
-  const keys = new Set(tops.flatMap(({ most }) => most.map(({ key }) => key)))
-  const known = new Map((await store.listApplicationsOf([...keys])).map((one) => [one.key, one]))
-  return tops.map(({ kind, most }) => ({
-    kind,
-    clients: most.flatMap(({ key, count }) => {
-      const application = known.get(key)
-      return application ? { application, count } : []
-    }),
-  }))
-}
-
-/** One pass over all, because there may be many. */
-function mostOf(all: ReadonlyMap<ApplicationKey, Counts>, kind: Kind) {
-  let most: { key: ApplicationKey; count: number }[] = []
-  for (const [key, { [kind]: count }] of all) {
-    const least = most.length < TOP ? 0 : (most.at(-1)?.count ?? 0)
-    if (count > least) most = [...most, { key, count }].sort((one, other) => other.count - one.count).slice(0, TOP)
-  }
-  return most
-}
-
-export function topPanel(tops: readonly TopClients[] | undefined, period: Period): Html {
-  const list = ({ kind, clients }: TopClients) => {
-    const most = clients[0]?.count ?? 0
-    const rows = clients.map(
-      ({ application: { clientId, name: called }, count: times }) =>
+/** The applications that did most in a period. `all`: undefined if that is not known yet. */
+export function topPanel(all: readonly ApplicationCounts[] | undefined, period: Period): Html {
+  const list = (kind: Kind) => {
+    const top = mostOf(all ?? [], kind)
+    const rows = top.map(
+      ({ clientId, name: called, [kind]: times }) =>
         html`<li><a href="${address(path`/applications/${clientId}`, { period })}">${name(called)}</a> <span class="number">${count(times)}</span>
-<svg class="chart" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><path class="grid" d="M0,4H100"></path><path class="line" d="M0,4H${(times * 100) / most}"></path></svg></li>`,
+${bar('series-1', (times * 100) / (top[0] as Counts)[kind])}</li>`,
     )
     return html`<div><h3>${TITLES[kind]}</h3>${rows.length > 0 ? html`<ol class="bars">${rows}</ol>` : html`<p class="quiet-text">None.</p>`}</div>`
   }
-  const content = tops
-    ? html`<div class="usage">${tops.map(list)}</div>`
-    : html`<p class="quiet-text">Not known yet. Reload the page in a moment.</p>`
-  return section('top', html`Applications that did most ${WORDS[period].text}`, content)
+  const lists = html`<div class="usage">${KINDS.map(list)}</div>`
+  const unknown = html`<p class="quiet-text">Not known yet. Reload the page in a moment.</p>`
+  return section('top', `Applications that did most ${WORDS[period].text}`, all ? lists : unknown)
+}
+
+/** In one pass, for there may be many applications. */
+function mostOf(all: readonly ApplicationCounts[], kind: Kind): ApplicationCounts[] {
+  let most: ApplicationCounts[] = []
+  for (const one of all) {
+    const least = most[TOP - 1]?.[kind] ?? 0
+    if (one[kind] > least) most = [...most, one].sort((a, b) => b[kind] - a[kind]).slice(0, TOP)
+  }
+  return most
 }

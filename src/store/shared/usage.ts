@@ -1,4 +1,4 @@
-import type { ApplicationCounts, UsageCounts } from '../../domain/store.ts'
+import type { UsageCounts } from '../../domain/store.ts'
 import { beginningsOf, SPANS, type SpanCounts } from '../../domain/usage.ts'
 import * as sql from './statements/usage.ts'
 import { ask, type Database, namesJson, rowsJson, toObjects, type Work } from './work.ts'
@@ -6,25 +6,20 @@ import { ask, type Database, namesJson, rowsJson, toObjects, type Work } from '.
 /** What applications and suites did. */
 export function createUsageCounts({ askInBackground, transactInBackground }: Database): UsageCounts {
   return {
-    addUsage: (counts, at) => transactInBackground(() => ask(sql.addUsage, [rowsJson(counts), at])).then(() => {}),
+    addUsage: async (counts, at) => void (await transactInBackground(() => ask(sql.addUsage, [rowsJson(counts), at]))),
 
     async listUsage(clientIds, span, beginnings) {
       const values = [namesJson(clientIds), span, ...beginnings]
       const rows = await askInBackground(sql.listUsage(beginnings.length), values)
       return toObjects<SpanCounts>(rows, 'clientId', 'since', 'tokens', 'checks', 'refusals')
     },
-
-    async pageOfUsage(span, { since, key }, limit) {
-      const rows = await askInBackground(sql.pageOfUsage, [span, since, key ?? 0, limit])
-      return toObjects<ApplicationCounts>(rows, 'since', 'key', 'tokens', 'checks', 'refusals')
-    },
   }
 }
 
-/** Deletes the counts of a client that is about to be removed. */
+/** Deletes the counts of a client that is about to be removed, also those of a node whose clock is ahead. */
 export function* deleteUsage(clientId: string, now: number): Work<void> {
   for (const { span, kept } of SPANS) {
-    const beginnings = beginningsOf({ span, count: kept / span + 1 }, now)
+    const beginnings = beginningsOf({ span, count: kept / span + 2 }, now + span)
     yield* ask(sql.deleteUsage(beginnings.length), [clientId, span, ...beginnings])
   }
 }

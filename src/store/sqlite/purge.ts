@@ -2,18 +2,25 @@ import type { Statement } from 'better-sqlite3'
 import { CLOCKS_APART } from '../../domain/operator.ts'
 import type { Purgeable, Store } from '../../domain/store.ts'
 import { firstTokenIdAt } from '../../domain/token.ts'
-import { hourOf } from '../../domain/usage.ts'
-import { oldUsage } from '../shared/statements/usage.ts'
+import { hourOf, SPANS } from '../../domain/usage.ts'
 import type { Context } from './context.ts'
 
 export const PURGES: Record<Purgeable, string[]> = {
-  tokens: [`DELETE FROM tokens WHERE id IN (SELECT id FROM tokens WHERE id < $1 ORDER BY id LIMIT $2)`],
+  // A range, which SQLite deletes in one pass.
+  tokens: [
+    `DELETE FROM tokens
+      WHERE id < coalesce((SELECT id FROM tokens WHERE id < $1 ORDER BY id LIMIT 1 OFFSET $2), $1)`,
+  ],
   'token counts': [
     `DELETE FROM token_counts
       WHERE (hour, application_id) IN (
         SELECT hour, application_id FROM token_counts WHERE hour < $1 ORDER BY hour, application_id LIMIT $2)`,
   ],
-  usage: [`DELETE FROM usage_counts WHERE (span, since, owner_id) IN (${oldUsage})`],
+  usage: SPANS.map(
+    ({ span, kept }) => `DELETE FROM usage_counts
+      WHERE (span, since, owner_id) IN (
+        SELECT span, since, owner_id FROM usage_counts WHERE span = ${span} AND since < $1 - ${kept} ORDER BY since LIMIT $2)`,
+  ),
   refusals: [
     `DELETE FROM refusals
       WHERE rowid IN (SELECT rowid FROM refusals WHERE last_at < $1 ORDER BY last_at LIMIT $2)`,

@@ -112,11 +112,10 @@ t.test('Chart: bars are counts of spans, and outages are marked and named', asyn
     outages: [outage(-10, -5), outage(90 * MINUTE, 91 * MINUTE), outage(500 * MINUTE, 600 * MINUTE)],
   })
   const text = String(drawn)
-  t.match(text, 'd="M22.5,100v-100h105V100ZM472.5,100v-50h105V100Z"')
-  t.strictSame(text.match(/<rect class="outage" x="[^"]*" width="[^"]*" height="100">/g), [
-    '<rect class="outage" x="225" width="2.5" height="100">',
-  ])
-  t.match(text, /Outages are marked.*Outage<\/li>|Outage<\/li>.*Outages are marked/s)
+  t.match(text, 'd="M22.5,100v-100h105V100ZM172.5,100v-0h105V100ZM322.5,100v-0h105V100ZM472.5,100v-50h105V100Z"')
+  const marked = [...text.matchAll(/<rect class="outage" x="(\d+)" width="150"/g)].map(([, x]) => x)
+  t.strictSame(marked, ['150'])
+  t.match(text, 'Outage</li>')
   t.match(text, 'Series 0: 6 in all, 4 at most.')
   const titles = [...text.matchAll(/<rect[^>]*><title>([^<]*)/g)].map(([, title]) => title)
   t.strictSame(titles, [
@@ -128,6 +127,7 @@ t.test('Chart: bars are counts of spans, and outages are marked and named', asyn
   const lines = String(chart({ ...chartOf([1, 2, 3]), outages: [outage(MINUTE + 1, MINUTE + 2)] }))
   t.match(lines, /Now: Series 0 3, outage/)
   t.match(lines, /60 s ago: Series 0 2</)
+  t.notMatch(String(chart(chartOf([1, 2, 3]))), 'Outage')
   const week = { ...chartOf([1, 2]), moments: [START, START + 7 * 24 * 60 * MINUTE], span: 60 * MINUTE }
   t.match(String(chart(week)), '<time data-clock="day" datetime="2027-01-15T08:00:00.000Z">01-15</time>')
 })

@@ -67,7 +67,6 @@ export function callsOf(
     'token counts': () => store.purge('token counts', HOUR, 1),
     addUsage: () => store.addUsage([{ clientId: '', tokens: 1, checks: 1, refusals: 1 }], START),
     listUsage: () => store.listUsage([''], HOUR, [START]),
-    pageOfUsage: () => store.pageOfUsage(HOUR, { since: START }, 1),
     usage: () => store.purge('usage', START, 1),
     recordRefusals: () => store.recordRefusals([refusal('owner')]),
     listRefusals: () => store.listRefusals('owner'),

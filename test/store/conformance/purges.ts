@@ -44,7 +44,7 @@ const PURGED: Record<string, (store: Store) => Promise<Purged>> = {
     const kept = 2 * HOUR
     return {
       add: (time) => store.addUsage([{ clientId: '', tokens: 1, checks: 0, refusals: 0 }], time * FIVE_MINUTES),
-      purge: (before, limit) => store.purge('usage', before * FIVE_MINUTES + kept, limit),
+      purge: async (before, limit) => store.purge('usage', before * FIVE_MINUTES + kept, limit),
       left: async () =>
         (
           await store.listUsage(

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { mintToken } from '../../../src/domain/token.ts'
-import { purgeAuditEvents } from '../../../src/store/postgres/purge.ts'
+import { purgeAuditEvents, purgeUsage } from '../../../src/store/postgres/purge.ts'
 import * as sql from '../../../src/store/shared/statements/audit.ts'
 import { keepNewestRefusals, listLastRefused } from '../../../src/store/shared/statements/refusals.ts'
 import * as registry from '../../../src/store/shared/statements/registry.ts'
@@ -60,9 +60,8 @@ t.test('PostgreSQL: an index finds pages of audit events and refusals, usage, an
     [keepNewestRefusals, ['[5,6,7]', 15, 90], 'refusals_pkey'],
     [usage.listUsage(12), [ids(5), 300_000, ...spans], 'usage_counts_pkey'],
     [usage.listUsage(12), [ids(1), 300_000, ...spans], 'usage_counts_pkey'],
-    [usage.pageOfUsage, [300_000, 10, 500, 100], 'usage_counts_pkey'],
     [usage.deleteUsage(12), ['client-id-7', 300_000, ...spans], 'usage_counts_pkey'],
-    [usage.oldUsage, [7_200_001, 100], 'usage_counts_pkey'],
+    [purgeUsage, [7_200_001, 100], 'usage_counts_pkey'],
     [registry.listApplicationsOf, ['[1,300,4000]'], 'applications_pkey'],
     [registry.readApplications, ['["client-id-7"]'], 'applications_client_id_key'],
     [registry.findNamesakes, ['["Name 7"]'], 'applications_by_name'],

@@ -10,9 +10,10 @@ function showLocalTimes(part) {
     const { clock } = element.dataset
     // Sweden writes dates as in ISO 8601.
     if (clock === 'day') element.textContent = moment.toLocaleDateString('sv-SE', { dateStyle: 'short' }).slice(5)
-    else element.textContent = clock
-      ? moment.toLocaleTimeString('sv-SE', { timeStyle: clock === 'seconds' ? 'medium' : 'short' })
-      : moment.toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
+    else
+      element.textContent = clock
+        ? moment.toLocaleTimeString('sv-SE', { timeStyle: clock === 'seconds' ? 'medium' : 'short' })
+        : moment.toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
   }
 }
 
