@@ -40,7 +40,7 @@ t.test('why: the diagnosis comes first, then what is known, in words and as JSON
   t.match(parts, [
     /^No server answers at http:\/\/\S+ \(ECONNREFUSED\)\. .* run "token-server doctor"\.$/,
     /^Its tokens are refused, 17 times, first 63 min ago, last 3 min ago, from 192\.0\.2\.1\. It is not app/,
-    /^client id +fG\w+\nname +A \(a@b\.example\)\nstatus +active\nsuites +none\nlast token +none yet\ntokens since \d\d:00 UTC +0\nin the hour before +0$/,
+    /^client id +fG\w+\nname +A \(a@b\.example\)\nstatus +active\nsuites +none\nlast token +none yet\ntokens in the last hour +0, in the hour before 0$/,
     /^secret +origin .*\n\d +generated .* not yet +active$/,
     /^last refused +times +reason +endpoint +suite +address +request id\n3 min ago +17 +application not approved +\/v1\/oauth\/verify\/:suite +store +192\.0\.2\.1 +r1$/,
     /^Refusals show up within 5 seconds, tokens and uses of secrets within a minute\.$/,

@@ -111,13 +111,11 @@ export function bar(series: string, share: number): Html {
 }
 
 function legend(series: readonly Series[], withOutages: boolean): Html {
-  const key = (content: Html) => html`<svg class="chart key" viewBox="0 0 24 8" aria-hidden="true">${content}</svg>`
-  const lines = series.map(
-    ({ label }, n) =>
-      html`<li>${key(html`<g class="series-${n + 1}"><path class="line" d="M1,4H23"></path></g>`)}${label}</li>`,
-  )
-  const outage = html`<li>${key(html`<rect class="outage" width="24" height="8"></rect>`)}Outage</li>`
-  return html`<ul class="legend">${series.length > 1 && lines}${withOutages && outage}</ul>`
+  const item = (kind: string, key: Html, label: string) =>
+    html`<li><svg class="chart key ${kind}" viewBox="0 0 24 8" aria-hidden="true">${key}</svg>${label}</li>`
+  const line = html`<path class="line" d="M1,4H23"></path>`
+  return html`<ul class="legend">${series.length > 1 && series.map(({ label }, n) => item(`series-${n + 1}`, line, label))}
+${withOutages && item('', html`<rect class="outage" width="24" height="8"></rect>`, 'Outage')}</ul>`
 }
 
 /** A label of the x axis: a time, or a day if there are several. */
