@@ -2,7 +2,7 @@ import { ABBREVIATED, type ApplicationNames } from '../domain/application.ts'
 import { factsOf } from '../domain/reasons.ts'
 import { visibleOnOneLine } from '../domain/text.ts'
 import { timestamp } from '../domain/time.ts'
-import { isHeavy } from '../domain/usage.ts'
+import { MANY_TOKENS } from '../domain/usage.ts'
 import { ago } from './age.ts'
 import {
   type ApplicationFindings,
@@ -141,8 +141,8 @@ function nothingHappens({ application: { lastTokenAt }, refusals: [last], now }:
 /** Adds a warning if it got so many tokens in the last 60 minutes or those before that the log warns too. */
 function withManyTokens(found: Diagnosis, { application }: ApplicationFindings): Diagnosis {
   const { tokensThisHour, tokensLastHour } = application
-  const isNow = isHeavy(application)
-  if (!isNow && !isHeavy({ tokensThisHour: tokensLastHour })) return found
+  const isNow = tokensThisHour > MANY_TOKENS
+  if (!isNow && tokensLastHour <= MANY_TOKENS) return found
   const line =
     `It got many tokens, ${isNow ? `${tokensThisHour} in the last 60 minutes` : `${tokensLastHour} between one and two hours ago`}: ` +
     'it probably asks for one before each call. It should use each token until it expires.'

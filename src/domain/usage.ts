@@ -1,4 +1,4 @@
-import type { Application, ApplicationKey, ApplicationNames } from './application.ts'
+import type { ApplicationKey, ApplicationNames } from './application.ts'
 
 export interface TokenCount {
   readonly applicationKey: ApplicationKey
@@ -42,19 +42,6 @@ export function hourOf(time: number): number {
 
 /** Tokens in an hour, the lifetime of a token: an application that gets more probably requests one for each call. */
 export const MANY_TOKENS = 360
-
-/** Whether an application gets so many tokens that the log warns. `tokensThisHour`: in the last 60 minutes. */
-export function isHeavy({ tokensThisHour }: { tokensThisHour: number }): boolean {
-  return tokensThisHour > MANY_TOKENS
-}
-
-/** Whether an application may get tokens, but has got none for a week, or never. `now`: milliseconds since the epoch. */
-export function isQuiet(
-  { status, lastTokenAt = 0 }: Pick<Application, 'status'> & { lastTokenAt: number | undefined },
-  now: number,
-): boolean {
-  return status === 'active' && now - lastTokenAt > 7 * DAY
-}
 
 /** `since 12:00 UTC`: the current hour of the clock, for which a quota counts. `now`: milliseconds since the epoch. */
 export function sinceFullHour(now: number): string {
