@@ -1,13 +1,10 @@
 import type { Observer } from '../domain/events.ts'
-import { inSteps } from '../domain/in-steps.ts'
+import { drain } from '../domain/in-steps.ts'
 import type { Store } from '../domain/store.ts'
 import { detachText } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
-import type { Counts } from '../domain/usage.ts'
-import { isRefusal, refusalOf } from './refusals.ts'
-
-/** How many clients are written at a time: a millisecond's work on SQLite. */
-const STEP = 50
+import type { ClientCounts, Counts } from '../domain/usage.ts'
+import { requestOf } from './refusals.ts'
 
 /** Counts what each registered client does, and all clients together (''), until `flush` hands the counts to the store. */
 export function createUsage({ now }: { now: Clock }) {
@@ -33,33 +30,31 @@ export function createUsage({ now }: { now: Clock }) {
       of('').tokens++
       of(event.clientId).tokens++
     }
-    if (!isRefusal(event)) return
+    const refused = event.type === 'request failed' ? undefined : requestOf(event, now)
+    if (!refused) return
+    const { clientId, isKnown, suite } = refused
     of('').refusals++
-    const { clientId, isKnown, suite } = refusalOf(event, now) ?? {}
     if (clientId !== undefined && isKnown) of(clientId).refusals++
     if (suite !== undefined && suite !== clientId) of(suite).refusals++
   }
 
-  /** Hands the counts to the store, in small steps. Throws StoreUnavailable; the next flush tries again. */
-  async function flush(store: Pick<Store, 'addUsage'>): Promise<void> {
-    await inSteps(
-      [...counters.keys()],
-      async (clientIds) => {
-        const taken = clientIds.map((clientId) => ({ clientId, ...of(clientId) }))
-        for (const clientId of clientIds) counters.delete(clientId)
-        await store.addUsage(taken, now()).catch((error) => {
-          for (const { clientId, ...counts } of taken) {
-            const counter = of(clientId)
-            counter.tokens += counts.tokens
-            counter.checks += counts.checks
-            counter.refusals += counts.refusals
-          }
-          throw error
-        })
-      },
-      STEP,
-    )
+  function takeAll(): ClientCounts[] {
+    const taken = [...counters].map(([clientId, counter]) => ({ clientId, ...counter }))
+    counters.clear()
+    return taken
   }
 
-  return { countCheck, observe, flush }
+  function add({ clientId, tokens, checks, refusals }: ClientCounts): void {
+    const counter = of(clientId)
+    counter.tokens += tokens
+    counter.checks += checks
+    counter.refusals += refusals
+  }
+
+  return {
+    countCheck,
+    observe,
+    /** Hands the counts to the store, in small steps. Throws StoreUnavailable; the next flush tries again. */
+    flush: (store: Pick<Store, 'addUsage'>) => drain(takeAll, (step) => store.addUsage(step, now()), add),
+  }
 }

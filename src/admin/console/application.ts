@@ -130,7 +130,7 @@ function createView(context: AdminContext) {
       actions: mayChange && statusChange(application, base),
       content: html`${notes(errors, mayChange)}
 ${LIVE_ENDED}
-${section('health', 'Status', html`${live.status}${factsOf(application)}`, html`${live.asOf}${liveControls(base, clientId)}`)}
+${section('health', 'Status', html`${live.status}${factsOf(application)}`, html`${live.asOf}${liveControls(base, { application: clientId })}`)}
 ${lastTokenAt === undefined && use}
 ${usagePanel({ usage, base, kinds: ['tokens', 'checks', 'refusals'], hint: 'Its tokens, the checks that found them valid, and what was refused: its requests, and checks of its tokens,', statistics })}
 ${live.refusals}

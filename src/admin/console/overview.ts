@@ -1,13 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { usageOf } from '../../administration/usage.ts'
-import type { RefusedClient } from '../../domain/refusal.ts'
-import type { EndingSecrets, NodeStatistics, Outage, Statistics, WorkerStatistics } from '../../domain/statistics.ts'
+import type { NodeStatistics, Statistics, WorkerStatistics } from '../../domain/statistics.ts'
 import type { ApplicationCounts, Period } from '../../domain/usage.ts'
 import type { Usage } from '../../domain/views/usage.ts'
 import type { AdminContext } from '../context.ts'
+import { attention } from './attention.ts'
 import { bar, chart } from './chart.ts'
 import {
-  asOf,
   badge,
   card,
   emptyState,
@@ -15,44 +14,42 @@ import {
   LIVE_ENDED,
   liveControls,
   name,
-  note,
   number,
   section,
   table,
   time,
 } from './components.ts'
-import { LOOKED_AT, refusedTable } from './diagnosis.ts'
 import { count, duration, NONE, overviewCharts, percent, size, topReasons, uptime } from './figures.ts'
 import { canChange } from './forms.ts'
-import { type Html, html, type Part, path } from './html.ts'
+import { type Html, html, type Part } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { KINDS, periodLinks, periodOf, topPanel, usageCharts } from './usage.ts'
 
 /** /: the overview. */
 export function overviewPage(console: FastifyInstance, context: AdminContext): void {
-  const { statistics, store } = context
+  const { statistics } = context
   console.get('/', async (request, reply) => {
     const period = periodOf(request, '1h')
     // The page is shown even if the store does not answer.
-    const refused = store.listLastRefused(LOOKED_AT).catch(() => undefined)
-    const usage = period === '1h' ? undefined : usageOf(context, '', period).catch(() => undefined)
-    const read = { refused: await refused, usage: await usage, usageOfAll: await statistics.readUsage(period) }
-    return showPage(reply, overview(await statistics.read(), { ...read, period, canChange: canChange(request) }))
+    const usage = period === '1h' ? undefined : await usageOf(context, '', period).catch(() => undefined)
+    const traffic = { period, usage, ofAll: await statistics.readUsage(period) }
+    return showPage(reply, overview(await statistics.read(), canChange(request), traffic))
   })
 }
 
-interface Read {
-  /** This and the next two are undefined if the store does not answer. */
-  refused: readonly RefusedClient[] | undefined
+/** What the store has counted in a period. Undefined: not known. */
+interface Counted {
+  period: Period
   usage?: Usage | undefined
-  usageOfAll?: readonly ApplicationCounts[] | undefined
-  /** Of the charts. */
-  period?: Period
-  canChange: boolean
+  ofAll?: readonly ApplicationCounts[] | undefined
 }
 
 /** The figures of the server. live.js keeps some of them up to date. */
-export function overview(statistics: Statistics, { refused, usage, usageOfAll, period = '1h', canChange }: Read): Page {
+export function overview(
+  statistics: Statistics,
+  canChange: boolean,
+  { period, usage, ofAll }: Counted = { period: '1h' },
+): Page {
   const live = liveParts(statistics, canChange)
   return {
     title: 'Overview',
@@ -63,48 +60,36 @@ export function overview(statistics: Statistics, { refused, usage, usageOfAll, p
     content: html`
 ${LIVE_ENDED}
 ${live.alerts}
-${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic, times and processes are those of this node; valid tokens, secrets and the database are those of all nodes.</p>`}
+${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic of the last hour, times and processes are those of this node; valid tokens, secrets and the database are those of all nodes.</p>`}
 ${live.cards}
 ${nodesSection(statistics)}
 <div class="panel-head" id="traffic"><h2>Traffic</h2>${periodLinks('/', 'traffic', period)}</div>
 ${period === '1h' ? live.charts : longCharts(usage, statistics)}
-${topPanel(usageOfAll, period)}
-${section('refused', 'Refused most recently: requests and checks', refused ? refusedTable(refused, 'Nothing was refused in the last 30 days.') : html`<p class="quiet-text">Not known, because the database does not answer.</p>`, asOf(statistics.at, '/'))}
+${topPanel(ofAll, period)}
 ${section('table', 'Figures as a table', figuresTable(statistics))}
 <div class="columns">
-${section('ending', 'Last secrets that end within 7 days', endingTable(statistics.endingSecrets))}
 ${section('database', 'Database', live.database)}
-</div>
-${live.processes}`,
+${live.processes}
+</div>`,
   }
 }
 
 /** The parts of the page that change while it is open. */
 export function liveParts(statistics: Statistics, canChange: boolean) {
-  const { at, version, store, workers, lastHour, outages } = statistics
-  const recent = outages.filter(({ endedAt }) => at - endedAt < OUTAGE_SHOWN_MS)
+  const { at, version, lastHour } = statistics
   const only = (part: string, condition: boolean, content: Part) =>
     html`<div data-live="${part}"${!condition && html` hidden`}>${content}</div>`
   const now = new Date(at).toISOString()
   return {
     lead: html`<span data-live="lead">Version ${version}, up for ${uptime(statistics)}. Figures as of <time data-clock="seconds" datetime="${now}">${now.slice(11, 19)} UTC</time>.</span>`,
     alerts: html`
-${only('store-down', !store.isUp, note('bad', html`<p>The database does not answer, so no tokens can be issued or checked. <code>token-server doctor</code> and the log say why.</p>`))}
-${only('outages', recent.length > 0, note('warn', recent.toReversed().map(outageText)))}
-${only('workers-missing', workers.serving < workers.expected, note('warn', html`<p>Some processes do not answer requests. One that has ended is replaced within seconds; look for <code>worker exited unexpectedly</code> in the log.</p>`))}
+<div data-live="attention">${attention(statistics)}</div>
 ${only('no-tokens', lastHour.tokens === 0, emptyState('No tokens were issued in the last hour', html`<p>${canChange && html`<a href="/new-application">Register an application</a> and get a token with its secret: you will see it here at once. `}If a request is refused, the page of the <a href="/applications">application</a> says why.</p>`))}`,
     cards: html`<div class="cards by-four" data-live="cards">${cards(statistics)}</div>`,
     charts: html`<div class="columns" data-live="charts">${chartSections(statistics)}</div>`,
     database: html`<div data-live="database">${storeFacts(statistics)}</div>`,
     processes: html`<div data-live="processes">${section('processes', 'Processes', workersTable(statistics))}</div>`,
   }
-}
-
-/** An outage stays on the page for a day. Milliseconds. */
-const OUTAGE_SHOWN_MS = 24 * 60 * 60_000
-
-function outageText({ beganAt, endedAt, failures }: Outage): Html {
-  return html`<p>Outage from ${time(beganAt)} to ${time(endedAt)}: the database could not be used, and ${count(failures)} ${failures === 1 ? 'request was' : 'requests were'} answered with 503. They are not refusals.</p>`
 }
 
 function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store }: Statistics): Html[] {
@@ -143,7 +128,7 @@ function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store
     card(
       'Last secrets that end within 7 days',
       endingSecrets ? count(endingSecrets.inAWeek) : NONE,
-      html`<a href="#ending">${endingSecrets ? count(endingSecrets.inADay) : NONE} within 24 hours</a>`,
+      `${endingSecrets ? count(endingSecrets.inADay) : NONE} within 24 hours`,
     ),
     card(
       'Processes',
@@ -179,7 +164,7 @@ function longCharts(usage: Usage | undefined, statistics: Statistics): Html {
 /** What is counted apart, and the kinds of its reasons. */
 const COUNTED: readonly (readonly [label: Part, kinds: readonly string[]])[] = [
   ['Refusals: requests without a token check', ['authentication', 'request']],
-  [html`Token checks: not valid. <a href="#refused">By application and suite</a>`, ['check']],
+  [html`Token checks: not valid. <a href="/refusals#counted">By application and suite</a>`, ['check']],
   ['Failures: answered with 5xx', ['failure']],
 ]
 
@@ -251,23 +236,6 @@ function figuresTable({ minutes, at }: Statistics): Html {
     ['Minute until', ...columns.map(number)],
     rows.toReversed(),
   )}</details>`
-}
-
-function endingTable(ending: EndingSecrets | undefined): Html {
-  if (!ending) return html`<p class="quiet-text">Not known yet.</p>`
-  if (ending.next.length === 0)
-    return html`<p class="quiet-text">No application or suite loses its last secret within 7 days.</p>`
-  const rows = ending.next.map(({ kind, id, name: called, endsAt }) => [
-    html`<a href="${kind === 'application' ? path`/applications/${id}` : path`/suites/${id}`}">${name(called)}</a>`,
-    kind,
-    time(endsAt),
-  ])
-  const more = ending.inAWeek - ending.next.length
-  return html`<p>After that, all their requests are refused. Rotate the secret of each, and pass the new one on in time.</p>${table(
-    'Applications and suites whose last secret ends soon',
-    ['Name', 'Kind', 'Last secret ends'],
-    rows,
-  )}${more > 0 && html`<p class="quiet-text">And ${count(more)} more.</p>`}`
 }
 
 function workersTable({ workers: { expected, each } }: Statistics): Html {
