@@ -56,7 +56,8 @@ export async function createAdminWorld(
     store,
     now,
     observe,
-    administration: (author) => createAdministration({ store, now, observe, author, handOverUrl }),
+    administration: (author, conditions) =>
+      createAdministration({ store, now, observe, author, conditions, handOverUrl }),
     signIn: createSignIn({ store, now, observe }),
     statistics: { read: async () => statistics, readUsage: (period) => usageOfAll({ store, now }, period) },
     about: describe(config, START),
