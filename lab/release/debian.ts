@@ -7,6 +7,8 @@ import { run } from './tools.ts'
 /** What Debian calls the processors for which there are a Node.js and a driver of SQLite. */
 const ARCHITECTURES: NodeJS.Dict<string> = { x64: 'amd64', arm64: 'arm64' }
 
+const MAINTAINER = 'The maintainers of token-server <maintainers@token-server.example>'
+
 const LIBRARY = 'usr/lib/token-server'
 const UNITS = 'lib/systemd/system'
 const DOCUMENTS = 'usr/share/doc/token-server'
@@ -37,6 +39,9 @@ export function buildDebian({ clone, tarball, version, out, work, env }: DebianO
   })
   cpSync(join(work, 'npm/node_modules/oauth-token-server'), place(LIBRARY), { recursive: true })
   trim(join(root, LIBRARY))
+  for (const path of ['.env.example', 'CHANGELOG.md', 'LICENSE', 'deploy', 'seeds']) {
+    rmSync(join(root, LIBRARY, path), { recursive: true })
+  }
   cpSync(process.execPath, place(`${LIBRARY}/node`), { dereference: true })
   run('strip', [join(root, LIBRARY, 'node')])
   const bin = join(root, LIBRARY, 'bin/token-server.js')
@@ -48,7 +53,6 @@ export function buildDebian({ clone, tarball, version, out, work, env }: DebianO
   }
   const templates = join(clone, 'lab/release/debian')
   cpSync(join(templates, 'token-server'), place('usr/sbin/token-server'))
-  cpSync(join(templates, 'lintian-overrides'), place('usr/share/lintian/overrides/token-server'))
   // What people read is where Debian has it, once.
   for (const path of ['docs', 'examples', 'README.md', 'SECURITY.md', 'THIRD-PARTY.md']) {
     cpSync(join(root, LIBRARY, path), place(`${DOCUMENTS}/${path}`), { recursive: true })
@@ -58,8 +62,18 @@ export function buildDebian({ clone, tarball, version, out, work, env }: DebianO
     if (!/^docs(\/(openapi\.yaml|reference\.html))?$/.test(file))
       rmSync(join(root, LIBRARY, file), { recursive: true, force: true })
   }
+  cpSync(
+    join(dirname(process.execPath), '../node_modules', `node-linux-${process.arch}`, 'LICENSE'),
+    place(`${DOCUMENTS}/LICENSE.node`),
+  )
   writeFileSync(place(`${DOCUMENTS}/copyright`), copyright(clone))
-  writeFileSync(place(`${DOCUMENTS}/changelog.gz`), gzipSync(readFileSync(join(clone, 'CHANGELOG.md')), { level: 9 }))
+  writeFileSync(
+    place(`${DOCUMENTS}/changelog.gz`),
+    gzipSync(changelog(version, Number(env.SOURCE_DATE_EPOCH)), { level: 9 }),
+  )
+  for (const path of ['.env.example', 'CHANGELOG.md', 'deploy', 'seeds']) {
+    cpSync(join(clone, path), place(`${DOCUMENTS}/${path}`), { recursive: true })
+  }
 
   run(
     'sh',
@@ -72,6 +86,7 @@ export function buildDebian({ clone, tarball, version, out, work, env }: DebianO
   )
   const size = Number(run('du', ['-sk', '--apparent-size', root]).split('\t')[0])
   const control = readFileSync(join(templates, 'control'), 'utf8')
+    .replace('@MAINTAINER@', MAINTAINER)
     .replace('@VERSION@', version)
     .replace('@ARCHITECTURE@', architecture)
     .replace('@SIZE@', String(size))
@@ -83,7 +98,7 @@ export function buildDebian({ clone, tarball, version, out, work, env }: DebianO
     chmodSync(join(root, 'DEBIAN', script), 0o755)
   }
   const file = join(out, `token-server_${version}_${architecture}.deb`)
-  run('dpkg-deb', ['--root-owner-group', '-Zxz', '-z6', '--build', root, file], { env })
+  run('dpkg-deb', ['--root-owner-group', '-Zxz', '-z1', '--build', root, file], { env })
 }
 
 /** Deletes what the driver was built from, and its binaries for other machines. */
@@ -106,12 +121,13 @@ function unitText(text: string): string {
 
 function copyright(clone: string): string {
   const licence = readFileSync(join(clone, 'LICENSE'), 'utf8').trim()
-  const node = readFileSync(
-    join(dirname(process.execPath), '../node_modules', `node-linux-${process.arch}`, 'LICENSE'),
-    'utf8',
-  ).trim()
-  const packages = 'The licences of the packages from npm are in THIRD-PARTY.md beside this file.'
-  return `token-server\n\n${licence}\n\n${packages}\n\nNode.js\n\n${node}\n`
+  return `token-server\n\n${licence}\n\nThe licences of what it runs with are in THIRD-PARTY.md and LICENSE.node beside this file.\n`
+}
+
+/** `seconds`: since the epoch. */
+function changelog(version: string, seconds: number): string {
+  const date = new Date(seconds * 1000).toUTCString().replace('GMT', '+0000')
+  return `token-server (${version}) stable; urgency=medium\n\n  * CHANGELOG.md has the changes.\n\n -- ${MAINTAINER}  ${date}\n`
 }
 
 /** Every file below a folder, in the order of their names. */
