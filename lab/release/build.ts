@@ -33,24 +33,34 @@ export function build(folder: string): Release {
   writeFileSync(join(clone, 'THIRD-PARTY.md'), notices)
   writeFileSync(join(out, 'THIRD-PARTY.md'), notices)
   writeFileSync(join(out, `${name}-${version}.cdx.json`), billOfMaterials(clone, env))
-  // Whoever installs the package gets the versions that were tested.
-  writeFileSync(join(clone, 'npm-shrinkwrap.json'), shippedLock(clone))
+  const dependencies = installDependencies(clone, join(folder, 'dependencies'))
+  writeFileSync(join(clone, 'package.json'), pinned(clone))
   run('npm', ['pack', '--silent', '--pack-destination', out], { cwd: clone, env })
   const tarball = join(out, `${name}-${version}.tgz`)
   if (!existsSync(tarball)) throw new Error(`npm made no ${tarball}.`)
-  buildDebian({ clone, tarball, version, out, work: join(folder, 'debian'), env })
+  buildDebian({ clone, tarball, dependencies, version, out, root: join(folder, 'debian'), env })
 
   const files = readdirSync(out).sort()
   writeFileSync(join(out, 'SHA256SUMS'), sumsOf(out, files))
   return { version, folder: out, files: [...files, 'SHA256SUMS'] }
 }
 
-/** package-lock.json without what only a clone needs. */
-function shippedLock(clone: string): string {
-  const lock = JSON.parse(readFileSync(join(clone, 'package-lock.json'), 'utf8'))
-  lock.packages = Object.fromEntries(Object.entries<{ dev?: boolean }>(lock.packages).filter(([, { dev }]) => !dev))
-  delete lock.packages[''].devDependencies
-  return `${JSON.stringify(lock, null, 2)}\n`
+/** package.json with the versions of the dependencies that were tested: npm ignores a lock file inside a package. */
+function pinned(clone: string): string {
+  const manifest = JSON.parse(readFileSync(join(clone, 'package.json'), 'utf8'))
+  const { packages } = JSON.parse(readFileSync(join(clone, 'package-lock.json'), 'utf8'))
+  for (const name of Object.keys(manifest.dependencies)) {
+    manifest.dependencies[name] = packages[`node_modules/${name}`].version
+  }
+  return `${JSON.stringify(manifest, null, 2)}\n`
+}
+
+/** Installs what the program runs with, as package-lock.json describes it. Returns its node_modules. */
+function installDependencies(clone: string, folder: string): string {
+  mkdirSync(folder)
+  for (const file of ['package.json', 'package-lock.json']) cpSync(join(clone, file), join(folder, file))
+  run('npm', ['ci', '--silent', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder })
+  return join(folder, 'node_modules')
 }
 
 /** The packages that the program runs with, as CycloneDX. npm adds a random number and the time, which are those of the commit here. */

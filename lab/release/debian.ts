@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { run } from './tools.ts'
 
@@ -16,28 +16,27 @@ const DOCUMENTS = 'usr/share/doc/token-server'
 interface DebianOptions {
   clone: string
   tarball: string
+  /** The folder node_modules with what the program runs with. */
+  dependencies: string
   version: string
   out: string
-  /** An empty folder. */
-  work: string
+  /** The folder for what is in the package. */
+  root: string
   env: NodeJS.ProcessEnv
 }
 
-/** Builds the package for Debian: what npm installs from the tarball, Node.js, the unit, and the command. */
-export function buildDebian({ clone, tarball, version, out, work, env }: DebianOptions): void {
-  const root = join(work, 'root')
+/** Builds the package for Debian: the package for npm, its dependencies, Node.js, the unit, and the command. */
+export function buildDebian({ clone, tarball, dependencies, version, out, root, env }: DebianOptions): void {
   const architecture = ARCHITECTURES[process.arch]
   if (!architecture) throw new Error(`There is no package of Debian for ${process.arch}.`)
-  const place = (path: string) => {
-    mkdirSync(dirname(join(root, path)), { recursive: true })
+  const folder = (path: string) => {
+    mkdirSync(join(root, path), { recursive: true })
     return join(root, path)
   }
+  const place = (path: string) => join(folder(dirname(path)), basename(path))
 
-  mkdirSync(join(work, 'npm'), { recursive: true })
-  run('npm', ['install', '--silent', '--ignore-scripts', '--no-audit', '--no-fund', tarball], {
-    cwd: join(work, 'npm'),
-  })
-  cpSync(join(work, 'npm/node_modules/oauth-token-server'), place(LIBRARY), { recursive: true })
+  run('tar', ['--extract', '--gzip', '--strip-components=1', '--file', tarball, '--directory', folder(LIBRARY)])
+  cpSync(dependencies, place(`${LIBRARY}/node_modules`), { recursive: true })
   trim(join(root, LIBRARY))
   for (const path of ['.env.example', 'CHANGELOG.md', 'LICENSE', 'deploy', 'seeds']) {
     rmSync(join(root, LIBRARY, path), { recursive: true })
@@ -53,6 +52,7 @@ export function buildDebian({ clone, tarball, version, out, work, env }: DebianO
   }
   const templates = join(clone, 'lab/release/debian')
   cpSync(join(templates, 'token-server'), place('usr/sbin/token-server'))
+  cpSync(join(templates, 'lintian-overrides'), place('usr/share/lintian/overrides/token-server'))
   // What people read is where Debian has it, once.
   for (const path of ['docs', 'examples', 'README.md', 'SECURITY.md', 'THIRD-PARTY.md']) {
     cpSync(join(root, LIBRARY, path), place(`${DOCUMENTS}/${path}`), { recursive: true })
