@@ -10,24 +10,24 @@ export interface Release {
   files: string[]
 }
 
-/** The oldest time that npm, dpkg and lintian all accept is npm's own; everything else is of the commit. */
-function commitTime(): string {
-  return run('git', ['log', '-1', '--format=%ct']).trim()
-}
-
 /**
- * Builds every file of a release from a clean clone of HEAD, in this folder, which must be empty. The same commit gives the same
+ * Builds every file of a release from a clean clone of a commit, in this folder, which must be empty. The same commit gives the same
  * bytes. The compiler and the texts of licences come from node_modules, which package-lock.json describes.
  */
-export function build(folder: string): Release {
+export function build(folder: string, commit: string): Release {
   const clone = join(folder, 'clone')
   const out = join(folder, 'files')
   mkdirSync(out, { recursive: true })
   run('git', ['clone', '--quiet', '--no-checkout', ROOT, clone])
-  run('git', ['checkout', '--quiet', '--detach', run('git', ['rev-parse', 'HEAD']).trim()], { cwd: clone })
+  run('git', ['checkout', '--quiet', '--detach', commit], { cwd: clone })
   symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'))
 
-  const env = { ...process.env, SOURCE_DATE_EPOCH: commitTime(), TZ: 'UTC', LC_ALL: 'C' }
+  const env = {
+    ...process.env,
+    SOURCE_DATE_EPOCH: run('git', ['log', '-1', '--format=%ct', commit]).trim(),
+    TZ: 'UTC',
+    LC_ALL: 'C',
+  }
   const { name, version } = JSON.parse(readFileSync(join(clone, 'package.json'), 'utf8'))
   const notices = run(process.execPath, ['lab/release/notices/main.ts'], { cwd: clone })
   writeFileSync(join(clone, 'THIRD-PARTY.md'), notices)

@@ -35,7 +35,8 @@ async function main(): Promise<void> {
 
   const work = mkdtempSync(join(tmpdir(), 'token-server-release-'))
   cleanup.add(() => remove(work))
-  const release = build(join(work, 'one'))
+  const commit = run('git', ['rev-parse', 'HEAD']).trim()
+  const release = build(join(work, 'one'), commit)
   publish(release, join(ROOT, 'dist'))
   const sums = readFileSync(join(release.folder, 'SHA256SUMS'), 'utf8')
   const sizes = release.files.map((file) => [
@@ -46,7 +47,7 @@ async function main(): Promise<void> {
   if (!values.check) return
 
   const verdicts: Verdict[] = []
-  const again = readFileSync(join(build(join(work, 'two')).folder, 'SHA256SUMS'), 'utf8')
+  const again = readFileSync(join(build(join(work, 'two'), commit).folder, 'SHA256SUMS'), 'utf8')
   verdicts.push({
     artifact: 'all files',
     done: 'built twice',
