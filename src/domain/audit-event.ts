@@ -1,10 +1,10 @@
 import type { IdempotencyRecord } from './idempotency.ts'
 
-/** Who made a change, and from where. */
+/** Who made a change, and from where. A hand-over link is used on behalf of the operator that made it. */
 export interface Author {
   /** The operator's name; on the command line, the operating system user. */
   readonly actor: string
-  readonly origin: 'command line' | 'API' | 'console'
+  readonly origin: 'command line' | 'API' | 'console' | 'hand-over link'
   /** The client's address, and a proxy's (addressVia); on the command line, the host name. */
   readonly remoteAddress: string
   /** The request id in the log and the response; undefined on the command line. */
@@ -43,6 +43,8 @@ export type PublicFields = Readonly<Record<string, unknown>>
 export interface AuditFilter {
   /** Milliseconds since the epoch. */
   readonly since?: number | undefined
+  /** Only events before this time. Milliseconds since the epoch. */
+  readonly until?: number | undefined
   /** Only events older than this one, the last of the previous page. */
   readonly before?: AuditEvent['id'] | undefined
   readonly actor?: string | undefined

@@ -1,14 +1,14 @@
 import { suiteSchema, suiteUpdateSchema } from '../../administration/rules.ts'
 import { registeredSuiteView, SHOWN_SUITE, shownSuiteView } from '../../administration/views.ts'
-import { APPLICATION, applicationFields } from '../../domain/application.ts'
-import { list, object, text } from '../../domain/schema.ts'
-import { SUITE, suiteFields } from '../../domain/suite.ts'
+import { APPLICATION, applicationFields } from '../../domain/views/application.ts'
+import { list, object, text } from '../../domain/views/schema.ts'
+import { SUITE, suiteFields } from '../../domain/views/suite.ts'
 import { pageOptions } from './query.ts'
 import { type AddRoute, repeatable } from './routes.ts'
 import { answer, body, pageOf, query } from './schemas.ts'
 
 const LIST = {
-  querystring: query('limit', 'after'),
+  querystring: query('limit', 'after', 'format'),
   ...answer(pageOf('SuitePage', 'suites', list('Oldest first', SUITE))),
 }
 
@@ -26,7 +26,7 @@ const SHOW = answer(SHOWN_SUITE)
 const CHANGE = { body: body('SuiteChanges', 'The fields to change', suiteUpdateSchema), ...SHOW }
 
 const LIST_APPROVED = {
-  querystring: query('limit', 'after'),
+  querystring: query('limit', 'after', 'format'),
   ...answer(pageOf('ApprovedPage', 'applications', list('Oldest first', APPLICATION))),
 }
 
