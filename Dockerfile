@@ -29,7 +29,7 @@ COPY --from=build /app/bin /app/bin
 COPY package.json LICENSE /app/
 COPY --from=dependencies /app/THIRD-PARTY.md /app/
 COPY migrations /app/migrations
-COPY docs/openapi.yaml docs/reference.html /app/docs/
+COPY docs/openapi.yaml docs/openapi-admin.yaml docs/reference.html /app/docs/
 COPY --from=dependencies --chown=65532:65532 --chmod=700 /data /data
 # Only here it can write: the database, and the settings file of `init`.
 WORKDIR /data

@@ -59,7 +59,7 @@ export function buildDebian({ clone, tarball, dependencies, version, out, root, 
     if (path !== 'docs') rmSync(join(root, LIBRARY, path), { recursive: true })
   }
   for (const file of globSync('docs/**/*', { cwd: join(root, LIBRARY) })) {
-    if (!/^docs(\/(openapi\.yaml|reference\.html))?$/.test(file))
+    if (!/^docs(\/(openapi(-admin)?\.yaml|reference\.html))?$/.test(file))
       rmSync(join(root, LIBRARY, file), { recursive: true, force: true })
   }
   cpSync(
