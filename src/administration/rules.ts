@@ -1,5 +1,6 @@
 import { type output, type ZodString, type ZodType, z } from 'zod'
 import { APPLICATION_TEXTS, type ApplicationField, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
+import { ANNOTATIONS } from '../domain/labels.ts'
 import { ROLES } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { camelCased, textInput } from '../domain/schema.ts'
@@ -20,6 +21,17 @@ export const suiteId = textInput('The suite id').regex(
 
 /** The rules for the texts of an application. */
 export const fields = camelCased<Record<ApplicationField, ZodString>>(APPLICATION_TEXTS)
+
+const annotations = z.object(ANNOTATIONS).partial().shape
+
+const QUOTA = 'The quota must be a whole number from 1 to 999,999,999'
+
+const quota = z
+  .int(QUOTA)
+  .min(1, QUOTA)
+  .max(999_999_999, QUOTA)
+  .nullable()
+  .describe('How many tokens it may get in an hour of the clock; null: TOKEN_QUOTA of the server')
 
 /** client_id and client_secret: RFC 6749 appendix A. */
 export const registrationSchema = z.object({
@@ -42,9 +54,11 @@ export const registrationSchema = z.object({
     .union([z.array(z.string()), z.literal('all')])
     .optional()
     .describe('The suites to approve it for, or `"all"` for those that exist at this moment; by default, none'),
+  ...annotations,
+  quota: quota.optional(),
 })
 
-export const updateSchema = z.object(fields).partial()
+export const updateSchema = z.object({ ...fields, ...ANNOTATIONS, quota }).partial()
 
 export const importedSecretSchema = registrationSchema.pick({ clientSecret: true }).required()
 
@@ -53,9 +67,10 @@ export const suiteSchema = z.object({
     .refine(canBeInPath, `The suite id ${NO_SEGMENT}`)
     .describe('Its id, and the audience of tokens there: 1 to 100 characters of A-Z a-z 0-9 - . _ ~'),
   name: fields.name,
+  ...annotations,
 })
 
-export const suiteUpdateSchema = suiteSchema.pick({ name: true })
+export const suiteUpdateSchema = suiteSchema.omit({ suiteId: true }).partial()
 
 // Names appear in URLs, logs and command lines, so they must not start with a dash or be `.` or `..`.
 export const operatorSchema = z.object({
@@ -70,7 +85,9 @@ export const operatorSchema = z.object({
 export function valid<Schema extends ZodType>(schema: Schema, input: unknown): output<Schema> {
   const result = schema.safeParse(input)
   if (result.success) return result.data
-  const wrong = result.error.issues.map(({ path, message }) => ({ field: jsonName(String(path[0])), message }))
+  const wrong = result.error.issues.map(({ path: [field, ...within], message }) => {
+    return { field: jsonName(String(field)), message: [message, ...within].join(': ') }
+  })
   throw new OperatorError(`${wrong.map(({ message }) => message).join('; ')}.`, { kind: 'invalid', fields: wrong })
 }
 

@@ -115,14 +115,17 @@ function shownSource<Shown extends ShownApplication>({ tokensValidFrom, secrets,
   return { tokensValidFrom: tokensValidFrom || null, secrets: secrets.map(withOrigin), ...application }
 }
 
-/** With the secret if it was generated: only this once. */
+/** With the secret if it was generated: only this once. An answer that an older version has kept lacks the last three. */
 export function registeredApplicationView(registered: RegisteredApplication) {
-  const { clientId, clientSecret } = registered
+  const { clientId, clientSecret, labels = {}, note = '', quota = null } = registered
   return {
     client_id: clientId,
     ...(clientSecret !== undefined && { client_secret: clientSecret }),
     ...columnsOf(registered),
     status: 'active',
+    labels,
+    note,
+    quota,
   }
 }
 
@@ -133,8 +136,8 @@ function suiteSource({ suiteId: id, secrets, ...suite }: ShownSuite) {
 }
 
 /** With the secret: only this once. */
-export function registeredSuiteView({ suiteId, clientSecret, name }: RegisteredSuite) {
-  return { id: suiteId, client_id: suiteId, client_secret: clientSecret, name }
+export function registeredSuiteView({ suiteId, clientSecret, name, labels = {}, note = '' }: RegisteredSuite) {
+  return { id: suiteId, client_id: suiteId, client_secret: clientSecret, name, labels, note }
 }
 
 const withOrigin = (secret: ListedSecret) => ({ ...secret, origin: originOf(secret) })

@@ -1,25 +1,15 @@
 import { z } from 'zod'
-import { choice, list, object, type SourceOf, text, textInput, time, view } from './schema.ts'
+import { type Annotations, SHOWN_ANNOTATIONS } from './labels.ts'
+import { choice, lineInput, list, object, type SourceOf, text, textInput, time, view, whole } from './schema.ts'
 import type { NewSecret, Secret } from './secret.ts'
 import { randomString } from './text.ts'
 
 /** In characters. The ids of suites are shorter. */
 export const MAX_CLIENT_ID_LENGTH = 200
 
-/**
- * Without characters that are not displayed, by which two names could look the same. Joiners and variation selectors are allowed
- * behind a character that is not ASCII, because scripts such as Persian and emoji need them.
- */
-const VISIBLE = /^(\P{Default_Ignorable_Code_Point}|(?<=\P{ASCII})[\p{Join_Control}\p{Variation_Selector}])*$/u
-
 /** The texts of an application that operators can set, by their names in JSON (also their columns), with their rules. */
 export const APPLICATION_TEXTS = {
-  name: textInput('The name')
-    .regex(/\S/, 'The name must not be empty')
-    .max(200, 'The name may have 200 characters at most')
-    .regex(/^[^\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]*$/u, 'The name must not have control characters')
-    .regex(VISIBLE, 'The name must not have invisible characters')
-    .describe('Its name: 1 to 200 characters'),
+  name: lineInput('The name').describe('Its name: 1 to 200 characters'),
   developer_email: textInput('The developer email')
     .max(254, 'The developer email may have 254 characters at most')
     .regex(
@@ -37,7 +27,17 @@ const COLUMNS = z.object(APPLICATION_TEXTS)
 
 export type ApplicationValues = SourceOf<typeof COLUMNS>
 export type ApplicationField = keyof ApplicationValues
-export type ApplicationChanges = { readonly [Field in ApplicationField]?: string | undefined }
+
+/** What operators set besides. */
+export interface ApplicationSettings extends Annotations {
+  /** How many tokens it may get in an hour of the clock; null: TOKEN_QUOTA. */
+  readonly quota: number | null
+}
+
+type Changeable = ApplicationValues & ApplicationSettings
+
+/** An undefined field stays as it is. */
+export type ApplicationChanges = { readonly [Field in keyof Changeable]?: Changeable[Field] | undefined }
 
 /** The texts of an application by their columns. */
 export function columnsOf(application: ApplicationValues): Record<Column, string>
@@ -47,7 +47,7 @@ export function columnsOf(application: ApplicationChanges): Partial<Record<Colum
 }
 
 /** A registered client (RFC 6749 §2): a partner's application, allowed to ask for access tokens. */
-export interface Application extends ApplicationValues {
+export interface Application extends ApplicationValues, ApplicationSettings {
   /** Never reused, so a removed application's tokens stay invalid if its client id is registered again. */
   readonly key: ApplicationKey
   readonly clientId: string
@@ -73,6 +73,8 @@ export const APPLICATION = object('ApprovedApplication', 'An application that is
   suites: list('The suites that it is approved for', z.string()),
   created_at: time('When it was registered'),
   tokens_valid_from: time('When all its tokens were last revoked; null: never').nullable(),
+  ...SHOWN_ANNOTATIONS,
+  quota: whole('How many tokens it may get in an hour of the clock; null: TOKEN_QUOTA of the server').nullable(),
 })
 
 /** The same texts for a view: without the rules, but with their descriptions. */
@@ -86,9 +88,17 @@ export function applicationFields(application: Application) {
 }
 
 /** The fields that a search reads. */
-export type ApplicationNames = Pick<Application, 'key' | 'clientId' | 'name' | 'developerEmail' | 'status'>
+export interface ApplicationNames extends Pick<Application, 'key' | 'clientId' | 'name' | 'developerEmail' | 'status'> {
+  /** As JSON: parsing it for each application of a search takes time. */
+  readonly labels: string
+  /** 1: it is approved for the suite that was asked for. */
+  readonly isApproved: 0 | 1
+}
 
-export interface NewApplication extends ApplicationValues, Pick<Application, 'clientId' | 'createdAt'> {
+export interface NewApplication
+  extends ApplicationValues,
+    ApplicationSettings,
+    Pick<Application, 'clientId' | 'createdAt'> {
   readonly secret: NewSecret
   /** The suites to approve it for. */
   readonly suites: readonly string[] | 'all'

@@ -1,10 +1,11 @@
 import type { Key } from './application.ts'
+import { type AnnotationChanges, type Annotations, SHOWN_ANNOTATIONS } from './labels.ts'
 import { OperatorError } from './operator-error.ts'
 import { object, text, time, view } from './schema.ts'
 import type { NewSecret, Secret } from './secret.ts'
 
 /** A registered API suite: a resource server (RFC 6749 §1.1) that may check tokens. */
-export interface Suite {
+export interface Suite extends Annotations {
   readonly key: SuiteKey
   /** Its client identifier for introspection, and the audience (`aud`) of tokens there. */
   readonly suiteId: string
@@ -21,13 +22,18 @@ export const SUITE = object('ListedSuite', 'A suite in a list', {
   id: text('Its id, and the audience of tokens there'),
   name: text('Its name'),
   created_at: time('When it was registered'),
+  ...SHOWN_ANNOTATIONS,
 })
 
 export function suiteFields(suite: Suite) {
   return view(SUITE, { id: suite.suiteId, ...suite })
 }
 
-export interface NewSuite extends Pick<Suite, 'suiteId' | 'name' | 'createdAt'> {
+export interface SuiteChanges extends AnnotationChanges {
+  readonly name?: string | undefined
+}
+
+export interface NewSuite extends Pick<Suite, 'suiteId' | 'name' | 'createdAt' | keyof Annotations> {
   readonly secret: NewSecret
 }
 

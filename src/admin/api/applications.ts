@@ -10,16 +10,20 @@ import {
   shownApplicationView,
 } from '../../administration/views.ts'
 import { APPLICATION } from '../../domain/application.ts'
-import { camelCased, constant, list, object, text } from '../../domain/schema.ts'
-import { choiceOf, pageOptions } from './query.ts'
+import { camelCased, constant, list, object, text, whole } from '../../domain/schema.ts'
+import { choiceOf, labelsOf, pageOptions } from './query.ts'
 import { type AddRoute, repeatable } from './routes.ts'
 import { answer, body, pageOf, query } from './schemas.ts'
 
 const STATUSES = ['active', 'suspended'] as const
 
 const LIST = {
-  querystring: query('search', 'status', 'limit', 'after'),
-  ...answer(pageOf('ApplicationPage', 'applications', list('Newest first', LISTED_APPLICATION))),
+  querystring: query('search', 'status', 'suite', 'label', 'limit', 'after'),
+  ...answer(
+    pageOf('ApplicationPage', 'applications', list('Newest first', LISTED_APPLICATION), {
+      total: whole('How many match on all pages; null except on the first page').nullable(),
+    }),
+  ),
 }
 
 const SHOW = answer(SHOWN_APPLICATION)
@@ -63,8 +67,10 @@ function pathOf(clientId: string): string {
 export function applications(route: AddRoute): void {
   route('GET', '/applications', LIST, async ({ applications }, { query }) => {
     const status = choiceOf('status', STATUSES, query)
-    const found = await applications.search({ text: query.search, status, ...pageOptions(query) })
-    return { applications: found.applications.map(listedApplicationView), next: found.next ?? null }
+    const { search: text, suite } = query
+    const found = await applications.search({ text, status, suite, labels: labelsOf(query), ...pageOptions(query) })
+    const { next = null, total = null } = found
+    return { applications: found.applications.map(listedApplicationView), next, total }
   })
 
   route<object>('POST', '/applications', REGISTER, async ({ applications }, request, reply) => {

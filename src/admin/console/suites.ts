@@ -2,11 +2,11 @@ import type { FastifyInstance } from 'fastify'
 import { type ListedSuite, MANY_APPROVED, type RegisteredSuite } from '../../administration/suites.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
-import { badge, emptyState, name, note, number, pager, section, table, time } from './components.ts'
+import { badge, emptyState, labelLinks, name, note, number, pager, section, table, time } from './components.ts'
 import { canChange, field, fieldsOf } from './forms.ts'
-import { type Html, html, path } from './html.ts'
+import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { registrationForm } from './owner.ts'
+import { changesIn, optionalInputs, registrationForm } from './owner.ts'
 import { credentialsPage, howToCheckTokens, urlsOf } from './secrets.ts'
 import { PARENT } from './suite.ts'
 
@@ -19,11 +19,12 @@ const REGISTER = html`<a class="button primary" href="/new-suite">Register a sui
 /** /suites: the list, oldest first. */
 export function listSuites(console: FastifyInstance, context: AdminContext): void {
   console.get('/suites', async (request, reply) => {
-    const after = fieldsOf(request.query).text('after') || undefined
+    const { text } = fieldsOf(request.query)
+    const [after, label] = [text('after') || undefined, text('label')]
     const { suites } = administrationOf(context, request)
-    const { rows, next } = await suites.listPage({ after, limit: PAGE_SIZE })
-    const isEmpty = after === undefined && rows.length === 0
-    const newer = next && `/suites?${new URLSearchParams({ after: next })}`
+    const { rows, next } = await suites.listPage({ after, limit: PAGE_SIZE, labels: label ? [label] : undefined })
+    const isEmpty = after === undefined && label === '' && rows.length === 0
+    const newer = next && address('/suites', { label, after: next })
     return showPage(reply, {
       title: 'Suites',
       section: '/suites',
@@ -31,7 +32,7 @@ export function listSuites(console: FastifyInstance, context: AdminContext): voi
       actions: canChange(request) && !isEmpty && REGISTER,
       content: isEmpty
         ? nothingYet(canChange(request))
-        : html`${table('Suites, oldest first', COLUMNS, rows.map(row))}${pager(after && '/suites', newer, ['Oldest', 'Newer'])}`,
+        : html`${label !== '' && html`<p class="hint">Those with the label <code>${label}</code> · <a href="/suites">All suites</a></p>`}${table('Suites, oldest first', COLUMNS, rows.map(row))}${pager(after && address('/suites', { label }), newer, ['Oldest', 'Newer'])}`,
     })
   })
 }
@@ -43,9 +44,9 @@ function nothingYet(canChange: boolean): Html {
   )
 }
 
-function row({ suiteId, name: named, secrets, createdAt, approved }: ListedSuite) {
+function row({ suiteId, name: named, labels, secrets, createdAt, approved }: ListedSuite) {
   return [
-    html`<a href="${path`/suites/${suiteId}`}">${name(named)}</a>`,
+    html`<a href="${path`/suites/${suiteId}`}">${name(named)}</a>${labelLinks(labels, '/suites')}`,
     html`<code title="${suiteId}">${suiteId}</code>`,
     secretsOf(secrets),
     time(createdAt),
@@ -74,11 +75,13 @@ export function newSuite(console: FastifyInstance, context: AdminContext): void 
     inputs: ({ body }, stateOf) => {
       const { text } = fieldsOf(body)
       return html`${field({ label: 'Id', name: 'suite_id', value: text('suite_id'), isCode: true, required: true, hint: 'Part of the address at which gateways check tokens. Letters, digits and - . _ ~ only. It cannot be changed later.', ...stateOf('suite_id') })}
-${field({ label: 'Name', name: 'name', value: text('name'), required: true, ...stateOf('name') })}`
+${field({ label: 'Name', name: 'name', value: text('name'), required: true, ...stateOf('name') })}
+${optionalInputs(['labels', 'note'], body, stateOf)}`
     },
     register: async (request, repeatable) => {
       const { text } = fieldsOf(request.body)
-      const wanted = { suiteId: text('suite_id'), name: text('name') }
+      const annotations = changesIn({ labels: text('labels'), note: text('note') })
+      const wanted = { suiteId: text('suite_id'), name: text('name'), ...annotations }
       return registeredPage(await administrationOf(context, request).suites.register(wanted, repeatable), urls)
     },
   })

@@ -1,5 +1,12 @@
-import { columnsOf, type NewApplication, nameAndDeveloper, namedSuites } from '../../domain/application.ts'
+import {
+  type ApplicationChanges,
+  columnsOf,
+  type NewApplication,
+  nameAndDeveloper,
+  namedSuites,
+} from '../../domain/application.ts'
 import type { Change, ChangeOf } from '../../domain/change.ts'
+import { annotationColumns } from '../../domain/labels.ts'
 import type { NewSecret } from '../../domain/secret.ts'
 import type { Changes, NewClients } from '../../domain/store.ts'
 import { type AuditSubject, audited } from './audit.ts'
@@ -10,14 +17,19 @@ import { ask, type Database, namesJson, rowsJson, type Work } from './work.ts'
 /** The statements of each change. They return the id of an admin key or session that was added, as one row. */
 const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => Work<unknown[][]> } = {
   'application updated': ({ clientId, values }) =>
-    ask(sql.updateApplication, [clientId, ...Object.values(columnsOf(values))]),
+    ask(sql.updateApplication, [
+      clientId,
+      ...Object.values(columnsOf(values)),
+      ...annotationColumns(values),
+      quotaColumn(values),
+    ]),
   'application suspended': ({ clientId }) => ask(sql.setStatus, [clientId, 'suspended']),
   'application resumed': ({ clientId }) => ask(sql.setStatus, [clientId, 'active']),
   'application removed': ({ clientId }) => ask(sql.deleteApplication, [clientId]),
   'application approved': ({ clientId, suite }) => ask(sql.approve, [rowsJson([{ clientId, suite }])]),
   'approval withdrawn': ({ clientId, suite }) => ask(sql.withdraw, [clientId, suite]),
   'all tokens revoked': ({ clientId }, at) => ask(sql.revokeTokens, [clientId, at]),
-  'suite updated': ({ suite, name }) => ask(sql.updateSuite, [suite, name]),
+  'suite updated': ({ suite, values }) => ask(sql.updateSuite, [suite, values.name, ...annotationColumns(values)]),
   'suite removed': ({ suite }) => ask(sql.deleteSuite, [suite]),
   'secret added': ({ owner, secret }) => insertSecrets([{ owner, ...secret }]),
   *'secret rotated'({ owner, secret, othersEndAt, deleteEndedBefore }, at) {
@@ -123,9 +135,14 @@ function insertedOf<Item>(items: readonly Item[], rows: [id: string][], idOf: (i
 }
 
 function rowOf(application: NewApplication) {
-  const { clientId, createdAt, skipNamesake } = application
-  const columns = columnsOf(application)
+  const { clientId, createdAt, skipNamesake, labels, note, quota } = application
+  const columns = { ...columnsOf(application), labels, note, quota }
   return { client_id: clientId, created_at: createdAt, skip_namesake: skipNamesake ? 1 : 0, ...columns }
+}
+
+/** 0: as TOKEN_QUOTA; undefined: as it is. */
+function quotaColumn({ quota }: ApplicationChanges): number | undefined {
+  return quota === null ? 0 : quota
 }
 
 function insertSecrets(secrets: readonly (NewSecret & { owner: string })[]): Work<never[]> {
