@@ -1,31 +1,16 @@
-import { z } from 'zod'
-import { type Annotations, SHOWN_ANNOTATIONS } from './labels.ts'
-import { choice, lineInput, list, object, type SourceOf, text, textInput, time, view, whole } from './schema.ts'
+import type { Annotations } from './labels.ts'
 import type { NewSecret, Secret } from './secret.ts'
-import { randomString } from './text.ts'
+import { type CamelCase, camelCase, randomString } from './text.ts'
 
 /** In characters. The ids of suites are shorter. */
 export const MAX_CLIENT_ID_LENGTH = 200
 
-/** The texts of an application that operators can set, by their names in JSON (also their columns), with their rules. */
-export const APPLICATION_TEXTS = {
-  name: lineInput('The name').describe('Its name: 1 to 200 characters'),
-  developer_email: textInput('The developer email')
-    .max(254, 'The developer email may have 254 characters at most')
-    .regex(
-      /^[^\s@\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}]+@[^\s@\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}]+$/u,
-      'The developer email must be an email address',
-    )
-    .describe('The contact address of its developer'),
-}
+/** The texts of an application that operators can set, by their names in JSON, also their columns. Rules: views/application.ts. */
+export const APPLICATION_COLUMNS = ['name', 'developer_email'] as const
 
-type Column = keyof typeof APPLICATION_TEXTS
+export type ApplicationColumn = (typeof APPLICATION_COLUMNS)[number]
 
-export const APPLICATION_COLUMNS = Object.keys(APPLICATION_TEXTS) as readonly Column[]
-
-const COLUMNS = z.object(APPLICATION_TEXTS)
-
-export type ApplicationValues = SourceOf<typeof COLUMNS>
+export type ApplicationValues = { readonly [Name in ApplicationColumn as CamelCase<Name>]: string }
 export type ApplicationField = keyof ApplicationValues
 
 /** What operators set besides. */
@@ -40,10 +25,12 @@ type Changeable = ApplicationValues & ApplicationSettings
 export type ApplicationChanges = { readonly [Field in keyof Changeable]?: Changeable[Field] | undefined }
 
 /** The texts of an application by their columns. */
-export function columnsOf(application: ApplicationValues): Record<Column, string>
-export function columnsOf(changes: ApplicationChanges): Partial<Record<Column, string>>
-export function columnsOf(application: ApplicationChanges): Partial<Record<Column, string>> {
-  return view(COLUMNS, application as ApplicationValues)
+export function columnsOf(application: ApplicationValues): Record<ApplicationColumn, string>
+export function columnsOf(changes: ApplicationChanges): Partial<Record<ApplicationColumn, string>>
+export function columnsOf(application: ApplicationChanges): Partial<Record<ApplicationColumn, string>> {
+  return Object.fromEntries(
+    APPLICATION_COLUMNS.map((column) => [column, application[camelCase(column) as ApplicationField]]),
+  )
 }
 
 /** A registered client (RFC 6749 §2): a partner's application, allowed to ask for access tokens. */
@@ -64,28 +51,6 @@ export interface Application extends ApplicationValues, ApplicationSettings {
 }
 
 export type ApplicationKey = Key<'application'>
-
-/** The view of an application, without its secrets. */
-export const APPLICATION = object('ApprovedApplication', 'An application that is approved for a suite', {
-  client_id: text('The client id'),
-  ...shownTexts(),
-  status: choice(['active', 'suspended'], 'A suspended application gets no tokens, and its tokens are refused'),
-  suites: list('The suites that it is approved for', z.string()),
-  created_at: time('When it was registered'),
-  tokens_valid_from: time('When all its tokens were last revoked; null: never').nullable(),
-  ...SHOWN_ANNOTATIONS,
-  quota: whole('How many tokens it may get in an hour of the clock; null: TOKEN_QUOTA of the server').nullable(),
-})
-
-/** The same texts for a view: without the rules, but with their descriptions. */
-function shownTexts() {
-  const shown = Object.entries(APPLICATION_TEXTS).map(([name, { description = '' }]) => [name, text(description)])
-  return Object.fromEntries(shown) as Record<Column, z.ZodString>
-}
-
-export function applicationFields(application: Application) {
-  return view(APPLICATION, { ...application, tokensValidFrom: application.tokensValidFrom || null })
-}
 
 /** The fields that a search reads. */
 export interface ApplicationNames extends Pick<Application, 'key' | 'clientId' | 'name' | 'developerEmail' | 'status'> {

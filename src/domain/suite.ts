@@ -1,7 +1,6 @@
 import type { Key } from './application.ts'
-import { type AnnotationChanges, type Annotations, SHOWN_ANNOTATIONS } from './labels.ts'
+import type { AnnotationChanges, Annotations } from './labels.ts'
 import { OperatorError } from './operator-error.ts'
-import { object, text, time, view } from './schema.ts'
 import type { NewSecret, Secret } from './secret.ts'
 
 /** A registered API suite: a resource server (RFC 6749 §1.1) that may check tokens. */
@@ -16,18 +15,6 @@ export interface Suite extends Annotations {
 }
 
 export type SuiteKey = Key<'suite'>
-
-/** The view of a suite, without its secrets. */
-export const SUITE = object('ListedSuite', 'A suite in a list', {
-  id: text('Its id, and the audience of tokens there'),
-  name: text('Its name'),
-  created_at: time('When it was registered'),
-  ...SHOWN_ANNOTATIONS,
-})
-
-export function suiteFields(suite: Suite) {
-  return view(SUITE, { id: suite.suiteId, ...suite })
-}
 
 export interface SuiteChanges extends AnnotationChanges {
   readonly name?: string | undefined

@@ -14,7 +14,7 @@ const EXPAND = `
   ALTER TABLE changes ADD COLUMN notes INTEGER NOT NULL DEFAULT 0;
   CREATE TABLE notes (id INTEGER PRIMARY KEY, note TEXT);
   CREATE INDEX tokens_by_audience ON tokens (audience);
-  UPDATE applications SET note = name;
+  UPDATE applications SET colour = name;
   UPDATE tokens SET audience = 'all';`
 
 /** What the release after it takes away. */

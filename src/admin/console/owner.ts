@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Repeatable } from '../../administration/idempotency.ts'
 import { type Application, columnsOf } from '../../domain/application.ts'
 import { type Annotations, labelsIn, labelTexts } from '../../domain/labels.ts'
-import { camelCased } from '../../domain/schema.ts'
 import type { Suite } from '../../domain/suite.ts'
+import { camelCased } from '../../domain/text.ts'
 import { labelLinks, name, note, section, sentence, words } from './components.ts'
 import {
   assertCanChange,
