@@ -1,28 +1,21 @@
-import {
-  type ApplicationChanges,
-  columnsOf,
-  type NewApplication,
-  nameAndDeveloper,
-  namedSuites,
-} from '../../domain/application.ts'
-import type { Change, ChangeOf } from '../../domain/change.ts'
+import { columnsOf, type NewApplication, nameAndDeveloper, namedSuites } from '../../domain/application.ts'
+import type { Change, ChangeOf, Rotation } from '../../domain/change.ts'
 import { annotationColumns } from '../../domain/labels.ts'
 import type { NewSecret } from '../../domain/secret.ts'
 import type { Changes, NewClients } from '../../domain/store.ts'
 import type { AuditSubject } from './audited.ts'
+import * as handOvers from './statements/hand-overs.ts'
 import * as operators from './statements/operators.ts'
 import * as sql from './statements/registry.ts'
 import { ask, type Database, namesJson, rowsJson, type Work } from './work.ts'
 
-/** The statements of each change. They return the id of an admin key or session that was added, as one row. */
+/** The statements of each change. They return the id in ChangeResult as one row. */
 const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => Work<unknown[][]> } = {
-  'application updated': ({ clientId, values }) =>
-    ask(sql.updateApplication, [
-      clientId,
-      ...Object.values(columnsOf(values)),
-      ...annotationColumns(values),
-      quotaColumn(values),
-    ]),
+  'application updated'({ clientId, values }) {
+    const quota = values.quota === null ? 0 : values.quota
+    const columns = [...Object.values(columnsOf(values)), ...annotationColumns(values), quota]
+    return ask(sql.updateApplication, [clientId, ...columns])
+  },
   'application suspended': ({ clientId }) => ask(sql.setStatus, [clientId, 'suspended']),
   'application resumed': ({ clientId }) => ask(sql.setStatus, [clientId, 'active']),
   'application removed': ({ clientId }) => ask(sql.deleteApplication, [clientId]),
@@ -32,12 +25,16 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
   'suite updated': ({ suite, values }) => ask(sql.updateSuite, [suite, values.name, ...annotationColumns(values)]),
   'suite removed': ({ suite }) => ask(sql.deleteSuite, [suite]),
   'secret added': ({ owner, secret }) => insertSecrets([{ owner, ...secret }]),
-  *'secret rotated'({ owner, secret, othersEndAt, deleteEndedBefore }, at) {
-    yield* ask(sql.deleteEndedSecrets, [owner, deleteEndedBefore])
-    yield* ask(sql.endSecrets, [owner, othersEndAt, othersEndAt > at ? null : at])
-    return yield* insertSecrets([{ owner, ...secret }])
-  },
+  'secret rotated': ({ owner, ...rotation }, at) => rotate(owner, rotation, at),
   'secret revoked': ({ owner, secretId, force }, at) => ask(sql.revokeSecret, [owner, secretId, at, force]),
+  'hand-over link made': ({ clientId, digest, madeBy, endsAt, overlapSeconds }, at) =>
+    ask(handOvers.insertHandOverLink, [clientId, digest, madeBy, at, endsAt, overlapSeconds]),
+  'hand-over link withdrawn': ({ clientId, linkId }) => ask(handOvers.withdrawHandOverLink, [clientId, linkId]),
+  *'hand-over link used'({ clientId, codeDigest, ...rotation }, at) {
+    const used = yield* ask<[linkId: number]>(handOvers.useHandOverLink, [clientId, codeDigest, at])
+    if (used.length > 0) yield* rotate(clientId, rotation, at)
+    return used
+  },
   'operator added': ({ operator, role }, at) => ask(operators.insertOperator, [operator, role, at]),
   'operator removed': ({ operator }) => ask(operators.deleteOperator, [operator]),
   'operator key added': ({ operator, digest, endsAt }, at) =>
@@ -81,6 +78,9 @@ export function createChanges(database: Database): Changes {
 function subjectsOf(change: Change): AuditSubject[] {
   const action = change.type
   if ('operator' in change) return [{ action, kind: 'operator', id: change.operator }]
+  if (action === 'hand-over link made' || action === 'hand-over link withdrawn') {
+    return [{ action, kind: 'hand-over links', id: change.clientId }]
+  }
   if ('clientId' in change) return [{ action, kind: 'application', id: change.clientId }]
   if ('suite' in change) return [{ action, kind: 'suite', id: change.suite }]
   return [
@@ -142,9 +142,10 @@ function rowOf(application: NewApplication) {
   return { client_id: clientId, created_at: createdAt, skip_namesake: skipNamesake ? 1 : 0, ...columns }
 }
 
-/** 0: as TOKEN_QUOTA; undefined: as it is. */
-function quotaColumn({ quota }: ApplicationChanges): number | undefined {
-  return quota === null ? 0 : quota
+function* rotate(owner: string, { secret, othersEndAt, deleteEndedBefore }: Rotation, at: number): Work<never[]> {
+  yield* ask(sql.deleteEndedSecrets, [owner, deleteEndedBefore])
+  yield* ask(sql.endSecrets, [owner, othersEndAt, othersEndAt > at ? null : at])
+  return yield* insertSecrets([{ owner, ...secret }])
 }
 
 function insertSecrets(secrets: readonly (NewSecret & { owner: string })[]): Work<never[]> {
