@@ -11,7 +11,7 @@ import { type AddRoute, repeatable } from './routes.ts'
 import { answer, body, pageOf, query } from './schemas.ts'
 
 const LIST = {
-  querystring: query('label', 'limit', 'after'),
+  querystring: query('label', 'limit', 'after', 'format'),
   ...answer(pageOf('SuitePage', 'suites', list('Oldest first', SUITE))),
 }
 
@@ -33,7 +33,7 @@ const CHANGE = {
 }
 
 const LIST_APPROVED = {
-  querystring: query('limit', 'after'),
+  querystring: query('limit', 'after', 'format'),
   ...answer(pageOf('ApprovedPage', 'applications', list('Oldest first', APPLICATION))),
 }
 

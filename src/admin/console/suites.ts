@@ -1,8 +1,12 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type ListedSuite, MANY_APPROVED, type RegisteredSuite } from '../../administration/suites.ts'
+import { suiteView } from '../../administration/views.ts'
+import { SUITE } from '../../domain/views/suite.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
+import { everyPage } from '../wire/export.ts'
 import { badge, emptyState, labelLinks, name, note, number, pager, section, table, time } from './components.ts'
+import { exportLinks, exportList } from './exports.ts'
 import { canChange, field, fieldsOf } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
@@ -22,7 +26,7 @@ export function listSuites(console: FastifyInstance, context: AdminContext): voi
     const { text } = fieldsOf(request.query)
     const [after, label] = [text('after') || undefined, text('label')]
     const { suites } = administrationOf(context, request)
-    const { rows, next } = await suites.listPage({ after, limit: PAGE_SIZE, labels: label ? [label] : undefined })
+    const { rows, next } = await suites.listPage({ after, limit: PAGE_SIZE, ...filterOf(request) })
     const isEmpty = after === undefined && label === '' && rows.length === 0
     const newer = next && address('/suites', { label, after: next })
     return showPage(reply, {
@@ -32,9 +36,28 @@ export function listSuites(console: FastifyInstance, context: AdminContext): voi
       actions: canChange(request) && !isEmpty && REGISTER,
       content: isEmpty
         ? nothingYet(canChange(request))
-        : html`${label !== '' && html`<p class="hint">Those with the label <code>${label}</code> · <a href="/suites">All suites</a></p>`}${table('Suites, oldest first', COLUMNS, rows.map(row))}${pager(after && address('/suites', { label }), newer, ['Oldest', 'Newer'])}`,
+        : html`${label !== '' && html`<p class="hint">Those with the label <code>${label}</code> · <a href="/suites">All suites</a></p>`}<p class="hint">${exportLinks('/suites', { label })}</p>${table('Suites, oldest first', COLUMNS, rows.map(row))}${pager(after && address('/suites', { label }), newer, ['Oldest', 'Newer'])}`,
     })
   })
+
+  exportList(console, context, {
+    path: '/suites',
+    list: 'suites',
+    row: SUITE,
+    pages: (request) =>
+      everyPage<string>(async (page) => {
+        const { rows, next } = await administrationOf(context, request).suites.listPage({
+          ...page,
+          ...filterOf(request),
+        })
+        return { rows: rows.map(suiteView), next }
+      }),
+  })
+}
+
+function filterOf({ query }: FastifyRequest) {
+  const label = fieldsOf(query).text('label')
+  return { labels: label ? [label] : undefined }
 }
 
 function nothingYet(canChange: boolean): Html {
