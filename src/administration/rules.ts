@@ -62,6 +62,20 @@ export const registrationSchema = z.object({
 
 export const updateSchema = z.object({ ...fields, ...ANNOTATIONS, quota }).partial()
 
+/**
+ * All that an operator can set of an application. Status and suites are not optional: what is forgotten must not be withdrawn or
+ * resumed.
+ */
+export const settingsSchema = z.object({
+  ...fields,
+  status: z
+    .enum(['active', 'suspended'], { error: 'The status must be active or suspended' })
+    .describe('`suspended`: it gets no tokens, and its tokens are refused'),
+  suites: z.array(z.string()).describe('The suites that it is approved for, and no others'),
+  ...annotations,
+  quota: quota.optional(),
+})
+
 export const importedSecretSchema = registrationSchema.pick({ clientSecret: true }).required()
 
 export const suiteSchema = z.object({

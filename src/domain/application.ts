@@ -14,12 +14,12 @@ export type ApplicationValues = { readonly [Name in ApplicationColumn as CamelCa
 export type ApplicationField = keyof ApplicationValues
 
 /** What operators set besides. */
-export interface ApplicationSettings extends Annotations {
+export interface ApplicationExtras extends Annotations {
   /** How many tokens it may get in an hour of the clock; null: TOKEN_QUOTA. */
   readonly quota: number | null
 }
 
-type Changeable = ApplicationValues & ApplicationSettings
+type Changeable = ApplicationValues & ApplicationExtras
 
 /** An undefined field stays as it is. */
 export type ApplicationChanges = { readonly [Field in keyof Changeable]?: Changeable[Field] | undefined }
@@ -34,7 +34,7 @@ export function columnsOf(application: ApplicationChanges): Partial<Record<Appli
 }
 
 /** A registered client (RFC 6749 §2): a partner's application, allowed to ask for access tokens. */
-export interface Application extends ApplicationValues, ApplicationSettings {
+export interface Application extends ApplicationValues, ApplicationExtras {
   /** Never reused, so a removed application's tokens stay invalid if its client id is registered again. */
   readonly key: ApplicationKey
   readonly clientId: string
@@ -62,7 +62,7 @@ export interface ApplicationNames extends Pick<Application, 'key' | 'clientId' |
 
 export interface NewApplication
   extends ApplicationValues,
-    ApplicationSettings,
+    ApplicationExtras,
     Pick<Application, 'clientId' | 'createdAt'> {
   readonly secret: NewSecret
   /** The suites to approve it for. */

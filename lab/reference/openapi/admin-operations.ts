@@ -180,11 +180,7 @@ const APPLICATIONS: Record<string, OperationText> = {
     wrong: {
       ...known('wrong-value'),
       'wrong-type': wrongField('A value of the wrong type', 'suites', 'must be a list, or "all"'),
-      ...known('unknown-field'),
-      'unknown-suite': problem('A suite that does not exist', 422, 'There is no suite with the id nowhere.', [
-        { detail: 'There is no suite with the id nowhere', pointer: '#/suites' },
-      ]),
-      ...known('key-reused'),
+      ...known('unknown-field', 'unknown-suite', 'key-reused'),
     },
   },
   'GET /admin/v1/applications/{client_id}': {
@@ -204,6 +200,34 @@ const APPLICATIONS: Record<string, OperationText> = {
     answer: 'The application as it is now.',
     examples: one('changed', 'It has a new name', { ...APPLICATION, name: 'Demo shop' }),
     wrong: { ...known('wrong-value', 'unknown-field'), ...NOTHING_TO_CHANGE },
+  },
+  'PUT /admin/v1/applications/{client_id}': {
+    tag: 'Applications',
+    operationId: 'setApplication',
+    summary: 'Set an application to these values',
+    description: lines(
+      'All in one transaction, with one audit event, `application updated`. If nothing differs, nothing is changed. `labels`,',
+      '`note` and `quota` stay as they are if you leave them out. It does not',
+      'register an application: clients and proxies may repeat a PUT, and the secret of the first answer would be lost.',
+    ),
+    request: one('settings', 'Another name, suspended, for one suite', {
+      name: 'Demo shop',
+      developer_email: 'developer@demo.example',
+      status: 'suspended',
+      suites: ['reports'],
+      labels: { environment: 'test' },
+    }),
+    answer: 'What changed, or would change.',
+    examples: one('difference', 'Its name, its status, its suites and its labels', {
+      changed: ['name', 'status', 'suites', 'labels'],
+      before: { name: 'Demo application', status: 'active', suites: ['store'], labels: { environment: 'production' } },
+      after: { name: 'Demo shop', status: 'suspended', suites: ['reports'], labels: { environment: 'test' } },
+    }),
+    wrong: {
+      ...known('wrong-value'),
+      'wrong-status': wrongField('Another status', 'status', 'must be active or suspended'),
+      ...known('unknown-field', 'unknown-suite'),
+    },
   },
   'DELETE /admin/v1/applications/{client_id}': {
     tag: 'Applications',
