@@ -6,7 +6,6 @@ import type { SearchFilter } from '../administration/search.ts'
 import { listedApplicationView, registeredApplicationView, shownApplicationView } from '../administration/views.ts'
 import type { ApplicationField, ApplicationValues } from '../domain/application.ts'
 import { labelTexts } from '../domain/labels.ts'
-import { sinceFullHour } from '../domain/usage.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import {
   type AnnotationOptions,
@@ -149,7 +148,7 @@ function addLists(applications: Command, terminal: Terminal): void {
         `${one.tokensThisHour} (${one.tokensLastHour})`,
         labelTexts(one.labels).join(', '),
       ])
-      const tokens = `tokens ${sinceFullHour(Date.now())} (in the hour before)`
+      const tokens = 'tokens in the last hour (the hour before)'
       const words = table(['client id', 'name', 'developer email', 'status', tokens, 'labels'], rows)
       await show(terminal, options, all.map(listedApplicationView), words)
     })

@@ -59,10 +59,7 @@ t.test('Commands: with --json they use the names of the wire', async (t) => {
 t.test('Commands: without --json they print sentences and tables', async (t) => {
   const { run } = await startShell(t, registerA)
   await expectAll(t, { run }, [
-    [
-      'apps list',
-      /^client id +name +developer email +status +tokens since \d\d:00 UTC \(in the hour before\) +labels\n/,
-    ],
+    ['apps list', /^client id +name +developer email +status +tokens in the last hour \(the hour before\) +labels\n/],
     ['applications list', /\na +Äpp +a@b\.example +active +0 \(0\)\n$/],
     ['apps show a', /suites +none\ntokens valid from +the beginning\nlast token at +never\n\nsecret +origin +created /],
     ['apps show a', / +last used +state\n1 +generated +\S+ +never +active\n$/],
