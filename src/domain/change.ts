@@ -1,7 +1,9 @@
-import type { ApplicationChanges } from './application.ts'
+import type { Application, ApplicationChanges } from './application.ts'
+import type { PublicFields } from './audit-event.ts'
 import type { HandOverLink } from './hand-over.ts'
 import type { NewSession, Role } from './operator.ts'
 import type { NewSecret } from './secret.ts'
+import type { SuiteChanges } from './suite.ts'
 import { timestamp } from './time.ts'
 
 /**
@@ -9,14 +11,21 @@ import { timestamp } from './time.ts'
  * `Audit`. `owner`: a client id or a suite id.
  */
 export type Change =
-  | { type: 'application updated'; clientId: string; values: ApplicationChanges }
+  /** Sets what is given: `suites` to exactly these, those that do not exist left out. */
+  | {
+      type: 'application updated'
+      clientId: string
+      values: ApplicationChanges
+      status?: Application['status']
+      suites?: readonly string[]
+    }
   | { type: 'application suspended' | 'application resumed'; clientId: string }
   /** Removes its secrets, too. Its tokens stay stored until the purge. */
   | { type: 'application removed'; clientId: string }
   | { type: 'application approved' | 'approval withdrawn'; clientId: string; suite: string }
   /** Increments the application's token generation. */
   | { type: 'all tokens revoked'; clientId: string }
-  | { type: 'suite updated'; suite: string; name: string }
+  | { type: 'suite updated'; suite: string; values: SuiteChanges }
   /** Removes its secrets and approvals, too. */
   | { type: 'suite removed'; suite: string }
   | { type: 'secret added'; owner: string; secret: NewSecret }
@@ -63,6 +72,9 @@ export interface ChangeResult {
   readonly changed: boolean
   /** The JSON names of the public fields that changed. */
   readonly fields: readonly string[]
+  /** These fields before and after the change; null: it did not exist. */
+  readonly before: PublicFields | null
+  readonly after: PublicFields | null
   /** The id of the admin key, session or hand-over link that was added, or of the link that was used. */
   readonly id: number | undefined
 }
@@ -73,6 +85,8 @@ export type ChangeEvent =
   | { type: 'application registered'; clientId: string; name: string; suites: readonly string[] | 'all' }
   | { type: 'application updated'; clientId: string; changed: readonly string[] }
   | { type: 'suite registered'; suite: string; name: string }
+  /** `name`: undefined unless it was sent. */
+  | { type: 'suite updated'; suite: string; name: string | undefined; changed: readonly string[] }
   /** `clientId`: a client id or a suite id. */
   | { type: 'secret added'; clientId: string }
   | { type: 'secret rotated'; clientId: string; othersEndAt: string }
@@ -87,6 +101,8 @@ export function eventOf(change: Change, { fields, id }: ChangeResult): ChangeEve
   switch (change.type) {
     case 'application updated':
       return { type: change.type, clientId: change.clientId, changed: fields }
+    case 'suite updated':
+      return { type: change.type, suite: change.suite, name: change.values.name, changed: fields }
     case 'secret added':
       return { type: change.type, clientId: change.owner }
     case 'secret rotated':

@@ -1,5 +1,7 @@
+import type { FastifyReply } from 'fastify'
+import type { Administration } from '../../administration/administration.ts'
 import { aboutSuite, COMMANDS, type Instructions } from '../../administration/remedies.ts'
-import { registrationSchema, updateSchema } from '../../administration/rules.ts'
+import { registrationSchema, settingsSchema, updateSchema } from '../../administration/rules.ts'
 import {
   EXPLANATION,
   explanationView,
@@ -11,16 +13,21 @@ import {
 } from '../../administration/views.ts'
 import { camelCased } from '../../domain/text.ts'
 import { APPLICATION } from '../../domain/views/application.ts'
-import { constant, list, object, text } from '../../domain/views/schema.ts'
-import { choiceOf, pageOptions } from './query.ts'
-import { type AddRoute, repeatable } from './routes.ts'
+import { constant, fields, list, object, text, whole } from '../../domain/views/schema.ts'
+import { PUBLIC_FIELDS } from '../../domain/views/version.ts'
+import { choiceOf, labelsOf, pageOptions } from './query.ts'
+import { type AddRoute, repeatable, tag } from './routes.ts'
 import { answer, body, pageOf, query } from './schemas.ts'
 
 const STATUSES = ['active', 'suspended'] as const
 
 const LIST = {
-  querystring: query('search', 'status', 'limit', 'after', 'format'),
-  ...answer(pageOf('ApplicationPage', 'applications', list('Newest first', LISTED_APPLICATION))),
+  querystring: query('search', 'status', 'suite', 'label', 'limit', 'after', 'format'),
+  ...answer(
+    pageOf('ApplicationPage', 'applications', list('Newest first', LISTED_APPLICATION), {
+      total: whole('How many match on all pages; null except on the first page').nullable(),
+    }),
+  ),
 }
 
 const SHOW = answer(SHOWN_APPLICATION)
@@ -45,6 +52,18 @@ const CHANGE = {
   ...SHOW,
 }
 
+const SET = {
+  querystring: query('dry_run'),
+  body: body('ApplicationSettings', 'What to set an application to', settingsSchema),
+  ...answer(
+    object('ApplicationDifference', 'What changed', {
+      changed: list('The fields that differed; none: nothing changed', text('The name of a field')),
+      before: fields('Their values before. Of lists, only the entries that were removed'),
+      after: fields('Their values now. Of lists, only the entries that were added'),
+    }),
+  ),
+}
+
 const APPLICATIONS = '/admin/v1/applications'
 
 /** API calls, followed by the same commands for people who read the answer. */
@@ -64,8 +83,10 @@ function pathOf(clientId: string): string {
 export function applications(route: AddRoute): void {
   route('GET', '/applications', LIST, async ({ applications }, { query }) => {
     const status = choiceOf('status', STATUSES, query)
-    const found = await applications.search({ text: query.search, status, ...pageOptions(query) })
-    return { applications: found.applications.map(listedApplicationView), next: found.next ?? null }
+    const { search: text, suite } = query
+    const found = await applications.search({ text, status, suite, labels: labelsOf(query), ...pageOptions(query) })
+    const { next = null, total = null } = found
+    return { applications: found.applications.map(listedApplicationView), next, total }
   })
 
   route<object>('POST', '/applications', REGISTER, async ({ applications }, request, reply) => {
@@ -75,13 +96,22 @@ export function applications(route: AddRoute): void {
   })
 
   const path = '/applications/:client_id'
-  route('GET', path, SHOW, async ({ applications }, { params: { client_id } }) =>
-    shownApplicationView(await applications.show(client_id)),
-  )
+  const show = async ({ applications }: Administration, clientId: string, reply: FastifyReply) => {
+    const application = await applications.show(clientId)
+    tag(reply, PUBLIC_FIELDS.application(application))
+    return shownApplicationView(application)
+  }
+  route('GET', path, SHOW, (administration, { params }, reply) => show(administration, params.client_id, reply))
 
-  route<object>('PATCH', path, CHANGE, async ({ applications }, { params: { client_id }, body }) => {
-    await applications.update(client_id, camelCased(body))
-    return shownApplicationView(await applications.show(client_id))
+  route<object>('PATCH', path, CHANGE, async (administration, { params: { client_id }, body }, reply) => {
+    await administration.applications.update(client_id, camelCased(body))
+    return show(administration, client_id, reply)
+  })
+
+  // It registers none: clients and proxies may repeat a PUT by themselves, and the secret of the first answer would be lost.
+  route<object>('PUT', path, SET, async ({ applications }, { params: { client_id }, body }) => {
+    const { fields: changed, before, after } = await applications.set(client_id, camelCased(body))
+    return { changed, before: before ?? {}, after: after ?? {} }
   })
 
   route('GET', `${path}/diagnosis`, answer(EXPLANATION), async ({ why }, { params: { client_id } }) =>
