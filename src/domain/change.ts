@@ -26,15 +26,16 @@ export type Change =
   | { type: 'secret rotated'; owner: string; secret: NewSecret; othersEndAt: number; deleteEndedBefore: number }
   /** Without `force`, only allowed if the owner has another active secret, or this one is not active. */
   | { type: 'secret revoked'; owner: string; secretId: number; force: boolean }
-  | { type: 'operator added'; operator: string; role: Role }
+  /** `email`: of an operator from the identity provider. If the role changes, all sessions end. */
+  | { type: 'operator added' | 'operator updated'; operator: string; role: Role; email?: string | undefined }
   /** Removes the operator's keys, sessions and login codes, too. */
   | { type: 'operator removed'; operator: string }
   /** `digest`: see `digestGenerated`. */
   | { type: 'operator key added'; operator: string; digest: string; endsAt: number }
   | { type: 'operator key revoked'; operator: string; keyId: number }
   | { type: 'login link made'; operator: string; digest: string; endsAt: number }
-  /** Uses up the login code. Changes nothing if it is unknown or used. */
-  | { type: 'operator logged in'; operator: string; codeDigest: string; session: NewSession }
+  /** Uses up the login code, if there is one. Changes nothing if it is unknown or used. */
+  | { type: 'operator logged in'; operator: string; codeDigest: string | undefined; session: NewSession }
   | { type: 'session ended'; operator: string; sessionId: number }
 
 export type ChangeOf<Type extends Change['type']> = Change extends infer One
@@ -56,7 +57,7 @@ export interface ChangeResult {
 
 /** A change in the log: without digests, and with times in RFC 3339. */
 export type ChangeEvent =
-  | Exclude<Change, { owner: string } | { digest: string } | { codeDigest: string } | { values: object }>
+  | Exclude<Change, { owner: string } | { digest: string } | { session: object } | { values: object }>
   | { type: 'application registered'; clientId: string; name: string; suites: readonly string[] | 'all' }
   | { type: 'application updated'; clientId: string; changed: readonly string[] }
   | { type: 'suite registered'; suite: string; name: string }

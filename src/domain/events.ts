@@ -117,6 +117,8 @@ type AdministrationEvent =
       operator?: string | undefined
       /** The id of the expired or revoked admin key. */
       keyId?: number | undefined
+      /** What went wrong between this server and the identity provider. */
+      detail?: string | undefined
     })
 
 /** `file`: as the operator wrote it; `-`: standard output or input. */

@@ -151,7 +151,7 @@ export const TABLES = {
   secret_uses: describeTable(1, { bigint: ['secret_id', 'last_used_at'] }),
   application_uses: describeTable(1, { bigint: ['application_id', 'last_token_at'] }),
   token_counts: describeTable(2, { bigint: ['hour', 'application_id', 'issued', 'refused'] }),
-  operators: describeTable(1, { bigint: ['id', 'created_at'], text: ['name', 'role'] }),
+  operators: describeTable(1, { bigint: ['id', 'created_at'], text: ['name', 'role', 'email'] }),
   admin_keys: describeTable(1, {
     bigint: ['id', 'operator_id', 'created_at', 'ends_at', 'revoked_at', 'last_used_at'],
     text: ['digest'],

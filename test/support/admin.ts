@@ -34,7 +34,7 @@ export async function createAdminWorld(
     DATABASE_URL: url = 'sqlite::memory:',
     ...given
   }: { DATABASE_URL?: string } & Partial<
-    Pick<AdminContext, 'adminUrl' | 'boundHost' | 'trustProxy' | 'howToSignIn'>
+    Pick<AdminContext, 'adminUrl' | 'boundHost' | 'trustProxy' | 'howToSignIn' | 'provider'>
   > = {},
 ) {
   const clock = { time: START }
@@ -56,6 +56,7 @@ export async function createAdminWorld(
     observe,
     administration: (author) => createAdministration({ store, now, observe, author }),
     signIn: createSignIn({ store, now, observe }),
+    provider: undefined,
     statistics: { read: async () => statistics },
     about: describe(config, START),
     adminUrl: undefined,

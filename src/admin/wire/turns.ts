@@ -6,16 +6,18 @@ import { ProblemError, RefusedOperator } from './problem.ts'
 /** How many requests of one operator and in all may wait. A single connection can send any number by pipelining. */
 const QUEUE = { concurrency: 1, perParty: 32, total: 64 }
 
+/** These wait for the identity provider, or take almost no work. */
+const WITHOUT_TURN = ['/live', '/login/provider', '/login/complete']
+
 /**
- * Handles one request at a time, of each operator in turn, and yields to the event loop after each, except for the live
- * pages, which take almost no work. The process may also issue tokens: a token request then waits for one step of one
+ * Handles one request at a time, of each operator in turn, and yields to the event loop after each. The process may also issue tokens: a token request then waits for one step of one
  * admin request at most.
  */
 export function takeTurns(app: FastifyInstance): void {
   const turns = new WeakMap<FastifyRequest, () => void>()
   const queue = createFairQueue(QUEUE)
   app.addHook('preHandler', async (request) => {
-    if (request.routeOptions.url === '/live') return
+    if (WITHOUT_TURN.includes(request.routeOptions.url ?? '')) return
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
     const party = request.caller?.operator.name ?? peerIn(request.remoteAddress)

@@ -31,7 +31,7 @@ const BUSY = statisticsOf({
 
 const pageOf = (statistics: Statistics, shown: Partial<Parameters<typeof overview>[1]> = {}) =>
   layout(overview(statistics, { refused: [], canChange: false, ...shown }), {
-    operator: { name: 'anna', role: 'viewer' },
+    operator: { name: 'anna', role: 'viewer', email: null },
   })
 
 /** The page where these statistics differ from those of an empty server. */
