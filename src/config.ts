@@ -19,7 +19,7 @@ export type AdminPlace = Address | { socket: string }
 /** The default PUBLIC_URL: the word PORT is replaced by the value of that setting. */
 const LOCAL_URL = 'http://localhost:PORT'
 
-/** Every setting: its name, default, meaning and rules. README.md and .env.example are tested against this list. */
+/** Every setting: its name, default, meaning and rules. `npm run docs` writes docs/operations/settings.md from it; .env.example is tested against it. */
 export const settings = {
   HOST: setting('127.0.0.1', 'The address to listen on', (text) =>
     valid(text, /^\S+$/.test(text), 'must be an address or a host name'),

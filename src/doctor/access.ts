@@ -65,7 +65,7 @@ export async function checkPassword({ passwordFile, password }: PostgresLocation
 }
 
 /** Checks whether the file of a setting can be read, has content, and is private. */
-export async function checkSecretFile(setting: string, file: string): Promise<Finding> {
+async function checkSecretFile(setting: string, file: string): Promise<Finding> {
   const path = resolve(file)
   try {
     const { mode, uid } = await stat(path)

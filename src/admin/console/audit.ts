@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { NAMES_AT_A_TIME, stepsOf } from '../../administration/pages.ts'
 import { contains } from '../../administration/search.ts'
 import type { AuditEvent, AuditFilter, PublicFields } from '../../domain/audit-event.ts'
+import { isFromProvider, readableName } from '../../domain/operator.ts'
 import { isDay } from '../../domain/time.ts'
 import type { AdminContext } from '../context.ts'
 import { emptyState, name, pager, section, sentence, table, time, words } from './components.ts'
@@ -57,7 +58,7 @@ async function findEvents(store: AdminContext['store'], { actor, subject, ...ran
   for await (const events of stepsOf(list, NAMES_AT_A_TIME)) {
     const names = await namesOf(store, events)
     const isWanted = (event: AuditEvent) =>
-      contains(event.actor, actor) &&
+      [event.actor, names.get(`operator ${event.actor}`) ?? ''].some((text) => contains(text, actor)) &&
       [event.subject.id, names.get(keyOf(event.subject)) ?? ''].some((text) => contains(text, subject))
     found.push(...events.filter(isWanted))
     if (found.length > PAGE_SIZE || ++steps === MAX_STEPS) break
@@ -65,14 +66,17 @@ async function findEvents(store: AdminContext['store'], { actor, subject, ...ran
   return found.slice(0, PAGE_SIZE + 1)
 }
 
-/** The current names of the applications and suites; for removed ones, the names at the time of the change. */
+/** The current names of the subjects, and of actors from the identity provider; else the names at the time of the change. */
 async function namesOf(store: AdminContext['store'], events: readonly AuditEvent[]): Promise<Names> {
   const names = new Map<string, string>()
-  for (const { subject, before, after } of events) {
-    const key = keyOf(subject)
-    if (names.has(key)) continue
-    const named = (await find(store, subject))?.name ?? after?.name ?? before?.name
-    if (typeof named === 'string') names.set(key, named)
+  for (const { subject, before, after, actor } of events) {
+    const author = { kind: 'operator', id: actor } as const
+    for (const one of isFromProvider({ name: actor }) ? [subject, author] : [subject]) {
+      const key = keyOf(one)
+      if (names.has(key)) continue
+      const named = (await find(store, one))?.name ?? (one === subject && (after?.name ?? before?.name))
+      if (typeof named === 'string') names.set(key, named)
+    }
   }
   return names
 }
@@ -80,6 +84,8 @@ async function namesOf(store: AdminContext['store'], events: readonly AuditEvent
 async function find(store: AdminContext['store'], { kind, id }: AuditEvent['subject']) {
   if (kind === 'application') return await store.findApplication(id)
   if (kind === 'suite') return await store.findSuite(id)
+  const operator = isFromProvider({ name: id }) ? await store.findOperator(id) : undefined
+  return operator && { name: readableName(operator) }
 }
 
 type Names = ReadonlyMap<string, string>
@@ -118,7 +124,7 @@ export async function lastChanges(store: AdminContext['store'], { kind, id }: Au
   const content =
     events.length === 0
       ? html`<p class="quiet-text">No changes in the last 400 days.</p>`
-      : eventTable(events, { isOfOne: true })
+      : eventTable(events, { isOfOne: true, names: await namesOf(store, events) })
   const all = html`<a href="${address('/audit', { subject: id })}">All changes</a>`
   return section('changes', 'Last changes', content, all)
 }
@@ -144,7 +150,7 @@ function eventCells(event: AuditEvent, names: Names) {
     time(at),
     sentence(action),
     subjectLink(subject, names.get(keyOf(subject))),
-    html`<a href="${path`/audit?actor=${actor}`}"><bdi>${actor}</bdi></a> ${sourceOf(event)}`,
+    html`<a href="${path`/audit?actor=${actor}`}"><bdi>${names.get(`operator ${actor}`) ?? actor}</bdi></a> ${sourceOf(event)}`,
     difference(before, after),
   ]
 }

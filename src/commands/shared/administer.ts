@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os'
 import { Option } from 'commander'
-import { type Administration, createAdministration } from '../../administration/administration.ts'
+import type { Administration } from '../../administration/administration.ts'
 import type { Config } from '../../config.ts'
 import type { Author } from '../../domain/audit-event.ts'
 import { isInMemory, locationText } from '../../domain/database-location.ts'
@@ -36,6 +36,7 @@ export async function administer<Result>(
   { create = false, onMissing }: CreateOption & { onMissing?: (place: string) => void } = {},
 ): Promise<Result> {
   const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
+  const { createAdministration } = await import('../../administration/administration.ts')
   const { openStore } = await import('../../store/open.ts')
   const observe = await commandLog(terminal, LOG_LEVEL)
   const store = await openStore(DATABASE_URL, { lockTimeout: LOCK_TIMEOUT_MS, create }).catch((error) => {

@@ -2,7 +2,7 @@ import { columnsOf, type NewApplication, nameAndDeveloper, namedSuites } from '.
 import type { Change, ChangeOf } from '../../domain/change.ts'
 import type { NewSecret } from '../../domain/secret.ts'
 import type { Changes, NewClients } from '../../domain/store.ts'
-import { type AuditSubject, audited } from './audit.ts'
+import type { AuditSubject } from './audited.ts'
 import * as operators from './statements/operators.ts'
 import * as sql from './statements/registry.ts'
 import { ask, type Database, namesJson, rowsJson, type Work } from './work.ts'
@@ -54,6 +54,7 @@ const LOGIN_CHANGES = new Set<Change['type']>(['login link made', 'operator logg
 export function createChanges(database: Database): Changes {
   return {
     async change(change, audit) {
+      const { audited } = await import('./audited.ts')
       const make = MAKE[change.type] as (change: Change, at: number) => Work<[id: number][]>
       const begin = () => audited(audit, subjectsOf(change), make(change, audit.at))
       const { result, entries } = await database.transact(begin, { isCopied: !LOGIN_CHANGES.has(change.type) })
@@ -62,6 +63,7 @@ export function createChanges(database: Database): Changes {
     },
 
     async register(newcomers, audit) {
+      const { audited } = await import('./audited.ts')
       const begin = () => audited(audit, subjectsOfRegistration(newcomers), register(newcomers))
       return (await database.transact(begin, { isCopied: true })).result
     },

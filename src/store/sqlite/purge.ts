@@ -6,7 +6,11 @@ import { hourOf } from '../../domain/usage.ts'
 import type { Context } from './context.ts'
 
 export const PURGES: Record<Purgeable, string[]> = {
-  tokens: [`DELETE FROM tokens WHERE id IN (SELECT id FROM tokens WHERE id < $1 ORDER BY id LIMIT $2)`],
+  // A range, which SQLite deletes in one pass.
+  tokens: [
+    `DELETE FROM tokens
+      WHERE id < coalesce((SELECT id FROM tokens WHERE id < $1 ORDER BY id LIMIT 1 OFFSET $2), $1)`,
+  ],
   'token counts': [
     `DELETE FROM token_counts
       WHERE (hour, application_id) IN (
