@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { isPlainTextUrl } from './domain/address.ts'
 import { isInMemory, parseDatabaseUrl, type SqliteLocation } from './domain/database-location.ts'
+import { HAND_OVER_PATH } from './domain/hand-over.ts'
 import type { ClaimRule, ProviderSettings } from './domain/identity.ts'
 import { OperatorError } from './domain/operator-error.ts'
 
@@ -67,7 +68,7 @@ export const settings = {
   FAILURE_LIMIT: setting(
     'on',
     'Whether failed authentications and the logging of refusals are limited per address: on or off',
-    (text) => oneOf('on', 'off')(text) === 'on',
+    onOrOff,
   ),
   CLIENT_AUTHENTICATION: setting(
     'body',
@@ -138,6 +139,11 @@ export const settings = {
       const message = 'must be an http or https URL without a query, a fragment or a slash at the end'
       return valid(url, url === LOCAL_URL || (isHttpUrl(url) && !/[?#]|\/$/.test(url)), message)
     },
+  ),
+  HANDOVER: setting(
+    'off',
+    'Whether partners can get new secrets from hand-over links, at /hand-over of PUBLIC_URL: on or off',
+    onOrOff,
   ),
   DOCS_URL: setting(
     'none',
@@ -235,7 +241,15 @@ function contradictions(config: Config) {
   )
   if (config.OIDC_ISSUER && needed.length > 0) add('OIDC_ISSUER', `be none without ${needed.join(', ')}`, ...needed)
   if (isSame(ADMIN_ADDRESS, OPS_ADDRESS)) add('ADMIN_ADDRESS', 'not be the address of OPS_ADDRESS')
+  if (config.HANDOVER && config.PUBLIC_URL !== LOCAL_URL && isPlainTextUrl(config.PUBLIC_URL)) {
+    add('HANDOVER', 'be off unless PUBLIC_URL is an https URL', 'PUBLIC_URL')
+  }
   return found
+}
+
+/** Where hand-over links lead; undefined: they are off. */
+export function handOverUrl({ HANDOVER, PUBLIC_URL }: Pick<Config, 'HANDOVER' | 'PUBLIC_URL'>): string | undefined {
+  return HANDOVER ? PUBLIC_URL + HAND_OVER_PATH : undefined
 }
 
 /** Defines a setting. `parse` throws a SyntaxError that explains what is wrong without repeating the value. */
@@ -252,6 +266,10 @@ function valid<Value>(value: Value, isValid: boolean, message: string): Value {
 function oneOf<Word extends string>(...words: Word[]): (text: string) => Word {
   const message = `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
   return (text) => valid(text as Word, words.includes(text as Word), message)
+}
+
+function onOrOff(text: string): boolean {
+  return oneOf('on', 'off')(text) === 'on'
 }
 
 /** `absent`: the word that means no value. */

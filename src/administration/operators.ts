@@ -2,7 +2,7 @@ import {
   type AdminKey,
   adminKeyState,
   generateAdminKey,
-  generateLoginCode,
+  generateLinkCode,
   isFromProvider,
   isOver,
   LOGIN_CODE_LIFETIME,
@@ -94,7 +94,7 @@ function createCredentials(context: Context) {
     assertCommandLine(context, name)
     const audited = audit()
     const endsAt = audited.at + LOGIN_CODE_LIFETIME
-    const code = generateLoginCode(endsAt)
+    const code = generateLinkCode(endsAt)
     const digest = digestGenerated(code)
     const { changed } = await change({ type: 'login link made', operator: name, digest, endsAt }, audited)
     if (!changed) throw unknownOperator(name)

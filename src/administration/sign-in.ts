@@ -5,7 +5,7 @@ import {
   type AdminKey,
   adminKeyState,
   CLOCKS_APART,
-  endOfLoginCode,
+  endOfLinkCode,
   isAdminKey,
   isOver,
   type KeyReason,
@@ -75,7 +75,7 @@ export function createSignIn(options: SignInOptions) {
 function createLogins({ store, now, observe }: SignInOptions) {
   /** Checks a login code without using it up. Rejects with StoreUnavailable. */
   async function checkLoginCode(code: string): Promise<{ operator: string } | LoginReason> {
-    const endsAt = endOfLoginCode(code)
+    const endsAt = endOfLinkCode(code)
     if (endsAt === undefined) return 'unknown login link'
     const found = await store.findLoginCode(digestGenerated(code))
     const time = now()

@@ -141,20 +141,20 @@ export function isAdminKey(text: string): boolean {
 /** 190 bits. */
 const CODE_RANDOM_LENGTH = 32
 
-const LOGIN_CODE = /^[A-Za-z0-9]{44}$/
+const LINK_CODE = /^[A-Za-z0-9]{44}$/
 
-/** A new code for a login link: its expiry in seconds, 32 random characters, and a checksum over both. */
-export function generateLoginCode(endsAt: number): string {
+/** A new code for a link that works once: its expiry in seconds, 32 random characters, and a checksum over both. */
+export function generateLinkCode(endsAt: number): string {
   const unchecked = toBase62(Math.floor(endsAt / 1000)) + randomString(CODE_RANDOM_LENGTH)
   return unchecked + checksum(unchecked)
 }
 
 /**
- * When a login code expires, in milliseconds since the epoch; undefined if it is malformed. Anyone can make up a well-formed
+ * When such a code expires, in milliseconds since the epoch; undefined if it is malformed. Anyone can make up a well-formed
  * code: only the store knows which ones are valid.
  */
-export function endOfLoginCode(code: string): number | undefined {
-  if (!LOGIN_CODE.test(code) || !hasChecksum(code)) return undefined
+export function endOfLinkCode(code: string): number | undefined {
+  if (!LINK_CODE.test(code) || !hasChecksum(code)) return undefined
   const digits = [...code.slice(0, -CODE_RANDOM_LENGTH - CHECKSUM_LENGTH)]
   return digits.reduce((number, digit) => number * DIGITS.length + DIGITS.indexOf(digit), 0) * 1000
 }

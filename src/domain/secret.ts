@@ -15,6 +15,18 @@ export interface Secret {
   readonly revokedAt: number | null
 }
 
+/** A secret of any application or suite, without its digest. */
+export interface OwnedSecret extends Omit<Secret, 'digest'> {
+  readonly origin: ReturnType<typeof originOf>
+  /** Milliseconds since the epoch; null: never. */
+  readonly lastUsedAt: number | null
+  readonly kind: 'application' | 'suite'
+  /** The client id or the suite id. */
+  readonly owner: string
+  /** The name of the application or the suite. */
+  readonly name: string
+}
+
 /** Only an active secret is accepted. */
 export type SecretState = 'active' | 'expired' | 'revoked'
 
@@ -34,6 +46,16 @@ const GENERATED = new RegExp(`[A-Za-z0-9]{${GENERATED_LENGTH}}`)
 /** A new client secret: 40 characters, 238 bits. */
 export function generateSecret(): string {
   return randomString(GENERATED_LENGTH)
+}
+
+/** How long ended secrets are kept, so that the log can tell an expired one from a wrong one. 30 days. */
+const KEEP_ENDED_MS = 30 * 24 * 60 * 60 * 1000
+
+/** A new client secret, and the rotation that adds it at a time; the others end `overlap` later. Milliseconds. */
+export function newRotation(at: number, overlap: number) {
+  const clientSecret = generateSecret()
+  const secret: NewSecret = { digest: digestGenerated(clientSecret), createdAt: at }
+  return { clientSecret, rotation: { secret, othersEndAt: at + overlap, deleteEndedBefore: at - KEEP_ENDED_MS } }
 }
 
 /** Whether a text has as many letters and digits in a row as a generated secret. */

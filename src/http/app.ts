@@ -6,6 +6,7 @@ import { serverOptions } from '../listener/answer.ts'
 import { originForm } from '../listener/pipeline.ts'
 import { protect } from '../listener/protect.ts'
 import { accessToken } from './access-token.ts'
+import { handOver } from './hand-over.ts'
 import { introspect } from './introspect.ts'
 import { health, metadata } from './metadata.ts'
 import { revoke } from './revoke.ts'
@@ -28,6 +29,8 @@ export interface AppOptions extends CheckOptions, ClientOptions {
   connectionLimit: number
   /** The documentation for developers: the service_documentation of RFC 8414. */
   docsUrl?: string | undefined
+  /** Whether hand-over links work. */
+  handsOver?: boolean
   /** How long a request may take to arrive, in milliseconds. */
   requestTimeout?: number
   /** The timer that delays answers of 429. */
@@ -90,5 +93,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   verify(app, options)
   metadata(app, options)
   health(app, options)
+  if (options.handsOver) handOver(app, options)
   return app
 }

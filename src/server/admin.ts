@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import type { About } from '../admin/context.ts'
 import type { IdentityProvider } from '../administration/identity-provider.ts'
-import { type Config, providerSettings, settings } from '../config.ts'
+import { type Config, handOverUrl, providerSettings, settings } from '../config.ts'
 import { hostInUrl, isWildcard } from '../domain/address.ts'
 import { locationText } from '../domain/database-location.ts'
 import type { Observer } from '../domain/events.ts'
@@ -33,7 +33,7 @@ export async function startAdmin(
   const statistics = startStatistics(figures, { storeKind: config.DATABASE_URL.kind, name: `${hostname()}:${PORT}` })
   const app = await buildAdminApp({
     ...context,
-    administration: (author) => createAdministration({ ...context, author }),
+    administration: (author) => createAdministration({ ...context, author, handOverUrl: handOverUrl(config) }),
     signIn: createSignIn(context),
     provider: await loadProvider(config),
     statistics,

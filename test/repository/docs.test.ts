@@ -46,7 +46,7 @@ function sameOnce(t: Test, documented: unknown[][], real: unknown[][]): void {
 const codesIn = (text = '') => [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code as string).sort()
 
 t.test('Docs: docs/log.md lists every event with its level and fields, and no other', async (t) => {
-  const rows = read('docs/log.md').matchAll(/^\| `([a-z ]+)` \| (debug|info|warn|error|fatal) \| (.*?)\| .+ \|$/gm)
+  const rows = read('docs/log.md').matchAll(/^\| `([a-z -]+)` \| (debug|info|warn|error|fatal) \| (.*?)\| .+ \|$/gm)
   const documented = [...rows].map(([, type, level, fields]) => [type, [level, ...codesIn(fields)]])
   const real = Object.entries(LINES).map(([type, { level, fields }]) => [
     type,

@@ -36,6 +36,7 @@ import {
   redirectDone,
   statesOf,
 } from './forms.ts'
+import { changeHandOvers, handOversPanel } from './hand-overs.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { changeNames, editForm, namesPanel, notes, type Owners, removalPage, type Values } from './owner.ts'
@@ -83,6 +84,7 @@ export function application(console: FastifyInstance, context: AdminContext): vo
   }
   changeNames(console, applications)
   changeSecrets(console, context, applications)
+  changeHandOvers(console, context, applications)
 }
 
 function pathOf(clientId: string): string {
@@ -96,7 +98,7 @@ function createView(context: AdminContext) {
 
   return async (clientId: string, reply: FastifyReply, { errors = [], status = 200 }: Partial<Refused> = {}) => {
     const { request } = reply
-    const { why } = administrationOf(context, request)
+    const { why, handOvers } = administrationOf(context, request)
     const explanation = await why(clientId, instructionsFor(request)).catch((error) => {
       if (error instanceof NothingKnown) return error
       throw error
@@ -107,6 +109,7 @@ function createView(context: AdminContext) {
     const { application } = explanation
     const { lastTokenAt, secrets, suites: approved } = application
     const suites = await listChoices(context)
+    const links = await store.listHandOverLinks(clientId)
     const changes = await lastChanges(store, { kind: 'application', id: clientId })
     const mayChange = canChange(request)
     const stateOf = statesOf(errors)
@@ -132,7 +135,8 @@ ${editForm(
   html`${section('approvals', 'Approvals', approvals(suites, approved, request, stateOf('suite')))}
 ${mayChange && namesPanel(columnsOf(application), request.body, stateOf)}`,
 )}
-${secretsPanel({ base, secrets, now: at, request, hours: stateOf('hours') })}
+${secretsPanel({ base, secrets, now: at, request, handsOver: handOvers.isOn, hours: stateOf('hours') })}
+${handOversPanel(base, links, { canChange: mayChange, now: at })}
 ${lastTokenAt !== undefined && use}
 ${changes}
 ${mayChange && destructiveActions(application, base)}`,

@@ -73,6 +73,10 @@ const purgeSignIns = `
     DELETE FROM login_codes
      WHERE digest IN (SELECT digest FROM login_codes WHERE ends_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
     RETURNING 1
+  ), links AS (
+    DELETE FROM hand_over_links
+     WHERE id IN (SELECT id FROM hand_over_links WHERE ends_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
+    RETURNING 1
   ), ended AS (
     DELETE FROM sessions
      WHERE id IN (
@@ -83,7 +87,7 @@ const purgeSignIns = `
           FOR UPDATE SKIP LOCKED)
     RETURNING 1
   )
-  SELECT (SELECT count(*) FROM codes) + (SELECT count(*) FROM ended)`
+  SELECT (SELECT count(*) FROM codes) + (SELECT count(*) FROM links) + (SELECT count(*) FROM ended)`
 
 const IN_BACKGROUND: Record<Exclude<Purgeable, 'tokens'>, string> = {
   'token counts': purgeTokenCounts,

@@ -2,15 +2,18 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Application } from '../../domain/application.ts'
 import type { Audit, PublicFields } from '../../domain/audit-event.ts'
 import type { Event } from '../../domain/events.ts'
+import type { HandOverLink } from '../../domain/hand-over.ts'
 import { IDEMPOTENCY_LIFETIME, IdempotencyKeyTaken } from '../../domain/idempotency.ts'
 import type { Operator } from '../../domain/operator.ts'
 import type { Suite } from '../../domain/suite.ts'
+import { timestamp } from '../../domain/time.ts'
 import { applicationFields } from '../../domain/views/application.ts'
 import { operatorFields } from '../../domain/views/operator.ts'
 import { secretFields } from '../../domain/views/secret.ts'
 import { suiteFields } from '../../domain/views/suite.ts'
 import { type AuditEntry, record } from './audit.ts'
 import * as sql from './statements/audit.ts'
+import { readHandOverLinks } from './statements/hand-overs.ts'
 import { readOperators } from './statements/operators.ts'
 import { readApplications, readSuites } from './statements/registry.ts'
 import { ask, namesJson, type Work } from './work.ts'
@@ -18,7 +21,12 @@ import { ask, namesJson, type Work } from './work.ts'
 // Loaded with the first change: a server that only issues and checks tokens does without the views.
 
 /** The statements that find subjects of each kind by their ids, as JSON. The database itself is a subject without a row. */
-const READ = { application: readApplications, suite: readSuites, operator: readOperators }
+const READ = {
+  application: readApplications,
+  suite: readSuites,
+  operator: readOperators,
+  'hand-over links': readHandOverLinks,
+}
 
 type StoredKind = keyof typeof READ
 
@@ -27,9 +35,12 @@ const PUBLIC_FIELDS = {
   application: (stored: Application) => ({ ...applicationFields(stored), secrets: stored.secrets.map(secretFields) }),
   suite: (stored: Suite) => ({ ...suiteFields(stored), secrets: stored.secrets.map(secretFields) }),
   operator: (stored: Operator) => operatorFields(stored),
+  'hand-over links': (stored: HandOverLink[]) => ({
+    hand_over_links: stored.map(({ id, endsAt }) => ({ id, ends_at: timestamp(endsAt) })),
+  }),
 } satisfies Record<StoredKind, (stored: never) => PublicFields>
 
-/** A subject that a change may affect, and the name of the audit event if it does. */
+/** A subject that a change may affect, or the hand-over links of an application, and the name of the audit event if it does. */
 export interface AuditSubject {
   action: Event['type']
   kind: StoredKind
@@ -77,7 +88,7 @@ function entryOf({ action, kind, id }: AuditSubject, jsonBefore?: string, jsonAf
   const [before, after] = [fieldsOf(kind, jsonBefore), fieldsOf(kind, jsonAfter)]
   return {
     action,
-    subjectKind: kind,
+    subjectKind: kind === 'hand-over links' ? 'application' : kind,
     subject: id,
     before: changedFields(before, after),
     after: changedFields(after, before),

@@ -29,6 +29,7 @@ export const PURGES: Record<Purgeable, string[]> = {
   ],
   'sign-ins': [
     `DELETE FROM login_codes WHERE digest IN (SELECT digest FROM login_codes WHERE ends_at <= $1 LIMIT $2)`,
+    `DELETE FROM hand_over_links WHERE id IN (SELECT id FROM hand_over_links WHERE ends_at <= $1 LIMIT $2)`,
     `DELETE FROM sessions
       WHERE id IN (SELECT id FROM sessions WHERE ends_at <= $1 OR last_seen_at > $1 + ${CLOCKS_APART} LIMIT $2)`,
   ],
