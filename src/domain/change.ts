@@ -70,7 +70,10 @@ export interface ChangeResult {
 
 /** A change in the log: without digests, and with times in RFC 3339. */
 export type ChangeEvent =
-  | Exclude<Change, { owner: string } | { digest: string } | { codeDigest: string } | { session: object } | { values: object }>
+  | Exclude<
+      Change,
+      { owner: string } | { digest: string } | { codeDigest: string } | { session: object } | { values: object }
+    >
   | { type: 'application registered'; clientId: string; name: string; suites: readonly string[] | 'all' }
   | { type: 'application updated'; clientId: string; changed: readonly string[] }
   | { type: 'suite registered'; suite: string; name: string }
