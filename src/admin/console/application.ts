@@ -126,7 +126,7 @@ function createView(context: AdminContext) {
       actions: mayChange && statusChange(application, base),
       content: html`${notes(errors, mayChange)}
 ${LIVE_ENDED}
-${section('health', 'Status', html`${live.status}${factsOf(application)}`, html`${live.asOf}${liveControls(base, clientId)}`)}
+${section('health', 'Status', html`${live.status}${factsOf(application)}`, html`${live.asOf}${liveControls(base, { application: clientId })}`)}
 ${lastTokenAt === undefined && use}
 ${live.refusals}
 ${editForm(

@@ -35,7 +35,7 @@ let shownAt = 0
 function start() {
   if (isRunning || isPaused || hasEnded || document.hidden) return
   isRunning = true
-  query = `window=${crypto.randomUUID()}&new=yes&${new URLSearchParams({ application: state.dataset.application ?? '' })}`
+  query = `window=${crypto.randomUUID()}&new=yes&${state.dataset.of}`
   waitingSince = Date.now()
   say('Connecting', 'warn')
   ask()
