@@ -43,7 +43,8 @@ export async function startAdmin(
   })
   const app = await buildAdminApp({
     ...context,
-    administration: (author) => createAdministration({ ...context, author, handOverUrl: handOverUrl(config) }),
+    administration: (author, conditions) =>
+      createAdministration({ ...context, author, conditions, handOverUrl: handOverUrl(config) }),
     signIn: createSignIn(context),
     provider: await loadProvider(config),
     statistics,
