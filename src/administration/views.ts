@@ -20,8 +20,8 @@ export { timestamp } from '../domain/time.ts'
 export { suiteFields as suiteView }
 
 const lastTokenAt = time('When it last got a token, up to a minute late; null: never').nullable()
-const tokensThisHour = whole('How many tokens it got since the last full hour of the clock in UTC, up to a minute late')
-const tokensLastHour = whole('How many tokens it got in the hour before that')
+const tokensThisHour = whole('How many tokens it got in the last 60 minutes, up to a minute late')
+const tokensLastHour = whole('How many tokens it got in the 60 minutes before that')
 
 const SECRETS = list('Oldest first', SECRET)
 
@@ -65,7 +65,7 @@ const IN_TROUBLE = object(
     ...SHOWN_APPLICATION.shape,
     tokens_this_hour: tokensThisHour,
     tokens_last_hour: tokensLastHour,
-    tokens_refused_this_hour: whole('How many tokens its quota refused since the last full hour'),
+    tokens_refused_this_hour: whole('How many tokens its quota refused since the last full hour of the clock in UTC'),
   },
 )
 
@@ -117,14 +117,17 @@ function shownSource<Shown extends ShownApplication>({ tokensValidFrom, ...appli
   return { tokensValidFrom: tokensValidFrom || null, ...application }
 }
 
-/** With the secret if it was generated: only this once. */
+/** With the secret if it was generated: only this once. An answer that an older version has kept lacks the last three. */
 export function registeredApplicationView(registered: RegisteredApplication) {
-  const { clientId, clientSecret } = registered
+  const { clientId, clientSecret, labels = {}, note = '', quota = null } = registered
   return {
     client_id: clientId,
     ...(clientSecret !== undefined && { client_secret: clientSecret }),
     ...columnsOf(registered),
     status: 'active',
+    labels,
+    note,
+    quota,
   }
 }
 
@@ -135,8 +138,8 @@ function suiteSource({ suiteId: id, ...suite }: ShownSuite) {
 }
 
 /** With the secret: only this once. */
-export function registeredSuiteView({ suiteId, clientSecret, name }: RegisteredSuite) {
-  return { id: suiteId, client_id: suiteId, client_secret: clientSecret, name }
+export function registeredSuiteView({ suiteId, clientSecret, name, labels = {}, note = '' }: RegisteredSuite) {
+  return { id: suiteId, client_id: suiteId, client_secret: clientSecret, name, labels, note }
 }
 
 export const secretView = (secret: ListedSecret) => view(SECRET, secret)

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownApplication } from '../../administration/applications.ts'
+import { usageOf } from '../../administration/usage.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
 import { type Application, columnsOf } from '../../domain/application.ts'
 import { type Suite, unknownSuite } from '../../domain/suite.ts'
-import { camelCased } from '../../domain/text.ts'
 import { sinceFullHour } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
@@ -39,8 +39,18 @@ import {
 import { changeHandOvers, handOversPanel } from './hand-overs.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { changeNames, editForm, namesPanel, notes, type Owners, removalPage, type Values } from './owner.ts'
+import {
+  annotationFacts,
+  type Changes,
+  changeNames,
+  editForm,
+  namesPanel,
+  notes,
+  type Owners,
+  removalPage,
+} from './owner.ts'
 import { changeSecrets, copyable, secretsPanel, tryIt, urlsOf } from './secrets.ts'
+import { periodOf, usagePanel } from './usage.ts'
 
 type Route = { Params: { id: string } }
 
@@ -75,11 +85,8 @@ export function application(console: FastifyInstance, context: AdminContext): vo
 
   const applications: Owners = {
     section: '/applications',
-    find: async (id, request) => {
-      const application = await actions(request).show(id)
-      return { ...application, values: columnsOf(application) }
-    },
-    update: (id, values, request) => save(context, id, values, request),
+    find: (id, request) => actions(request).show(id),
+    update: (id, changes, request) => save(context, id, changes, request),
     show,
   }
   changeNames(console, applications)
@@ -117,23 +124,26 @@ function createView(context: AdminContext) {
     const use = tryIt({ clientId, suites: approved, publicUrl })
     const base = pathOf(clientId)
     const live = liveApplication(explanation, at)
+    const usage = await usageOf(context, clientId, periodOf(request, '24h'))
+    const statistics = await context.statistics.read()
     const page: Page = {
       title: application.name,
       heading: html`${name(application.name)} ${statusBadge(application.status)}`,
       section: '/applications',
-      scripts: ['live.js'],
+      scripts: ['live.js', 'chart.js'],
       trail: [PARENT],
       actions: mayChange && statusChange(application, base),
       content: html`${notes(errors, mayChange)}
 ${LIVE_ENDED}
 ${section('health', 'Status', html`${live.status}${factsOf(application)}`, html`${live.asOf}${liveControls(base, { application: clientId })}`)}
 ${lastTokenAt === undefined && use}
+${usagePanel({ usage, base, kinds: ['tokens', 'checks', 'refusals'], hint: 'Its tokens, the checks that found them valid, and what was refused: its requests, and checks of its tokens,', statistics })}
 ${live.refusals}
 ${editForm(
   base,
   mayChange,
   html`${section('approvals', 'Approvals', approvals(suites, approved, request, stateOf('suite')))}
-${mayChange && namesPanel(columnsOf(application), request.body, stateOf)}`,
+${mayChange && namesPanel(application, request.body, stateOf)}`,
 )}
 ${secretsPanel({ base, secrets, now: at, request, handsOver: handOvers.isOn, hours: stateOf('hours') })}
 ${handOversPanel(base, links, { canChange: mayChange, now: at })}
@@ -176,19 +186,21 @@ function figures(application: ShownApplication, now: number): Html {
   const active = secrets.filter(({ state }) => state === 'active').length
   return html`<div class="cards">
 ${card('Last token', age(lastTokenAt, now), lastTokenAt === undefined ? 'A new one shows up within a minute.' : time(lastTokenAt))}
-${card(`Tokens ${sinceFullHour(now)}`, tokensThisHour.toLocaleString('en'), html`${refusedThisHour > 0 && `${refusedThisHour.toLocaleString('en')} more refused by the quota; `}${tokensLastHour.toLocaleString('en')} in the hour before`)}
+${card('Tokens, last hour', tokensThisHour.toLocaleString('en'), html`${refusedThisHour > 0 && `${refusedThisHour.toLocaleString('en')} refused by the quota ${sinceFullHour(now)}; `}${tokensLastHour.toLocaleString('en')} in the hour before`)}
 ${card('Active secrets', active, html`<a href="#secrets">${secrets.length === active ? 'Secrets' : `${secrets.length} in all`}</a>`)}
 ${card('Approved suites', suites.length, html`<a href="#approvals">Approvals</a>`)}
 </div>`
 }
 
 function factsOf(application: ShownApplication): Html {
-  const { clientId, createdAt, tokensValidFrom } = application
+  const { clientId, createdAt, tokensValidFrom, quota } = application
   const { name: _, ...others } = columnsOf(application)
   return html`${copyable('client-id', 'Client id', clientId)}${facts([
     ...Object.entries(others).map(([column, value]) => [sentence(column), html`<bdi>${value}</bdi>`] as const),
     ['Registered', time(createdAt)],
     tokensValidFrom > 0 && ['All tokens revoked', time(tokensValidFrom)],
+    quota !== null && ['Quota', `${quota.toLocaleString('en')} tokens an hour`],
+    ...annotationFacts(application, '/applications'),
   ])}`
 }
 
@@ -253,14 +265,14 @@ function approvalsIn(body: unknown) {
 }
 
 /** Saves the form of an application: edited values, and approvals that were ticked or unticked. */
-async function save(context: AdminContext, id: string, values: Values, request: FastifyRequest): Promise<boolean> {
+async function save(context: AdminContext, id: string, changes: Changes, request: FastifyRequest): Promise<boolean> {
   const { applications } = administrationOf(context, request)
   const { ticked, unticked } = approvalsIn(request.body)
   const found = await Promise.all([...ticked, ...unticked].map((suiteId) => context.store.findSuite(suiteId)))
   const missing = ticked.find((_, at) => !found[at])
   // Before anything is saved.
   if (missing !== undefined) throw unknownSuite(missing)
-  const isUpdated = Object.keys(values).length > 0 && (await applications.update(id, camelCased(values)))
+  const isUpdated = Object.keys(changes).length > 0 && (await applications.update(id, changes))
   const approved = await applications.approve(id, ...ticked)
   // Suites that were removed in the meantime no longer have approvals.
   const withdrawn = await applications.withdraw(id, ...unticked.filter((_, at) => found[ticked.length + at]))

@@ -80,7 +80,7 @@ function codeIn(text: string): string {
 }
 
 /** How to run the commands in a clone of the repository. */
-export const IN_A_CLONE = html`In a clone of the repository, write <code>npm run -s token-server --</code> instead of <code>token-server</code>.`
+export const IN_A_CLONE = html`In a clone of the repository, write <code>npx token-server</code> instead of <code>token-server</code>.`
 
 export function loginInstructions(context: AdminContext): Html {
   const { provider, adminUrl } = context

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownSuite } from '../../administration/suites.ts'
+import { usageOf } from '../../administration/usage.ts'
 import { isTokenReason } from '../../domain/reasons.ts'
 import type { RefusedClient } from '../../domain/refusal.ts'
 import type { AdminContext } from '../context.ts'
@@ -10,8 +11,9 @@ import { diagnosisNote, instructionsFor, LOOKED_AT, refusalsPanel, refusedTable 
 import { assertCanChange, canChange, type Refused, redirectDone, statesOf } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { changeNames, editForm, namesPanel, notes, type Owners, removalPage } from './owner.ts'
+import { annotationFacts, changeNames, editForm, namesPanel, notes, type Owners, removalPage } from './owner.ts'
 import { changeSecrets, howToCheckTokens, secretsPanel, urlsOf } from './secrets.ts'
+import { periodOf, usagePanel } from './usage.ts'
 
 type Route = { Params: { id: string } }
 
@@ -37,11 +39,8 @@ export function suite(console: FastifyInstance, context: AdminContext): void {
 
   const suites: Owners = {
     section: '/suites',
-    find: async (id, request) => {
-      const { name } = await actions(request).show(id)
-      return { name, values: { name } }
-    },
-    update: async (id, { name }, request) => name !== undefined && (await actions(request).update(id, { name })),
+    find: (id, request) => actions(request).show(id),
+    update: (id, changes, request) => actions(request).update(id, changes),
     show,
   }
   changeNames(console, suites)
@@ -55,7 +54,8 @@ function createView(context: AdminContext) {
   return async (suiteId: string, reply: FastifyReply, { errors = [], status = 200 }: Partial<Refused> = {}) => {
     const { request } = reply
     const { suites, why } = administrationOf(context, request)
-    const { name: named, createdAt, secrets } = await suites.show(suiteId)
+    const suite = await suites.show(suiteId)
+    const { name: named, createdAt, secrets } = suite
     const explanation = await why(suiteId, instructionsFor(request))
     const isCheck = ({ suite, reason }: RefusedClient) => suite === suiteId && isTokenReason(reason)
     const checks = (await store.listLastRefused(LOOKED_AT)).filter(isCheck)
@@ -64,22 +64,27 @@ function createView(context: AdminContext) {
     const at = now()
     const base = path`/suites/${suiteId}`
     const stateOf = statesOf(errors)
+    const usage = await usageOf(context, suiteId, periodOf(request, '24h'))
+    const statistics = await context.statistics.read()
     const known = facts([
       ['Id', html`<code>${suiteId}</code>`],
       ['Registered', time(createdAt)],
+      ...annotationFacts(suite, '/suites'),
     ])
     const page: Page = {
       title: named,
       heading: name(named),
       section: '/suites',
+      scripts: ['chart.js'],
       trail: [PARENT],
       content: html`${notes(errors, mayChange)}
 ${editForm(
   base,
   mayChange,
   html`${section('health', 'Status', html`${diagnosisNote(explanation)}${known}`, asOf(at, base))}
-${mayChange && namesPanel({ name: named }, request.body, stateOf)}`,
+${mayChange && namesPanel(suite, request.body, stateOf)}`,
 )}
+${usagePanel({ usage, base, kinds: ['checks', 'refusals'], hint: 'Gateway checks and introspections that found the token valid, and what was refused,', statistics })}
 ${refusalsPanel(explanation, at)}
 ${section('checks', 'Refused checks', refusedTable(checks, 'No check was refused in the last 30 days.'))}
 ${secretsPanel({ base, secrets, now: at, request, hours: stateOf('hours') })}

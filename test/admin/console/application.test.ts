@@ -28,7 +28,8 @@ async function setting(t: Test) {
   /** Where a form leads. */
   const post = async (...sent: Parameters<typeof send>) => (await send(...sent)).headers.location
   const show = () => administration.applications.show(clientId)
-  const update = (names: { name: string }) => administration.applications.update(clientId, names)
+  const update = (names: Parameters<typeof administration.applications.update>[1]) =>
+    administration.applications.update(clientId, names)
   /** Records refusals of the application, as a server does. */
   const refuse = (...refusals: Partial<RefusalCount>[]) => {
     const common = { firstAt: clock.time, lastAt: clock.time, requestId: 'request-1' }
@@ -98,12 +99,13 @@ t.test('Application: its page explains how to get a token until it has one, and 
   t.match(textOf(before), 'Last token never A new one shows up within a minute.')
   const { key } = await show()
   const hour = Math.floor(clock.time / 3_600_000)
-  await store.addTokenCounts([{ applicationKey: key, hour, issued: 1234, refused: 5, lastTokenAt: clock.time }])
+  await store.addTokenCounts([{ applicationKey: key, hour, issued: 1, refused: 5, lastTokenAt: clock.time }])
+  await store.addUsage([{ clientId, tokens: 1234, checks: 0, refusals: 0 }], clock.time)
   const after = await page()
   t.match(copyOf(after, 'curl'), 'CLIENT_SECRET')
   t.notOk(isBelowStatus(after))
   t.equal(after.match(/id="try"/g)?.length, 1)
-  t.match(textOf(after), 'Tokens since 08:00 UTC 1,234 5 more refused by the quota; 0 in the hour before')
+  t.match(textOf(after), 'Tokens, last hour 1,234 5 refused by the quota since 08:00 UTC; 0 in the hour before')
 
   await administration.applications.revokeAllTokens(clientId)
   await administration.operators.add(clientId, 'viewer')
@@ -222,6 +224,35 @@ t.test('Application: if two operators change one of its names, the second one se
   }
   t.equal((await browser(path)).statusCode, 500, 'a mistake of the server is not an unknown application')
 })
+
+t.test(
+  'Application: labels, note and quota are lines and a number of its form, and links and facts of its page',
+  async (t) => {
+    const { send, post, page, show, update, browser } = await setting(t)
+    const values = { labels: 'owner=web\r\n\r\n environment = a=b \r\n', note: `One\r\n${HOSTILE}`, quota: '1000' }
+    t.match(await post('', edited(values)), /saved/)
+    const saved = { labels: { environment: 'a=b', owner: 'web' }, note: `One\n${HOSTILE}`, quota: 1000 }
+    t.match(await show(), saved)
+    const body = await page()
+    t.match(body, 'href="/applications?label=owner%3Dweb"')
+    t.match(textOf(body), `Quota 1,000 tokens an hour Labels environment=a=b owner=web Note One ${HOSTILE}`)
+    t.match(body, '>\nenvironment=a=b\nowner=web</textarea>')
+    const listed = async (query: string) => textOf((await browser(`/applications?${query}`)).body)
+    t.match(await listed('label=owner%3Dweb'), / environment=a=b owner=web dev@partner\.example/)
+    t.match(await listed('label=owner%3Dwe'), 'No matches')
+    t.match(await listed('search=owner%3Dwe'), ' owner=web ')
+    const shown = { shown_labels: 'environment=a=b\r\nowner=web', shown_note: values.note, shown_quota: '1000' }
+    t.match(await post('', edited({ ...shown, labels: shown.shown_labels, note: values.note })), /nothing-changed/)
+    const wrong = await send('', edited({ ...shown, labels: 'Owner', quota: 'x' }))
+    t.equal(wrong.statusCode, 422)
+    t.match(textOf(wrong.body), 'a letter or a digit: Owner.')
+    t.match(textOf(wrong.body), 'The quota must be a whole number')
+    await update({ note: 'Theirs' })
+    t.equal((await send('', edited({ ...shown, note: 'Mine' }))).statusCode, 409)
+    t.match(await post('', edited({ ...shown, labels: '', quota: '' })), /saved/)
+    t.match(await show(), { labels: {}, note: 'Theirs', quota: null })
+  },
+)
 
 t.test('Application: it is suspended, resumed and, after confirmation, removed, and its tokens revoked', async (t) => {
   const { browser, path, send, post, show, page, administration, clientId } = await setting(t)

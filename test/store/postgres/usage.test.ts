@@ -47,7 +47,7 @@ t.test('Usage: after the clock went over an hour and back, the hour has one coun
   const [store] = (await openStores()).stores
   const [application] = (await registerAll(store, 's', ['a'])) as [Application]
   const counts = createTokenCounts({ store, tokenQuota: 3 })
-  const issue = async (at: number) => counts.count(await counts.open(application, at), at)
+  const issue = async (at: number) => counts.count(await counts.open(application, at), application, at)
   for (const at of [START, START + HOUR, START]) await issue(at)
   for (let time = 0; time < 2; time++) await counts.flush(START, () => {})
   const stored = await store.listTokenCounts([application.key], [hourOf(START)])
@@ -102,12 +102,15 @@ t.test('Usage: it does not deadlock with removals', async (t) => {
     const secrets = [await secretsOf(first, suiteId), ...applications.map(({ secrets }) => secrets)].flat()
     const uses = secrets.map(({ id }) => ({ secretId: id, lastUsedAt: round }))
     const counts = applications.map((application) => countOf(application))
+    const usage = clientIds.map((clientId) => ({ clientId, tokens: 1, checks: 1, refusals: 1 }))
     await Promise.all([
       ...[second, third].flatMap((store) => [
         store.recordSecretUses(uses),
         store.addTokenCounts(counts),
         store.recordSecretUses(uses.toReversed()),
         store.addTokenCounts(counts.toReversed()),
+        store.addUsage(usage, START),
+        store.addUsage(usage.toReversed(), START),
       ]),
       ...clientIds.map((clientId) => on(fourth).removeApplication(clientId)),
       on(fourth).removeSuite(suiteId),

@@ -22,14 +22,24 @@ export async function createDescribedAdmin(t: Test, { trouble }: { trouble?: Tro
   const { app, administration, clock, context, store, keys, listen } = world
   const { applications, suites, secrets, operators } = administration
 
-  await suites.register({ suiteId: 'store', name: 'Store API' })
+  const noted = { labels: { environment: 'production' }, note: 'Call +49 30 1234567 before you suspend it.' }
+  await suites.register({ suiteId: 'store', name: 'Store API', ...noted })
   await suites.register({ suiteId: 'reports', name: 'Reports API' })
-  await applications.register({ name: 'Demo', developerEmail: 'developer@demo.example', clientId, suites: ['store'] })
+  const demo = { name: 'Demo', developerEmail: 'developer@demo.example', clientId, suites: ['store'] }
+  await applications.register({ ...demo, ...noted, quota: 3600 })
   clock.time += HOUR
   for (const owner of ['store', clientId]) await secrets.rotate(owner, 24 * HOUR)
   const { key: applicationKey } = (await store.findApplication(clientId)) as Application
   const counts = { hour: clock.time / HOUR, issued: 3, refused: 0, lastTokenAt: clock.time + 1000 }
   await store.addTokenCounts([{ applicationKey, ...counts }])
+  const did = { tokens: 0, checks: 2, refusals: 1 }
+  await store.addUsage(
+    [
+      { clientId, ...did, tokens: 3 },
+      { clientId: 'store', ...did },
+    ],
+    clock.time,
+  )
   clock.time += 60_000
   const requestId = '3ed9e1cb5f4d1ee3cb00'
   const refused = { reason: 'wrong secret', endpoint: '/v1/oauth/accesstoken', suite: null, leftOut: 0 }
