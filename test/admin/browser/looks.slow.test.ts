@@ -66,7 +66,7 @@ browserTest('States: the login page passes axe-core after success and failure', 
   await open('/signed-in')
   await look('a browser that keeps no cookie')
   await page.goto(await console.link())
-  await page.getByText('Signed in as anna').waitFor()
+  await page.getByText('Signed in as anna').waitFor({ state: 'attached' })
   await open('/new-suite')
   await context.clearCookies()
   await send(page, { suite_id: 'store' })
