@@ -1,8 +1,9 @@
-import type { Author } from '../domain/audit-event.ts'
+import type { Audit, Author } from '../domain/audit-event.ts'
 import { type ChangeEvent, eventOf } from '../domain/change.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
+import type { Period } from '../domain/usage.ts'
 import { createApplications } from './applications.ts'
 import { type AuditQuery, searchAuditEvents } from './audit-trail.ts'
 import type { Context } from './context.ts'
@@ -11,6 +12,7 @@ import { createOperators } from './operators.ts'
 import { createSecrets } from './secrets.ts'
 import { createSeed } from './seed.ts'
 import { createSuites } from './suites.ts'
+import { usageOf } from './usage.ts'
 import { createWhy } from './why.ts'
 
 export interface AdministrationOptions {
@@ -19,6 +21,8 @@ export interface AdministrationOptions {
   observe: Observer
   /** The author of all changes. */
   author: Author
+  /** For each change. */
+  conditions?: Pick<Audit, 'onlyIf' | 'isTrial'> | undefined
   /** Where hand-over links lead; undefined: they are off. */
   handOverUrl?: string | undefined
 }
@@ -26,8 +30,8 @@ export interface AdministrationOptions {
 export type Administration = ReturnType<typeof createAdministration>
 
 /** What operators can do. A method that throws OperatorError has changed nothing. */
-export function createAdministration({ store, now, observe, author, handOverUrl }: AdministrationOptions) {
-  const audit = () => ({ author, at: now() })
+export function createAdministration({ store, now, observe, author, conditions, handOverUrl }: AdministrationOptions) {
+  const audit = () => ({ author, at: now(), ...conditions })
   const report = (change: ChangeEvent) => observe({ ...change, ...author })
   const context: Context = {
     store,
@@ -36,7 +40,7 @@ export function createAdministration({ store, now, observe, author, handOverUrl 
     report,
     async change(change, audited = audit()) {
       const result = await store.change(change, audited)
-      if (result.changed) report(eventOf(change, result))
+      if (result.changed && !audited.isTrial) report(eventOf(change, result))
       return result
     },
   }
@@ -50,5 +54,6 @@ export function createAdministration({ store, now, observe, author, handOverUrl 
     listRefusedRequests: store.listRefusedRequests,
     searchAuditEvents: (query: AuditQuery, maxSteps?: number) => searchAuditEvents(store, query, maxSteps),
     why: createWhy(context),
+    usageOf: (clientId: string, period: Period) => usageOf(context, clientId, period),
   }
 }

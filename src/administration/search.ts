@@ -1,7 +1,7 @@
 import type { Application, ApplicationKey, ApplicationNames } from '../domain/application.ts'
 import { inSteps } from '../domain/in-steps.ts'
 import type { Page } from '../domain/store.ts'
-import { hourOf } from '../domain/usage.ts'
+import { beginningsOf, hourOf, LAST_TWO_HOURS } from '../domain/usage.ts'
 import type { Context } from './context.ts'
 import { NAMES_AT_A_TIME, type PageQuery, pageOf, stepsOfNames } from './pages.ts'
 
@@ -22,9 +22,9 @@ interface BrowseQuery extends SearchFilter {
 
 /** The recent use of an application. It lags by up to a minute. */
 export interface RecentUse {
-  /** Tokens issued in the current clock hour. */
+  /** Tokens issued in the last 60 minutes. */
   tokensThisHour: number
-  /** Tokens issued in the clock hour before. */
+  /** Tokens issued in the 60 minutes before. */
   tokensLastHour: number
   /** Tokens that its quota refused in the current clock hour. */
   refusedThisHour: number
@@ -100,18 +100,22 @@ export async function withUse<Row extends Application>(
   const keys = applications.map(({ key }) => key)
   const hour = hourOf(now())
   const uses = new Map((await store.listApplicationUses(keys)).map((use) => [use.applicationKey, use.lastTokenAt]))
-  const counts = await store.listTokenCounts(keys, [hour - 1, hour])
-  return applications.map((application) => {
-    const countOf = (inHour: number) =>
-      counts.find(({ applicationKey, hour }) => applicationKey === application.key && hour === inHour)
-    return {
-      ...application,
-      tokensThisHour: countOf(hour)?.issued ?? 0,
-      tokensLastHour: countOf(hour - 1)?.issued ?? 0,
-      refusedThisHour: countOf(hour)?.refused ?? 0,
-      lastTokenAt: uses.get(application.key),
-    }
-  })
+  const counts = new Map((await store.listTokenCounts(keys, [hour])).map((count) => [count.applicationKey, count]))
+  const beginnings = beginningsOf(LAST_TWO_HOURS, now())
+  const anHourAgo = beginnings[beginnings.length / 2] as number
+  const clientIds = applications.map(({ clientId }) => clientId)
+  const usage = Map.groupBy(
+    await store.listUsage(clientIds, LAST_TWO_HOURS.span, beginnings),
+    ({ clientId, since }) => `${since >= anHourAgo} ${clientId}`,
+  )
+  const tokensOf = (key: string) => (usage.get(key) ?? []).reduce((sum, { tokens }) => sum + tokens, 0)
+  return applications.map((application) => ({
+    ...application,
+    tokensThisHour: tokensOf(`true ${application.clientId}`),
+    tokensLastHour: tokensOf(`false ${application.clientId}`),
+    refusedThisHour: counts.get(application.key)?.refused ?? 0,
+    lastTokenAt: uses.get(application.key),
+  }))
 }
 
 const { compare: byName } = new Intl.Collator('en', { numeric: true })

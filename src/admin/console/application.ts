@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownApplication } from '../../administration/applications.ts'
+import { usageOf } from '../../administration/usage.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
 import { type Application, columnsOf } from '../../domain/application.ts'
 import { type Suite, unknownSuite } from '../../domain/suite.ts'
@@ -41,6 +42,7 @@ import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { changeNames, editForm, namesPanel, notes, type Owners, removalPage, type Values } from './owner.ts'
 import { changeSecrets, copyable, secretsPanel, tryIt, urlsOf } from './secrets.ts'
+import { periodOf, usagePanel } from './usage.ts'
 
 type Route = { Params: { id: string } }
 
@@ -117,17 +119,20 @@ function createView(context: AdminContext) {
     const use = tryIt({ clientId, suites: approved, publicUrl })
     const base = pathOf(clientId)
     const live = liveApplication(explanation, at)
+    const usage = await usageOf(context, clientId, periodOf(request, '24h'))
+    const statistics = await context.statistics.read()
     const page: Page = {
       title: application.name,
       heading: html`${name(application.name)} ${statusBadge(application.status)}`,
       section: '/applications',
-      scripts: ['live.js'],
+      scripts: ['live.js', 'chart.js'],
       trail: [PARENT],
       actions: mayChange && statusChange(application, base),
       content: html`${notes(errors, mayChange)}
 ${LIVE_ENDED}
 ${section('health', 'Status', html`${live.status}${factsOf(application)}`, html`${live.asOf}${liveControls(base, { application: clientId })}`)}
 ${lastTokenAt === undefined && use}
+${usagePanel({ usage, base, kinds: ['tokens', 'checks', 'refusals'], hint: 'Its tokens, the checks that found them valid, and what was refused: its requests, and checks of its tokens,', statistics })}
 ${live.refusals}
 ${editForm(
   base,
@@ -176,7 +181,7 @@ function figures(application: ShownApplication, now: number): Html {
   const active = secrets.filter(({ state }) => state === 'active').length
   return html`<div class="cards">
 ${card('Last token', age(lastTokenAt, now), lastTokenAt === undefined ? 'A new one shows up within a minute.' : time(lastTokenAt))}
-${card(`Tokens ${sinceFullHour(now)}`, tokensThisHour.toLocaleString('en'), html`${refusedThisHour > 0 && `${refusedThisHour.toLocaleString('en')} more refused by the quota; `}${tokensLastHour.toLocaleString('en')} in the hour before`)}
+${card('Tokens, last hour', tokensThisHour.toLocaleString('en'), html`${refusedThisHour > 0 && `${refusedThisHour.toLocaleString('en')} refused by the quota ${sinceFullHour(now)}; `}${tokensLastHour.toLocaleString('en')} in the hour before`)}
 ${card('Active secrets', active, html`<a href="#secrets">${secrets.length === active ? 'Secrets' : `${secrets.length} in all`}</a>`)}
 ${card('Approved suites', suites.length, html`<a href="#approvals">Approvals</a>`)}
 </div>`

@@ -5,7 +5,6 @@ import { APPLICATION_COLUMNS, type Application, type ApplicationValues } from '.
 import { inSteps } from '../../domain/in-steps.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { camelCased } from '../../domain/text.ts'
-import { sinceFullHour } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { listChoices, PARENT, suiteChoices } from './application.ts'
@@ -76,7 +75,7 @@ export function listApplications(console: FastifyInstance, context: AdminContext
     const following = address('/applications', { ...filter, from: String(from + PAGE_SIZE) })
     const next = from + PAGE_SIZE < found.total ? following : undefined
     const list = html`<p class="hint">${found.total.toLocaleString('en')} ${found.total === 1 ? 'application' : 'applications'}</p>
-${table('Applications', [...COLUMNS, number(`Tokens ${sinceFullHour(now)} (hour before)`)], rows)}${pager(from > 0 && address('/applications', filter), next, ['First', 'Next'])}`
+${table('Applications', [...COLUMNS, number('Tokens in the last hour (hour before)')], rows)}${pager(from > 0 && address('/applications', filter), next, ['First', 'Next'])}`
     const isFiltered = Object.values(filter).some((value) => value !== '')
     const isEmpty = !isFiltered && found.total === 0
     return showPage(reply, {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownSuite } from '../../administration/suites.ts'
+import { usageOf } from '../../administration/usage.ts'
 import { isTokenReason } from '../../domain/reasons.ts'
 import type { RefusedClient } from '../../domain/refusal.ts'
 import type { AdminContext } from '../context.ts'
@@ -12,6 +13,7 @@ import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { changeNames, editForm, namesPanel, notes, type Owners, removalPage } from './owner.ts'
 import { changeSecrets, howToCheckTokens, secretsPanel, urlsOf } from './secrets.ts'
+import { periodOf, usagePanel } from './usage.ts'
 
 type Route = { Params: { id: string } }
 
@@ -64,6 +66,8 @@ function createView(context: AdminContext) {
     const at = now()
     const base = path`/suites/${suiteId}`
     const stateOf = statesOf(errors)
+    const usage = await usageOf(context, suiteId, periodOf(request, '24h'))
+    const statistics = await context.statistics.read()
     const known = facts([
       ['Id', html`<code>${suiteId}</code>`],
       ['Registered', time(createdAt)],
@@ -72,6 +76,7 @@ function createView(context: AdminContext) {
       title: named,
       heading: name(named),
       section: '/suites',
+      scripts: ['chart.js'],
       trail: [PARENT],
       content: html`${notes(errors, mayChange)}
 ${editForm(
@@ -80,6 +85,7 @@ ${editForm(
   html`${section('health', 'Status', html`${diagnosisNote(explanation)}${known}`, asOf(at, base))}
 ${mayChange && namesPanel({ name: named }, request.body, stateOf)}`,
 )}
+${usagePanel({ usage, base, kinds: ['checks', 'refusals'], hint: 'Gateway checks and introspections that found the token valid, and what was refused,', statistics })}
 ${refusalsPanel(explanation, at)}
 ${section('checks', 'Refused checks', refusedTable(checks, 'No check was refused in the last 30 days.'))}
 ${secretsPanel({ base, secrets, now: at, request, hours: stateOf('hours') })}

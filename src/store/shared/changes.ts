@@ -6,20 +6,32 @@ import type { AuditSubject } from './audited.ts'
 import * as handOvers from './statements/hand-overs.ts'
 import * as operators from './statements/operators.ts'
 import * as sql from './statements/registry.ts'
+import { deleteUsage } from './usage.ts'
 import { ask, type Database, namesJson, rowsJson, type Work } from './work.ts'
 
 /** The statements of each change. They return the id in ChangeResult as one row. */
 const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => Work<unknown[][]> } = {
-  'application updated': ({ clientId, values }) =>
-    ask(sql.updateApplication, [clientId, ...Object.values(columnsOf(values))]),
+  *'application updated'({ clientId, values, status, suites }) {
+    yield* ask(sql.updateApplication, [clientId, ...Object.values(columnsOf(values))])
+    if (status) yield* ask(sql.setStatus, [clientId, status])
+    if (!suites) return []
+    yield* ask(sql.withdrawOthers, [clientId, namesJson(suites)])
+    return yield* ask(sql.approve, [rowsJson(suites.map((suite) => ({ clientId, suite })))])
+  },
   'application suspended': ({ clientId }) => ask(sql.setStatus, [clientId, 'suspended']),
   'application resumed': ({ clientId }) => ask(sql.setStatus, [clientId, 'active']),
-  'application removed': ({ clientId }) => ask(sql.deleteApplication, [clientId]),
+  *'application removed'({ clientId }, at) {
+    yield* deleteUsage(clientId, at)
+    return yield* ask(sql.deleteApplication, [clientId])
+  },
   'application approved': ({ clientId, suite }) => ask(sql.approve, [rowsJson([{ clientId, suite }])]),
   'approval withdrawn': ({ clientId, suite }) => ask(sql.withdraw, [clientId, suite]),
   'all tokens revoked': ({ clientId }, at) => ask(sql.revokeTokens, [clientId, at]),
   'suite updated': ({ suite, name }) => ask(sql.updateSuite, [suite, name]),
-  'suite removed': ({ suite }) => ask(sql.deleteSuite, [suite]),
+  *'suite removed'({ suite }, at) {
+    yield* deleteUsage(suite, at)
+    return yield* ask(sql.deleteSuite, [suite])
+  },
   'secret added': ({ owner, secret }) => insertSecrets([{ owner, ...secret }]),
   'secret rotated': ({ owner, ...rotation }, at) => rotate(owner, rotation, at),
   'secret revoked': ({ owner, secretId, force }, at) => ask(sql.revokeSecret, [owner, secretId, at, force]),
@@ -54,12 +66,16 @@ const LOGIN_CHANGES = new Set<Change['type']>(['login link made', 'operator logg
 export function createChanges(database: Database): Changes {
   return {
     async change(change, audit) {
-      const { audited } = await import('./audited.ts')
+      const { audited, Trial } = await import('./audited.ts')
       const make = MAKE[change.type] as (change: Change, at: number) => Work<[id: number][]>
       const begin = () => audited(audit, subjectsOf(change), make(change, audit.at))
-      const { result, entries } = await database.transact(begin, { isCopied: !LOGIN_CHANGES.has(change.type) })
-      const [entry] = entries
-      return { changed: entry !== undefined, fields: Object.keys(entry?.after ?? {}), id: result[0]?.[0] }
+      const made = database.transact(begin, { isCopied: !LOGIN_CHANGES.has(change.type) })
+      const { result, entries } = await made.catch((error) => {
+        if (error instanceof Trial) return error.made as Awaited<typeof made>
+        throw error
+      })
+      const [{ before, after } = { before: null, after: null }] = entries
+      return { changed: entries.length > 0, fields: Object.keys(after ?? {}), before, after, id: result[0]?.[0] }
     },
 
     async register(newcomers, audit) {
