@@ -3,6 +3,7 @@ import type { PublicFields } from './audit-event.ts'
 import type { HandOverLink } from './hand-over.ts'
 import type { NewSession, Role } from './operator.ts'
 import type { NewSecret } from './secret.ts'
+import type { SuiteChanges } from './suite.ts'
 import { timestamp } from './time.ts'
 
 /**
@@ -24,7 +25,7 @@ export type Change =
   | { type: 'application approved' | 'approval withdrawn'; clientId: string; suite: string }
   /** Increments the application's token generation. */
   | { type: 'all tokens revoked'; clientId: string }
-  | { type: 'suite updated'; suite: string; name: string }
+  | { type: 'suite updated'; suite: string; values: SuiteChanges }
   /** Removes its secrets and approvals, too. */
   | { type: 'suite removed'; suite: string }
   | { type: 'secret added'; owner: string; secret: NewSecret }
@@ -84,6 +85,8 @@ export type ChangeEvent =
   | { type: 'application registered'; clientId: string; name: string; suites: readonly string[] | 'all' }
   | { type: 'application updated'; clientId: string; changed: readonly string[] }
   | { type: 'suite registered'; suite: string; name: string }
+  /** `name`: undefined unless it was sent. */
+  | { type: 'suite updated'; suite: string; name: string | undefined; changed: readonly string[] }
   /** `clientId`: a client id or a suite id. */
   | { type: 'secret added'; clientId: string }
   | { type: 'secret rotated'; clientId: string; othersEndAt: string }
@@ -98,6 +101,8 @@ export function eventOf(change: Change, { fields, id }: ChangeResult): ChangeEve
   switch (change.type) {
     case 'application updated':
       return { type: change.type, clientId: change.clientId, changed: fields }
+    case 'suite updated':
+      return { type: change.type, suite: change.suite, name: change.values.name, changed: fields }
     case 'secret added':
       return { type: change.type, clientId: change.owner }
     case 'secret rotated':

@@ -138,10 +138,10 @@ function describeTable(keyLength: 1 | 2 | 3, columnsByType: Partial<Record<Colum
 
 /** The tables to copy, ordered so that foreign keys are satisfied. Sessions are not copied, nor hand-over links. */
 export const TABLES = {
-  suites: describeTable(1, { bigint: ['id', 'created_at'], text: ['suite_id', 'name'] }),
+  suites: describeTable(1, { bigint: ['id', 'created_at'], text: ['suite_id', 'name', 'labels', 'note'] }),
   applications: describeTable(1, {
-    bigint: ['id', 'tokens_valid_from', 'created_at', 'token_generation'],
-    text: ['client_id', ...APPLICATION_COLUMNS, 'status'],
+    bigint: ['id', 'tokens_valid_from', 'created_at', 'token_generation', 'quota'],
+    text: ['client_id', ...APPLICATION_COLUMNS, 'status', 'labels', 'note'],
   }),
   secrets: describeTable(1, {
     bigint: ['id', 'application_id', 'suite_id', 'created_at', 'ends_at', 'revoked_at'],

@@ -53,7 +53,7 @@ export const LINES = complete({
   'application approved': { level: 'info', fields: ['clientId', 'suite', ...operator] },
   'approval withdrawn': { level: 'info', fields: ['clientId', 'suite', ...operator] },
   'suite registered': { level: 'info', fields: ['suite', 'name', ...operator] },
-  'suite updated': { level: 'info', fields: ['suite', 'name', ...operator] },
+  'suite updated': { level: 'info', fields: ['suite', 'name', 'changed', ...operator] },
   'suite removed': { level: 'info', fields: ['suite', ...operator] },
   'secret rotated': { level: 'info', fields: ['clientId', 'othersEndAt', ...operator] },
   'secret added': { level: 'info', fields: ['clientId', ...operator] },

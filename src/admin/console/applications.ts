@@ -4,16 +4,27 @@ import type { ListedApplication } from '../../administration/search.ts'
 import { APPLICATION_COLUMNS, type Application, type ApplicationValues } from '../../domain/application.ts'
 import { inSteps } from '../../domain/in-steps.ts'
 import type { Suite } from '../../domain/suite.ts'
-import { camelCased } from '../../domain/text.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { listChoices, PARENT, suiteChoices } from './application.ts'
-import { age, badge, emptyState, name, note, number, pager, sentence, statusBadge, table } from './components.ts'
+import {
+  age,
+  badge,
+  emptyState,
+  labelLinks,
+  name,
+  note,
+  number,
+  pager,
+  sentence,
+  statusBadge,
+  table,
+} from './components.ts'
 import { LOOKED_AT } from './diagnosis.ts'
 import { canChange, field, fieldsOf, select } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { registrationForm } from './owner.ts'
+import { changesIn, optionalInputs, registrationForm } from './owner.ts'
 import { credentialsPage, tryIt, urlsOf } from './secrets.ts'
 
 const PAGE_SIZE = 50
@@ -43,28 +54,27 @@ const COLUMNS = [
 const REGISTER = html`<a class="button primary" href="/new-application">Register an application</a>`
 
 /** What is searched for, by the names in the URL; empty: anything. */
-type Filter = Record<'search' | 'status' | 'suite' | 'sort', string>
+type Filter = Record<'search' | 'status' | 'suite' | 'label' | 'sort', string>
 
 /** /applications: the list, with search. */
 export function listApplications(console: FastifyInstance, context: AdminContext): void {
   console.get('/applications', async (request, reply) => {
     const { text } = fieldsOf(request.query)
-    const filter = { search: text('search'), status: text('status'), suite: text('suite'), sort: text('sort') }
+    const [label, suite] = [text('label'), text('suite')]
+    const filter = { search: text('search'), status: text('status'), suite, label, sort: text('sort') }
     const from = /^\d{1,9}$/.test(text('from')) ? Number(text('from')) : 0
-    const { applications, suites } = administrationOf(context, request)
+    const { applications } = administrationOf(context, request)
     const lastRefused = await context.store.listLastRefused(LOOKED_AT)
     const ids = lastRefused.filter(({ kind }) => kind === 'application').map(({ id }) => id)
     const refused = new Set(new Set(ids).values().take(MAX_REFUSED))
     const allFailing = filter.status === 'failing' ? await failingOf(request, refused) : undefined
-    const within = [
-      ...(allFailing ? [allFailing] : []),
-      ...(filter.suite ? [new Set((await suites.listApproved(filter.suite)).map(({ clientId }) => clientId))] : []),
-    ]
     const found = await applications.browse({
       text: filter.search,
       status: STATUSES.find((status) => status === filter.status),
+      suite: suite || undefined,
+      labels: label ? [label] : undefined,
       sort: filter.sort,
-      within,
+      within: allFailing ? [allFailing] : [],
       from,
       limit: PAGE_SIZE,
     })
@@ -109,12 +119,17 @@ function nothingYet(canChange: boolean): Html {
   )
 }
 
-function filterForm({ search, status, suite, sort }: Filter, isFiltered: boolean, suites: readonly Suite[]): Html {
+function filterForm(
+  { search, status, suite, label, sort }: Filter,
+  isFiltered: boolean,
+  suites: readonly Suite[],
+): Html {
   const named = suites.map(({ suiteId, name }) => ({ value: suiteId, label: name }))
   return html`<form class="filters" method="get" action="/applications" role="search">
-${field({ label: 'Search', name: 'search', type: 'search', value: search, placeholder: 'Name, client id or developer email' })}
+${field({ label: 'Search', name: 'search', type: 'search', value: search, placeholder: 'Name, client id, email or label' })}
 ${select({ label: 'Status', name: 'status', value: status }, STATUS_CHOICES)}
 ${select({ label: 'Approved for', name: 'suite', value: suite }, [ANY, ...named])}
+${field({ label: 'Label', name: 'label', value: label, placeholder: 'owner=web' })}
 ${select({ label: 'Sort by', name: 'sort', value: sort }, SORT_CHOICES)}
 <div class="buttons"><button class="button">Search</button>${isFiltered && html`<a class="button" href="/applications">Clear</a>`}</div>
 </form>`
@@ -126,7 +141,7 @@ const CLIENT_ID = /^\S{6,200}$/
 function nothingFound(text: string): Html {
   return emptyState(
     'No matches',
-    html`<p>No application matches${text !== '' && html`: “${name(text)}” is in no name, no client id and no developer’s email`}.</p>
+    html`<p>No application matches${text !== '' && html`: “${name(text)}” is in no name, no client id, no developer’s email and no label`}.</p>
 ${CLIENT_ID.test(text) && html`<p>Is this the client id that a partner sends? <a href="${path`/applications/${text}`}">See why it is refused</a>.</p>`}<p><a class="button" href="/applications">Clear the search</a></p>`,
   )
 }
@@ -134,7 +149,7 @@ ${CLIENT_ID.test(text) && html`<p>Is this the client id that a partner sends? <a
 function row(application: ListedApplication, failing: ReadonlySet<string>, now: number) {
   const { clientId, status, suites, lastTokenAt, tokensThisHour, tokensLastHour } = application
   return [
-    html`<a href="${path`/applications/${clientId}`}">${name(application.name)}</a><code title="${clientId}">${clientId}</code>`,
+    html`<a href="${path`/applications/${clientId}`}">${name(application.name)}</a><code title="${clientId}">${clientId}</code>${labelLinks(application.labels, '/applications')}`,
     name(application.developerEmail),
     failing.has(clientId) ? badge('failing', 'bad') : statusBadge(status),
     suites.length === 0
@@ -150,6 +165,8 @@ const INPUTS: Record<string, Pick<Parameters<typeof field>[0], 'type' | 'hint'>>
   name: { hint: 'APIs see it as application_name when they check its tokens.' },
   developer_email: { type: 'email', hint: 'Whom to contact. APIs see it as developer.email.' },
 }
+
+const OPTIONAL = ['labels', 'note', 'quota']
 
 /** /new-application: the form that registers an application. */
 export function newApplication(console: FastifyInstance, context: AdminContext): void {
@@ -172,13 +189,14 @@ export function newApplication(console: FastifyInstance, context: AdminContext):
           : suiteChoices(suites, all('suite'), stateOf('suite'))
       }
 <details${clientId !== '' && html` open`}><summary>Use an existing client id</summary>
-${field({ label: 'Client id', name: 'client_id', value: clientId, isCode: true, hint: 'The one that it has on another server. The secret is new in any case.', ...stateOf('client_id') })}</details>`
+${field({ label: 'Client id', name: 'client_id', value: clientId, isCode: true, hint: 'The one that it has on another server. The secret is new in any case.', ...stateOf('client_id') })}</details>
+${optionalInputs(OPTIONAL, body, stateOf)}`
     },
     register: async (request, repeatable) => {
       const { text, all } = fieldsOf(request.body)
-      const values = Object.fromEntries(APPLICATION_COLUMNS.map((name) => [name, text(name)]))
+      const values = Object.fromEntries([...APPLICATION_COLUMNS, ...OPTIONAL].map((name) => [name, text(name)]))
       const wanted = {
-        ...camelCased<ApplicationValues>(values),
+        ...(changesIn(values) as unknown as ApplicationValues),
         suites: all('suite'),
         clientId: text('client_id') || undefined,
       }

@@ -11,7 +11,7 @@ import { diagnosisNote, instructionsFor, LOOKED_AT, refusalsPanel, refusedTable 
 import { assertCanChange, canChange, type Refused, redirectDone, statesOf } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { changeNames, editForm, namesPanel, notes, type Owners, removalPage } from './owner.ts'
+import { annotationFacts, changeNames, editForm, namesPanel, notes, type Owners, removalPage } from './owner.ts'
 import { changeSecrets, howToCheckTokens, secretsPanel, urlsOf } from './secrets.ts'
 import { periodOf, usagePanel } from './usage.ts'
 
@@ -39,11 +39,8 @@ export function suite(console: FastifyInstance, context: AdminContext): void {
 
   const suites: Owners = {
     section: '/suites',
-    find: async (id, request) => {
-      const { name } = await actions(request).show(id)
-      return { name, values: { name } }
-    },
-    update: async (id, { name }, request) => name !== undefined && (await actions(request).update(id, { name })),
+    find: (id, request) => actions(request).show(id),
+    update: (id, changes, request) => actions(request).update(id, changes),
     show,
   }
   changeNames(console, suites)
@@ -57,7 +54,8 @@ function createView(context: AdminContext) {
   return async (suiteId: string, reply: FastifyReply, { errors = [], status = 200 }: Partial<Refused> = {}) => {
     const { request } = reply
     const { suites, why } = administrationOf(context, request)
-    const { name: named, createdAt, secrets } = await suites.show(suiteId)
+    const suite = await suites.show(suiteId)
+    const { name: named, createdAt, secrets } = suite
     const explanation = await why(suiteId, instructionsFor(request))
     const isCheck = ({ suite, reason }: RefusedClient) => suite === suiteId && isTokenReason(reason)
     const checks = (await store.listLastRefused(LOOKED_AT)).filter(isCheck)
@@ -71,6 +69,7 @@ function createView(context: AdminContext) {
     const known = facts([
       ['Id', html`<code>${suiteId}</code>`],
       ['Registered', time(createdAt)],
+      ...annotationFacts(suite, '/suites'),
     ])
     const page: Page = {
       title: named,
@@ -83,7 +82,7 @@ ${editForm(
   base,
   mayChange,
   html`${section('health', 'Status', html`${diagnosisNote(explanation)}${known}`, asOf(at, base))}
-${mayChange && namesPanel({ name: named }, request.body, stateOf)}`,
+${mayChange && namesPanel(suite, request.body, stateOf)}`,
 )}
 ${usagePanel({ usage, base, kinds: ['checks', 'refusals'], hint: 'Gateway checks and introspections that found the token valid, and what was refused,', statistics })}
 ${refusalsPanel(explanation, at)}

@@ -1,5 +1,6 @@
 import { columnsOf, type NewApplication, nameAndDeveloper, namedSuites } from '../../domain/application.ts'
 import type { Change, ChangeOf, Rotation } from '../../domain/change.ts'
+import { annotationColumns } from '../../domain/labels.ts'
 import type { NewSecret } from '../../domain/secret.ts'
 import type { Changes, NewClients } from '../../domain/store.ts'
 import type { AuditSubject } from './audited.ts'
@@ -12,7 +13,9 @@ import { ask, type Database, namesJson, rowsJson, type Work } from './work.ts'
 /** The statements of each change. They return the id in ChangeResult as one row. */
 const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => Work<unknown[][]> } = {
   *'application updated'({ clientId, values, status, suites }) {
-    yield* ask(sql.updateApplication, [clientId, ...Object.values(columnsOf(values))])
+    const quota = values.quota === null ? 0 : values.quota
+    const columns = [...Object.values(columnsOf(values)), ...annotationColumns(values), quota]
+    yield* ask(sql.updateApplication, [clientId, ...columns])
     if (status) yield* ask(sql.setStatus, [clientId, status])
     if (!suites) return []
     yield* ask(sql.withdrawOthers, [clientId, namesJson(suites)])
@@ -27,7 +30,7 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
   'application approved': ({ clientId, suite }) => ask(sql.approve, [rowsJson([{ clientId, suite }])]),
   'approval withdrawn': ({ clientId, suite }) => ask(sql.withdraw, [clientId, suite]),
   'all tokens revoked': ({ clientId }, at) => ask(sql.revokeTokens, [clientId, at]),
-  'suite updated': ({ suite, name }) => ask(sql.updateSuite, [suite, name]),
+  'suite updated': ({ suite, values }) => ask(sql.updateSuite, [suite, values.name, ...annotationColumns(values)]),
   *'suite removed'({ suite }, at) {
     yield* deleteUsage(suite, at)
     return yield* ask(sql.deleteSuite, [suite])
@@ -149,8 +152,8 @@ function insertedOf<Item>(items: readonly Item[], rows: [id: string][], idOf: (i
 }
 
 function rowOf(application: NewApplication) {
-  const { clientId, createdAt, skipNamesake } = application
-  const columns = columnsOf(application)
+  const { clientId, createdAt, skipNamesake, labels, note, quota } = application
+  const columns = { ...columnsOf(application), labels, note, quota }
   return { client_id: clientId, created_at: createdAt, skip_namesake: skipNamesake ? 1 : 0, ...columns }
 }
 
