@@ -10,7 +10,8 @@ import { createEventCounter } from '../../src/telemetry/metrics/count-events.ts'
 import { createCounters } from '../../src/telemetry/metrics/counters.ts'
 import type { Sample } from '../../src/telemetry/metrics/fleet.ts'
 import { VERSION } from '../../src/version.ts'
-import { on } from '../support/on.ts'
+import { application } from '../support/newcomers.ts'
+import { AUDIT, on } from '../support/on.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { createWorld, createWorldWithFile, START } from '../support/world.ts'
 
@@ -284,6 +285,22 @@ t.test('Statistics: owners whose secrets end soon are listed, the next to end fi
       { kind: 'suite', id: 'store', name: 'Store API', endsAt: START + 7 * DAY },
     ],
   })
+})
+
+t.test('Statistics: applications that got many tokens in the last 60 minutes are heavy, most first', async (t) => {
+  const { read, open, store, credentials, clock } = await createFigures(t)
+  await store.register({ suites: [], applications: [application('b'), application('c')] }, AUDIT)
+  const counts = { checks: 0, refusals: 0 }
+  const clients = { [credentials.client_id]: 361, b: 362, c: 360 }
+  await store.addUsage(
+    Object.entries(clients).map(([clientId, tokens]) => ({ clientId, tokens, ...counts })),
+    clock.time,
+  )
+  open(store)
+  t.match((await read()).heavy, [
+    { clientId: 'b', name: 'Application b', tokens: 362 },
+    { clientId: credentials.client_id, tokens: 361 },
+  ])
 })
 
 const { createDatabase } = await startDatabases()

@@ -98,7 +98,6 @@ t.test('Attention: of many of a kind the first five are shown, with a link to th
     trouble: {
       failing: Array.from({ length: 8 }, (_, n) => ({ ...FAILING, id: `f${n}` })),
       refusedChecks: [],
-      heavy: [],
     },
   })
   t.equal(matters.length, 12)
