@@ -41,15 +41,16 @@ export type Change =
   | { type: 'hand-over link withdrawn'; clientId: string; linkId: number }
   /** Uses up the link, and rotates the secret. Changes nothing if there is no such link, or the application is suspended. */
   | ({ type: 'hand-over link used'; clientId: string; codeDigest: string } & Rotation)
-  | { type: 'operator added'; operator: string; role: Role }
+  /** `email`: of an operator from the identity provider. If the role changes, all sessions end. */
+  | { type: 'operator added' | 'operator updated'; operator: string; role: Role; email?: string | undefined }
   /** Removes the operator's keys, sessions and login codes, too. */
   | { type: 'operator removed'; operator: string }
   /** `digest`: see `digestGenerated`. */
   | { type: 'operator key added'; operator: string; digest: string; endsAt: number }
   | { type: 'operator key revoked'; operator: string; keyId: number }
   | { type: 'login link made'; operator: string; digest: string; endsAt: number }
-  /** Uses up the login code. Changes nothing if it is unknown or used. */
-  | { type: 'operator logged in'; operator: string; codeDigest: string; session: NewSession }
+  /** Uses up the login code, if there is one. Changes nothing if it is unknown or used. */
+  | { type: 'operator logged in'; operator: string; codeDigest: string | undefined; session: NewSession }
   | { type: 'session ended'; operator: string; sessionId: number }
 
 /** A new secret, and what becomes of the others: see `secret rotated`. */
@@ -81,7 +82,10 @@ export interface ChangeResult {
 
 /** A change in the log: without digests, and with times in RFC 3339. */
 export type ChangeEvent =
-  | Exclude<Change, { owner: string } | { digest: string } | { codeDigest: string } | { values: object }>
+  | Exclude<
+      Change,
+      { owner: string } | { digest: string } | { codeDigest: string } | { session: object } | { values: object }
+    >
   | { type: 'application registered'; clientId: string; name: string; suites: readonly string[] | 'all' }
   | { type: 'application updated'; clientId: string; changed: readonly string[] }
   | { type: 'suite registered'; suite: string; name: string }

@@ -71,7 +71,7 @@ export function on(store: Pick<Store, 'change'>) {
       make({ type: 'operator key revoked', operator, keyId }, at(time, audit)),
     addLoginCode: (operator: string, code: Credential & { createdAt: number }, audit?: Audit) =>
       make({ type: 'login link made', operator, digest: code.digest, endsAt: code.endsAt }, at(code.createdAt, audit)),
-    beginSession: (operator: string, codeDigest: string, session: NewSession, audit?: Audit) =>
+    beginSession: (operator: string, codeDigest: string | undefined, session: NewSession, audit?: Audit) =>
       idOf({ type: 'operator logged in', operator, codeDigest, session }, audit),
     endSession: (operator: string, sessionId: number, audit?: Audit) =>
       make({ type: 'session ended', operator, sessionId }, audit),

@@ -82,6 +82,7 @@ const adminKey = (id: number, lastUsedAt: string | null) => ({
 const ANNA = {
   name: 'anna',
   role: 'admin',
+  email: null,
   created_at: EIGHT,
   keys: [adminKey(1, '2027-01-15T09:02:00.000Z')],
   sessions: [
@@ -96,7 +97,14 @@ const ANNA = {
   ],
 }
 
-const VIKTOR = { name: 'viktor', role: 'viewer', created_at: EIGHT, keys: [adminKey(2, null)], sessions: [] }
+const VIKTOR = {
+  name: 'viktor',
+  role: 'viewer',
+  email: null,
+  created_at: EIGHT,
+  keys: [adminKey(2, null)],
+  sessions: [],
+}
 
 const TRAFFIC = {
   tokens: 101,

@@ -126,7 +126,7 @@ export async function lastChanges(store: AdminContext['store'], { kind, id }: Au
   const content =
     events.length === 0
       ? html`<p class="quiet-text">No changes in the last 400 days.</p>`
-      : eventTable(events, { isOfOne: true })
+      : eventTable(events, { isOfOne: true, names: await namesOfSubjects(store, events) })
   const all = html`<a href="${address('/audit', { subject: id })}">All changes</a>`
   return section('changes', 'Last changes', content, all)
 }
@@ -152,7 +152,7 @@ function eventCells(event: AuditEvent, names: SubjectNames) {
     time(at),
     sentence(action),
     subjectLink(subject, names.get(keyOfSubject(subject))),
-    html`<a href="${path`/audit?actor=${actor}`}"><bdi>${actor}</bdi></a> ${sourceOf(event)}`,
+    html`<a href="${path`/audit?actor=${actor}`}"><bdi>${names.get(`operator ${actor}`) ?? actor}</bdi></a> ${sourceOf(event)}`,
     difference(before, after),
   ]
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ListedOperator } from '../../administration/operators.ts'
+import { isFromProvider, readableName } from '../../domain/operator.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
 import { RefusedOperator } from '../wire/problem.ts'
@@ -17,7 +18,7 @@ export function operatorPages(console: FastifyInstance, context: AdminContext): 
   const actions = (request: FastifyRequest) => administrationOf(context, request).operators
 
   console.get('/operators', async (request, reply) => {
-    return showPage(reply, page(await actions(request).list(), viewerOf(request), context.howToSignIn))
+    return showPage(reply, page(await actions(request).list(), viewerOf(request), context))
   })
 
   console.post<Route>('/operators/:name/remove', async (request, reply) => {
@@ -47,7 +48,7 @@ function viewerOf(request: FastifyRequest) {
   return { name, isAdmin: role === 'admin', sessionId: request.session?.id }
 }
 
-function page(operators: readonly ListedOperator[], viewer: Viewer, howToSignIn: string | undefined): Page {
+function page(operators: readonly ListedOperator[], viewer: Viewer, context: AdminContext): Page {
   return {
     title: 'Operators',
     section: '/operators',
@@ -57,14 +58,15 @@ function page(operators: readonly ListedOperator[], viewer: Viewer, howToSignIn:
       note('quiet', html`<p>You are a viewer: you see everything, and can end your own sessions only.</p>`)
     }
 ${operators.map((operator) => operatorSection(operator, viewer))}
-${section('add', 'Add an operator, or a key', howToAdd(howToSignIn))}`,
+${section('add', 'Add an operator, or a key', howToAdd(context))}`,
   }
 }
 
-function howToAdd(howToSignIn: string | undefined): Html {
+function howToAdd({ howToSignIn, provider }: AdminContext): Html {
   return html`<div class="prose">
 ${howToSignIn !== undefined && html`<p>These commands do not work here, because this server keeps its data in memory. To sign in: ${howToSignIn}</p>`}
-<p>Operators and keys are added on the command line only, where the database can be reached, so that a stolen session or key cannot create others.</p>
+${provider && html`<p>Who has a role at <bdi>${provider.host}</bdi> is added at the first sign-in, and has no keys.</p>`}
+<p>${provider ? 'Other operators' : 'Operators'} and keys are added on the command line only, where the database can be reached, so that a stolen session or key cannot create others.</p>
 <pre><code>token-server operators add NAME --role admin
 token-server operators add NAME --role viewer
 token-server operators key NAME --expires 90d
@@ -77,10 +79,12 @@ token-server console NAME</code></pre>
 function operatorSection(operator: ListedOperator, viewer: Viewer): Html {
   const { name, role, createdAt, keys, sessions } = operator
   const isSelf = name === viewer.name
+  const isForeign = isFromProvider(operator)
+  const shown = readableName(operator)
   return section(
     `operator-${name}`,
-    html`<bdi>${name}</bdi> ${badge(role)}${isSelf && html` ${badge('you', 'good')}`}`,
-    html`<p class="hint">Added ${time(createdAt)}</p>
+    html`<bdi>${shown}</bdi> ${badge(role)}${isSelf && html` ${badge('you', 'good')}`}`,
+    html`<p class="hint">${isForeign ? html`From the identity provider, as <bdi>${name}</bdi>. First signed in` : 'Added'} ${time(createdAt)}</p>
 <h3>API keys</h3>
 ${keys.length > 0 ? keyTable(operator, viewer) : html`<p class="quiet-text">No API keys.</p>`}
 <h3>Sessions</h3>
@@ -88,12 +92,14 @@ ${sessions.length > 0 ? sessionTable(operator, viewer) : html`<p class="quiet-te
     viewer.isAdmin &&
       confirm({
         label: 'Remove',
-        subject: name,
+        subject: shown,
         action: path`/operators/${name}/remove`,
         isSmall: true,
         consequences: html`<p>All keys, sessions and login links of this operator stop working. The audit still lists what the operator did.</p>${
-          isSelf &&
-          html`<p><strong>This is you:</strong> you will be signed out, and only the command line can add you again.</p>`
+          isForeign
+            ? html`<p>The next sign-in adds the operator again, unless the identity provider no longer gives a role.</p>`
+            : isSelf &&
+              html`<p><strong>This is you:</strong> you will be signed out, and only the command line can add you again.</p>`
         }`,
       }),
   )
@@ -121,7 +127,9 @@ function keyTable({ name, keys }: ListedOperator, viewer: Viewer): Html {
   return table(`Keys of ${name}`, viewer.isAdmin ? [...columns, { label: 'Revoke', kind: 'actions' }] : columns, rows)
 }
 
-function sessionTable({ name, sessions }: ListedOperator, viewer: Viewer): Html {
+function sessionTable(operator: ListedOperator, viewer: Viewer): Html {
+  const { name, sessions } = operator
+  const shown = readableName(operator)
   const mayEnd = viewer.isAdmin || viewer.name === name
   const columns = ['Session', 'Address', 'Browser', 'Began', 'Last seen']
   const rows = sessions.map((session) => [
@@ -132,11 +140,11 @@ function sessionTable({ name, sessions }: ListedOperator, viewer: Viewer): Html 
     time(session.lastSeenAt),
     confirm({
       label: 'End',
-      subject: `session ${session.id} of ${name}`,
+      subject: `session ${session.id} of ${shown}`,
       action: path`/operators/${name}/sessions/${session.id}/end`,
       isSmall: true,
       consequences: html`<p>${session.id === viewer.sessionId ? 'You are' : 'The browser of this session is'} signed out at once.</p>`,
     }),
   ])
-  return table(`Sessions of ${name}`, mayEnd ? [...columns, { label: 'End', kind: 'actions' }] : columns, rows)
+  return table(`Sessions of ${shown}`, mayEnd ? [...columns, { label: 'End', kind: 'actions' }] : columns, rows)
 }

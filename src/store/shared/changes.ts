@@ -46,7 +46,12 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
     if (used.length > 0) yield* rotate(clientId, rotation, at)
     return used
   },
-  'operator added': ({ operator, role }, at) => ask(operators.insertOperator, [operator, role, at]),
+  'operator added': ({ operator, role, email = null }, at) =>
+    ask(operators.insertOperator, [operator, role, email, at]),
+  *'operator updated'({ operator, role, email = null }) {
+    yield* ask(operators.deleteSessionsOfOtherRole, [operator, role])
+    return yield* ask(operators.updateOperator, [operator, role, email])
+  },
   'operator removed': ({ operator }) => ask(operators.deleteOperator, [operator]),
   'operator key added': ({ operator, digest, endsAt }, at) =>
     ask(operators.insertAdminKey, [operator, digest, at, endsAt]),
@@ -54,10 +59,10 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
   'login link made': ({ operator, digest, endsAt }, at) =>
     ask(operators.insertLoginCode, [operator, digest, at, endsAt]),
   *'operator logged in'({ operator, codeDigest, session }) {
-    const [used] = yield* ask<[operatorId: number]>(operators.deleteLoginCode, [operator, codeDigest])
-    if (!used) return []
+    const used = codeDigest !== undefined && (yield* ask(operators.deleteLoginCode, [operator, codeDigest]))
+    if (used && used.length === 0) return []
     const { digest, createdAt, endsAt, remoteAddress, userAgent } = session
-    return yield* ask(operators.insertSession, [used[0], digest, createdAt, endsAt, remoteAddress, userAgent])
+    return yield* ask(operators.insertSession, [operator, digest, createdAt, endsAt, remoteAddress, userAgent])
   },
   'session ended': ({ operator, sessionId }) => ask(operators.deleteSession, [operator, sessionId]),
 }
