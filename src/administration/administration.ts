@@ -32,7 +32,7 @@ export function createAdministration({ store, now, observe, author }: Administra
     report,
     async change(change, audited = audit()) {
       const result = await store.change(change, audited)
-      if (result.changed) report(eventOf(change, result))
+      for (const subject of result.subjects) report(eventOf(change, result, subject))
       return result
     },
   }

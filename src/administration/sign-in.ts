@@ -98,7 +98,7 @@ function createLogins({ store, now, observe }: SignInOptions) {
     const result = await store.change(change, { author, at: createdAt })
     const begun = result.changed ? await findSession(reference) : undefined
     if (!begun) return 'used login link'
-    observe({ ...eventOf(change, result), ...author })
+    observe({ ...eventOf(change, result, found.operator), ...author })
     return { reference, ...begun }
   }
 

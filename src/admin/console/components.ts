@@ -44,9 +44,9 @@ export function asOf(now: number, base?: string): Html {
   return html`<p class="hint">As of <time data-clock="seconds" datetime="${iso}">${iso.slice(11, 19)} UTC</time>${base && html` · <a href="${base}">Reload</a>`}</p>`
 }
 
-/** What live.js shows and uses on a live page. `base`: its path; `application`: the client id, unless it is the overview. */
-export function liveControls(base: string, application = ''): Html {
-  return html`<span class="badge good" data-live-state data-application="${application}" role="status" hidden></span><button type="button" class="button small" data-live-pause hidden>Pause</button><a class="button small" href="${base}" data-live-reload>Reload</a>`
+/** What live.js shows and uses on a live page. `base`: its path; `client`: a client id or suite id, unless it is the overview. */
+export function liveControls(base: string, client = ''): Html {
+  return html`<span class="badge good" data-live-state data-client="${client}" role="status" hidden></span><button type="button" class="button" data-live-pause hidden>Pause</button><a class="button" href="${base}" data-live-reload>Reload</a>`
 }
 
 export const LIVE_ENDED: Html = html`<div data-live-ended hidden>${note('warn', html`<p>Your session has ended, so these figures have stopped. <a href="/login">Sign in again</a></p>`)}</div>`

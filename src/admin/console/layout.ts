@@ -106,5 +106,5 @@ function navigation(section: Section | undefined): Html {
 
 function account({ name, role }: NonNullable<Visit['operator']>): Html {
   return html`<div class="account"><p>Signed in as <a href="/operators"><bdi>${name}</bdi></a>, ${role}</p>
-<form method="post" action="/logout"><button class="button small">Sign out</button></form></div>`
+<form method="post" action="/logout"><button class="button">Sign out</button></form></div>`
 }

@@ -10,10 +10,11 @@ import { canChange, fieldsOf } from './forms.ts'
 import { type Html, html } from './html.ts'
 import { sessionReferenceIn } from './login.ts'
 import { liveParts } from './overview.ts'
+import { liveSuite } from './suite.ts'
 
 /**
- * GET /live: the live parts of the overview, or of the page of an `application`, which live.js requests every second. They do
- * not keep the session alive. `window`: an id that the page has generated; `new`: sent until the page gets its first answer.
+ * GET /live: the live parts of the overview, or of the page of a `client`, which live.js requests every second. They do not
+ * keep the session alive. `window`: an id that the page has generated; `new`: sent until the page gets its first answer.
  */
 export function serveLive(console: FastifyInstance, context: AdminContext): void {
   const { signIn, statistics, now } = context
@@ -21,12 +22,17 @@ export function serveLive(console: FastifyInstance, context: AdminContext): void
   const ofThisSecond = everySecond(now)
 
   async function partsFor(request: FastifyRequest): Promise<Html[]> {
-    const clientId = fieldsOf(request.query).text('application')
+    const clientId = fieldsOf(request.query).text('client')
     if (clientId === '') {
       return Object.values(liveParts(await ofThisSecond('', () => statistics.read()), canChange(request)))
     }
-    const explanation = await administrationOf(context, request).why(clientId, instructionsFor(request))
-    return Object.values(liveApplication(explanation, now()))
+    const instructions = instructionsFor(request)
+    const explanation = await administrationOf(context, request).why(clientId, instructions)
+    return Object.values(
+      explanation.suite
+        ? await liveSuite(context, explanation, instructions, now())
+        : liveApplication(explanation, instructions, now()),
+    )
   }
 
   /** While the store does not answer, the session of a live window counts as active, and the page says what is wrong. */
@@ -50,7 +56,7 @@ export function serveLive(console: FastifyInstance, context: AdminContext): void
       return reply.code(503).header('retry-after', '30').type('text/plain').send('Too many pages are open.\n')
     }
     // Viewers of the same page see the same, but for what only admins are offered.
-    const key = `${canChange(request)} ${fieldsOf(request.query).text('application')}`
+    const key = `${canChange(request)} ${fieldsOf(request.query).text('client')}`
     const body = await ofThisSecond(key, async () => gzipSync(html`<!doctype html>${await partsFor(request)}`.text))
     // All browsers accept gzip. The parts contain nothing secret.
     return reply.header('content-encoding', 'gzip').type('text/html; charset=utf-8').send(body)

@@ -56,7 +56,9 @@ function page(operators: readonly ListedOperator[], viewer: Viewer, howToSignIn:
       !viewer.isAdmin &&
       note('quiet', html`<p>You are a viewer: you see everything, and can end your own sessions only.</p>`)
     }
-${operators.map((operator) => operatorSection(operator, viewer))}
+${section('all', 'Operators', operatorTable(operators, viewer))}
+${section('sessions', 'Sessions', sessionTable(operators, viewer))}
+${section('keys', 'API keys', keyTable(operators, viewer))}
 ${section('add', 'Add an operator, or a key', howToAdd(howToSignIn))}`,
   }
 }
@@ -74,69 +76,71 @@ token-server console NAME</code></pre>
 </div>`
 }
 
-function operatorSection(operator: ListedOperator, viewer: Viewer): Html {
-  const { name, role, createdAt, keys, sessions } = operator
-  const isSelf = name === viewer.name
-  return section(
-    `operator-${name}`,
-    html`<bdi>${name}</bdi> ${badge(role)}${isSelf && html` ${badge('you', 'good')}`}`,
-    html`<p class="hint">Added ${time(createdAt)}</p>
-<h3>API keys</h3>
-${keys.length > 0 ? keyTable(operator, viewer) : html`<p class="quiet-text">No API keys.</p>`}
-<h3>Sessions</h3>
-${sessions.length > 0 ? sessionTable(operator, viewer) : html`<p class="quiet-text">Not signed in now.</p>`}`,
-    viewer.isAdmin &&
-      confirm({
-        label: 'Remove',
-        subject: name,
-        action: path`/operators/${name}/remove`,
-        isSmall: true,
-        consequences: html`<p>All keys, sessions and login links of this operator stop working. The audit still lists what the operator did.</p>${
-          isSelf &&
-          html`<p><strong>This is you:</strong> you will be signed out, and only the command line can add you again.</p>`
-        }`,
-      }),
-  )
+function operatorTable(operators: readonly ListedOperator[], viewer: Viewer): Html {
+  const columns = ['Operator', 'Role', 'Added', 'Active keys', 'Sessions']
+  const rows = operators.map(({ name, role, createdAt, keys, sessions }) => [
+    html`<bdi id="operator-${name}">${name}</bdi>${name === viewer.name && html` ${badge('you', 'good')}`}`,
+    badge(role),
+    time(createdAt),
+    keys.filter(({ state }) => state === 'active').length,
+    sessions.length,
+    confirm({
+      label: 'Remove',
+      subject: name,
+      action: path`/operators/${name}/remove`,
+      consequences: html`<p>All keys, sessions and login links of this operator stop working. The audit still lists what the operator did.</p>${
+        name === viewer.name &&
+        html`<p><strong>This is you:</strong> you will be signed out, and only the command line can add you again.</p>`
+      }`,
+    }),
+  ])
+  return table('Operators', viewer.isAdmin ? [...columns, { label: 'Remove', kind: 'actions' }] : columns, rows)
 }
 
 const KEY_TONES = { active: 'good', expired: 'quiet', revoked: 'bad' } as const
 
-function keyTable({ name, keys }: ListedOperator, viewer: Viewer): Html {
-  const columns = ['Key', 'State', 'Made', 'Ends', 'Last used']
-  const rows = keys.map((key) => [
-    `${key.id}`,
-    html`${badge(key.state, KEY_TONES[key.state])}${key.revokedAt !== null && html` ${time(key.revokedAt)}`}`,
-    time(key.createdAt),
-    time(key.endsAt),
-    time(key.lastUsedAt),
-    key.state === 'active' &&
-      confirm({
-        label: 'Revoke',
-        subject: `key ${key.id} of ${name}`,
-        action: path`/operators/${name}/keys/${key.id}/revoke`,
-        isSmall: true,
-        consequences: html`<p>Any program that uses this key is refused from now on. This cannot be undone.</p>`,
-      }),
-  ])
-  return table(`Keys of ${name}`, viewer.isAdmin ? [...columns, { label: 'Revoke', kind: 'actions' }] : columns, rows)
+function keyTable(operators: readonly ListedOperator[], viewer: Viewer): Html {
+  const columns = ['Key', 'Operator', 'State', 'Made', 'Ends', 'Last used']
+  const rows = operators.flatMap(({ name, keys }) =>
+    keys.map((key) => [
+      `${key.id}`,
+      html`<bdi>${name}</bdi>`,
+      html`${badge(key.state, KEY_TONES[key.state])}${key.revokedAt !== null && html` ${time(key.revokedAt)}`}`,
+      time(key.createdAt),
+      time(key.endsAt),
+      time(key.lastUsedAt),
+      key.state === 'active' &&
+        confirm({
+          label: 'Revoke',
+          subject: `key ${key.id} of ${name}`,
+          action: path`/operators/${name}/keys/${key.id}/revoke`,
+          consequences: html`<p>Any program that uses this key is refused from now on. This cannot be undone.</p>`,
+        }),
+    ]),
+  )
+  if (rows.length === 0) return html`<p class="quiet-text">No API keys.</p>`
+  return table('API keys', viewer.isAdmin ? [...columns, { label: 'Revoke', kind: 'actions' }] : columns, rows)
 }
 
-function sessionTable({ name, sessions }: ListedOperator, viewer: Viewer): Html {
-  const mayEnd = viewer.isAdmin || viewer.name === name
-  const columns = ['Session', 'Address', 'Browser', 'Began', 'Last seen']
-  const rows = sessions.map((session) => [
-    html`${session.id}${session.id === viewer.sessionId && html` ${badge('this one', 'good')}`}`,
-    session.remoteAddress,
-    html`<span class="hint">${session.userAgent}</span>`,
-    time(session.createdAt),
-    time(session.lastSeenAt),
-    confirm({
-      label: 'End',
-      subject: `session ${session.id} of ${name}`,
-      action: path`/operators/${name}/sessions/${session.id}/end`,
-      isSmall: true,
-      consequences: html`<p>${session.id === viewer.sessionId ? 'You are' : 'The browser of this session is'} signed out at once.</p>`,
-    }),
-  ])
-  return table(`Sessions of ${name}`, mayEnd ? [...columns, { label: 'End', kind: 'actions' }] : columns, rows)
+function sessionTable(operators: readonly ListedOperator[], viewer: Viewer): Html {
+  const rows = operators.flatMap(({ name, sessions }) =>
+    sessions.map((session) => [
+      html`${session.id}${session.id === viewer.sessionId && html` ${badge('this one', 'good')}`}`,
+      html`<bdi>${name}</bdi>`,
+      session.remoteAddress,
+      html`<span class="hint">${session.userAgent}</span>`,
+      time(session.createdAt),
+      time(session.lastSeenAt),
+      (viewer.isAdmin || viewer.name === name) &&
+        confirm({
+          label: 'End',
+          subject: `session ${session.id} of ${name}`,
+          action: path`/operators/${name}/sessions/${session.id}/end`,
+          consequences: html`<p>${session.id === viewer.sessionId ? 'You are' : 'The browser of this session is'} signed out at once.</p>`,
+        }),
+    ]),
+  )
+  const columns = ['Session', 'Operator', 'Address', 'Browser', 'Began', 'Last seen']
+  // The one who looks at this page has a session.
+  return table('Sessions', [...columns, { label: 'End', kind: 'actions' }], rows)
 }

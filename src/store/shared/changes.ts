@@ -14,8 +14,9 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
   'application suspended': ({ clientId }) => ask(sql.setStatus, [clientId, 'suspended']),
   'application resumed': ({ clientId }) => ask(sql.setStatus, [clientId, 'active']),
   'application removed': ({ clientId }) => ask(sql.deleteApplication, [clientId]),
-  'application approved': ({ clientId, suite }) => ask(sql.approve, [rowsJson([{ clientId, suite }])]),
-  'approval withdrawn': ({ clientId, suite }) => ask(sql.withdraw, [clientId, suite]),
+  'application approved': ({ clientIds, suite }) =>
+    ask(sql.approve, [rowsJson(clientIds.map((clientId) => ({ clientId, suite })))]),
+  'approval withdrawn': ({ clientIds, suite }) => ask(sql.withdraw, [namesJson(clientIds), suite]),
   'all tokens revoked': ({ clientId }, at) => ask(sql.revokeTokens, [clientId, at]),
   'suite updated': ({ suite, name }) => ask(sql.updateSuite, [suite, name]),
   'suite removed': ({ suite }) => ask(sql.deleteSuite, [suite]),
@@ -53,7 +54,8 @@ export function createChanges(database: Database): Changes {
       const begin = () => audited(audit, subjectsOf(change), make(change, audit.at))
       const { result, entries } = await database.transact(begin, { isCopied: !LOGIN_CHANGES.has(change.type) })
       const [entry] = entries
-      return { changed: entry !== undefined, fields: Object.keys(entry?.after ?? {}), id: result[0]?.[0] }
+      const subjects = entries.map(({ subject }) => subject)
+      return { changed: entry !== undefined, subjects, fields: Object.keys(entry?.after ?? {}), id: result[0]?.[0] }
     },
 
     async register(newcomers, audit) {
@@ -67,6 +69,7 @@ export function createChanges(database: Database): Changes {
 function subjectsOf(change: Change): AuditSubject[] {
   const action = change.type
   if ('operator' in change) return [{ action, kind: 'operator', id: change.operator }]
+  if ('clientIds' in change) return change.clientIds.map((id) => ({ action, kind: 'application', id }))
   if ('clientId' in change) return [{ action, kind: 'application', id: change.clientId }]
   if ('suite' in change) return [{ action, kind: 'suite', id: change.suite }]
   return [

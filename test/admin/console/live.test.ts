@@ -19,7 +19,7 @@ async function start(t: Test) {
   /** Opens a window. Resolves to a function that requests its live parts, as live.js does, after the first request. */
   async function open(browser: Awaited<ReturnType<typeof world.signIn>>, id: string, application = '') {
     async function ask(isNew = false) {
-      const url = `/live?window=${id}${isNew ? '&new=yes' : ''}&application=${application}`
+      const url = `/live?window=${id}${isNew ? '&new=yes' : ''}&client=${application}`
       const { statusCode, headers, rawPayload } = await browser(url)
       const text = headers['content-encoding'] === 'gzip' ? textOf(String(gunzipSync(rawPayload))) : ''
       return { statusCode, headers, text }

@@ -282,7 +282,7 @@ t.test('Overview: the newest refusal comes first, and the page works if the stor
   t.strictSame([...new Set(linked)], ['6', '5', '4', '3', '2', '1'])
   t.match(body, /<script type="module" src="\/assets\/live-[0-9a-f]+\.js">/, 'a script updates it')
   t.match(body, statisticsOf().version)
-  const button = '<a class="button primary small" href="/new-application">Register an application</a>'
+  const button = '<a class="button primary" href="/new-application">Register an application</a>'
   t.match(body, button)
   t.notMatch((await (await signIn('viewer'))('/')).body, button, 'for those who may')
 
