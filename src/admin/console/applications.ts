@@ -192,16 +192,11 @@ function headOf({
 }
 
 /** The form around a list. `count`: how many applications match, also on other pages. */
-function approvalForm(
-  { suiteId, name: named }: Suite,
-  filter: Record<string, string>,
-  count: number,
-  list: Html,
-): Html {
+function approvalForm({ suiteId }: Suite, filter: Record<string, string>, count: number, list: Html): Html {
   const others = html`<label class="choice"><input type="checkbox" name="matching" value="all"><span>All that match, on all pages: ${counted(count)}</span></label>`
   return html`<form class="edit" method="post" action="${address(path`/suites/${suiteId}/approvals`, filter)}" data-guard>
 <div data-checks>${list}</div>
-<div class="buttons">${allOrNone()}${count > PAGE_SIZE && others}<button class="button primary" name="change" value="approve"><span>Approve for ${name(named)}</span></button><button class="button danger-quiet" name="change" value="withdraw">Withdraw approval</button></div></form>`
+<div class="buttons">${allOrNone()}${count > PAGE_SIZE && others}<button class="button primary" name="change" value="approve">Approve</button><button class="button danger-quiet" name="change" value="withdraw">Withdraw approval</button></div></form>`
 }
 
 function nothingYet(canChange: boolean): Html {

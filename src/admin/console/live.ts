@@ -49,14 +49,15 @@ export function serveLive(console: FastifyInstance, context: AdminContext): void
 
   console.get('/live', { exposeHeadRoute: false, onRequest: recognize }, async (request, reply) => {
     const { credential, operator } = callerOf(request)
-    const isNew = fieldsOf(request.query).text('new') !== ''
+    const { text } = fieldsOf(request.query)
+    const isNew = text('new') !== ''
     const state = windows.admit(keyOf(request, credential), operator, isNew)
     if (state === 'replaced') return reply.code(409).type('text/plain').send('Newer windows are live.\n')
     if (state === 'full') {
       return reply.code(503).header('retry-after', '30').type('text/plain').send('Too many pages are open.\n')
     }
-    // Viewers of the same page see the same, but for what only admins are offered.
-    const key = `${canChange(request)} ${fieldsOf(request.query).text('client')}`
+    // Viewers of the same page see the same, but for what only admins are offered. A new window may follow a change.
+    const key = `${canChange(request)} ${text('client')} ${isNew && text('window')}`
     const body = await ofThisSecond(key, async () => gzipSync(html`<!doctype html>${await partsFor(request)}`.text))
     // All browsers accept gzip. The parts contain nothing secret.
     return reply.header('content-encoding', 'gzip').type('text/html; charset=utf-8').send(body)

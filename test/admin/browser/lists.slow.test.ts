@@ -41,7 +41,7 @@ browserTest('Lists: applications are found, ticked and approved for a suite toge
   const box = page.getByRole('checkbox', { name: clientId })
   t.notOk(await box.isChecked(), 'none is ticked')
   await box.check()
-  await page.getByRole('button', { name: 'Approve for API reports' }).click()
+  await page.getByRole('button', { name: 'Approve', exact: true }).click()
   await page.getByText('Applications that are approved now, from the next check on: 1.').waitFor()
   t.strictSame(await approvedFor(), ['store', 'reports'])
   await open('/applications?for=reports')
