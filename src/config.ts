@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { isPlainTextUrl } from './domain/address.ts'
 import { isInMemory, parseDatabaseUrl, type SqliteLocation } from './domain/database-location.ts'
+import { HAND_OVER_PATH } from './domain/hand-over.ts'
 import { OperatorError } from './domain/operator-error.ts'
 
 /** The longest path of a Unix socket that every system accepts, in bytes. Linux accepts four more. */
@@ -18,7 +19,7 @@ export type AdminPlace = Address | { socket: string }
 /** The default PUBLIC_URL: the word PORT is replaced by the value of that setting. */
 const LOCAL_URL = 'http://localhost:PORT'
 
-/** Every setting: its name, default, meaning and rules. README.md and .env.example are tested against this list. */
+/** Every setting: its name, default, meaning and rules. `npm run docs` writes docs/operations/settings.md from it; .env.example is tested against it. */
 export const settings = {
   HOST: setting('127.0.0.1', 'The address to listen on', (text) =>
     valid(text, /^\S+$/.test(text), 'must be an address or a host name'),
@@ -66,7 +67,7 @@ export const settings = {
   FAILURE_LIMIT: setting(
     'on',
     'Whether failed authentications and the logging of refusals are limited per address: on or off',
-    (text) => oneOf('on', 'off')(text) === 'on',
+    onOrOff,
   ),
   CLIENT_AUTHENTICATION: setting(
     'body',
@@ -117,6 +118,11 @@ export const settings = {
       const message = 'must be an http or https URL without a query, a fragment or a slash at the end'
       return valid(url, url === LOCAL_URL || (isHttpUrl(url) && !/[?#]|\/$/.test(url)), message)
     },
+  ),
+  HANDOVER: setting(
+    'off',
+    'Whether partners can get new secrets from hand-over links, at /hand-over of PUBLIC_URL: on or off',
+    onOrOff,
   ),
   DOCS_URL: setting(
     'none',
@@ -189,7 +195,7 @@ function valueText(name: keyof Settings, env: NodeJS.ProcessEnv, file: NodeJS.Di
 }
 
 /** Finds settings that contradict `others`. */
-function contradictions({ WORKERS, DATABASE_URL, ADMIN_ADDRESS, OPS_ADDRESS, HOST, PORT }: Config) {
+function contradictions({ WORKERS, DATABASE_URL, ADMIN_ADDRESS, OPS_ADDRESS, HOST, PORT, ...config }: Config) {
   const found: (Problem & { others: (keyof Settings)[] })[] = []
   const add = (name: keyof Settings, rule: string, ...others: (keyof Settings)[]) =>
     found.push({ name, others, text: `${name} must ${rule}.` })
@@ -198,7 +204,15 @@ function contradictions({ WORKERS, DATABASE_URL, ADMIN_ADDRESS, OPS_ADDRESS, HOS
     add('ADMIN_ADDRESS', 'not be the address of HOST and PORT, which is for clients', 'HOST', 'PORT')
   }
   if (isSame(ADMIN_ADDRESS, OPS_ADDRESS)) add('ADMIN_ADDRESS', 'not be the address of OPS_ADDRESS')
+  if (config.HANDOVER && config.PUBLIC_URL !== LOCAL_URL && isPlainTextUrl(config.PUBLIC_URL)) {
+    add('HANDOVER', 'be off unless PUBLIC_URL is an https URL', 'PUBLIC_URL')
+  }
   return found
+}
+
+/** Where hand-over links lead; undefined: they are off. */
+export function handOverUrl({ HANDOVER, PUBLIC_URL }: Pick<Config, 'HANDOVER' | 'PUBLIC_URL'>): string | undefined {
+  return HANDOVER ? PUBLIC_URL + HAND_OVER_PATH : undefined
 }
 
 /** Defines a setting. `parse` throws a SyntaxError that explains what is wrong without repeating the value. */
@@ -215,6 +229,10 @@ function valid<Value>(value: Value, isValid: boolean, message: string): Value {
 function oneOf<Word extends string>(...words: Word[]): (text: string) => Word {
   const message = `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
   return (text) => valid(text as Word, words.includes(text as Word), message)
+}
+
+function onOrOff(text: string): boolean {
+  return oneOf('on', 'off')(text) === 'on'
 }
 
 /** `absent`: the word that means no value. */

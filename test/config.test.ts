@@ -20,6 +20,7 @@ const DEFAULTS = {
   ADMIN_ADDRESS: undefined,
   ADMIN_URL: undefined,
   PUBLIC_URL: 'http://localhost:8080',
+  HANDOVER: false,
   DOCS_URL: undefined,
 }
 
@@ -59,6 +60,7 @@ const VALID: [Setting, text: string, value: unknown][] = [
   ['ADMIN_URL', 'https://[::1]:8443', 'https://[::1]:8443'],
   ['PUBLIC_URL', 'https://auth.example', 'https://auth.example'],
   ['PUBLIC_URL', 'http://auth.example:8443/token-server', 'http://auth.example:8443/token-server'],
+  ['HANDOVER', 'on', true],
   ['DOCS_URL', 'https://docs.example/a?b#c', 'https://docs.example/a?b#c'],
 ]
 
@@ -92,6 +94,7 @@ const INVALID: [Setting, message: string, texts: string][] = [
   ['ADMIN_URL', 'must be an https URL', 'https://Console.example|https://console.example:443|https://'],
   ['ADMIN_URL', 'must be an https URL', 'ftp://a.example|https://u@a.example|http://console.example|http://10.0.0.1'],
   ['PUBLIC_URL', '', '|auth.example|ftp://a.example|https://a.example/|https://a.example?b|https://a"b|https://[a'],
+  ['HANDOVER', 'must be on or off', '|ON|yes'],
   ['DOCS_URL', '', '|off|docs.example|ftp://a.example|https://[a|https://a.example/b c'],
 ]
 
@@ -110,6 +113,10 @@ t.test('Settings: listeners need addresses of their own, and workers a shared st
   const wrong: [env: NodeJS.ProcessEnv, message: string | RegExp][] = [
     [{ ...env, ADMIN_ADDRESS: '127.0.0.1:8080' }, taken],
     [{ ...env, ADMIN_ADDRESS: '[::1]:9464' }, /^ADMIN_ADDRESS must not be the address of OPS_ADDRESS\. /],
+    [
+      { HANDOVER: 'on', PUBLIC_URL: 'http://auth.example' },
+      /^HANDOVER must be off unless PUBLIC_URL is an https URL\. /,
+    ],
     [{ WORKERS: '2', DATABASE_URL: 'sqlite::memory:' }, /^WORKERS must be 1 /],
     [{ HOST: '127.0.0.1', PORT: 'x', ADMIN_ADDRESS: '127.0.0.1:8080' }, /^PORT [^\n]*$/],
   ]

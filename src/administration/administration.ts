@@ -5,6 +5,7 @@ import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 import { createApplications } from './applications.ts'
 import type { Context } from './context.ts'
+import { createHandOvers } from './hand-overs.ts'
 import { createOperators } from './operators.ts'
 import { createSecrets } from './secrets.ts'
 import { createSeed } from './seed.ts'
@@ -17,12 +18,14 @@ export interface AdministrationOptions {
   observe: Observer
   /** The author of all changes. */
   author: Author
+  /** Where hand-over links lead; undefined: they are off. */
+  handOverUrl?: string | undefined
 }
 
 export type Administration = ReturnType<typeof createAdministration>
 
 /** What operators can do. A method that throws OperatorError has changed nothing. */
-export function createAdministration({ store, now, observe, author }: AdministrationOptions) {
+export function createAdministration({ store, now, observe, author, handOverUrl }: AdministrationOptions) {
   const audit = () => ({ author, at: now() })
   const report = (change: ChangeEvent) => observe({ ...change, ...author })
   const context: Context = {
@@ -40,6 +43,7 @@ export function createAdministration({ store, now, observe, author }: Administra
     applications: createApplications(context),
     suites: createSuites(context),
     secrets: createSecrets(context),
+    handOvers: createHandOvers(context, handOverUrl),
     operators: createOperators(context),
     seed: createSeed(context),
     listAuditEvents: store.listAuditEvents,

@@ -135,7 +135,11 @@ function createApplicationChanges(context: Context) {
 async function find({ store }: Context, clientId: string): Promise<Application> {
   const application = await store.findApplication(clientId)
   if (application) return application
-  throw new OperatorError(`There is no application with the client id ${clientId}.`, { kind: 'not found' })
+  throw unknownApplication(clientId)
+}
+
+export function unknownApplication(clientId: string): OperatorError {
+  return new OperatorError(`There is no application with the client id ${clientId}.`, { kind: 'not found' })
 }
 
 /** Throws `unknown` for the first suite that does not exist. */

@@ -2,7 +2,7 @@ import {
   type AdminKey,
   adminKeyState,
   generateAdminKey,
-  generateLoginCode,
+  generateLinkCode,
   isOver,
   LOGIN_CODE_LIFETIME,
   type Operator,
@@ -93,7 +93,7 @@ function createCredentials(context: Context) {
     assertCommandLine(context)
     const audited = audit()
     const endsAt = audited.at + LOGIN_CODE_LIFETIME
-    const code = generateLoginCode(endsAt)
+    const code = generateLinkCode(endsAt)
     const digest = digestGenerated(code)
     const { changed } = await change({ type: 'login link made', operator: name, digest, endsAt }, audited)
     if (!changed) throw unknownOperator(name)

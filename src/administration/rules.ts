@@ -1,8 +1,10 @@
 import { type output, type ZodString, type ZodType, z } from 'zod'
-import { APPLICATION_TEXTS, type ApplicationField, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
+import { type ApplicationField, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
 import { ROLES } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { camelCased, textInput } from '../domain/schema.ts'
+import { camelCased } from '../domain/text.ts'
+import { APPLICATION_TEXTS } from '../domain/views/application.ts'
+import { textInput } from '../domain/views/schema.ts'
 
 /** The beginnings of password hashes: bcrypt, Argon2, scrypt, PBKDF2, crypt(3), LDAP. */
 const HASH =

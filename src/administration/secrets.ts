@@ -1,17 +1,36 @@
-import type { Change } from '../domain/change.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { digestGenerated, generateSecret, type Secret, type SecretState, secretState } from '../domain/secret.ts'
+import {
+  newRotation,
+  type OwnedSecret,
+  originOf,
+  type Secret,
+  type SecretState,
+  secretState,
+} from '../domain/secret.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
-
-/** How long ended secrets are kept, so that the log can tell an expired one from a wrong one. 30 days. */
-const KEEP_ENDED_MS = 30 * 24 * 60 * 60 * 1000
+import { stepsOf } from './pages.ts'
 
 export interface ListedSecret extends Secret {
+  origin: OwnedSecret['origin']
   state: SecretState
   /** When it last authenticated its owner, as far as reported. Milliseconds since the epoch; undefined: never. */
   lastUsedAt: number | undefined
 }
+
+/** A secret of any owner, with its state. */
+export type BrowsedSecret = OwnedSecret & Pick<ListedSecret, 'state'>
+
+interface SecretQuery {
+  matches: (secret: BrowsedSecret, now: number) => boolean
+  /** Secrets with a lower rank come first. */
+  rank: (secret: BrowsedSecret) => number
+  from: number
+  limit: number
+}
+
+/** How many secrets are read per step: about a millisecond of work. */
+const READ_AT_A_TIME = 500
 
 interface RotatedSecret {
   /** Shown only this once. */
@@ -31,17 +50,27 @@ export function createSecrets(context: Context) {
     return listSecrets(context, found.secrets)
   }
 
+  /** The matching secrets of all owners, from a position on, and how many match in all. */
+  async function browse({ matches, rank, from, limit }: SecretQuery) {
+    const time = now()
+    const matching: BrowsedSecret[] = []
+    const read = (last?: OwnedSecret) => store.listOwnedSecrets({ after: last?.id, limit: READ_AT_A_TIME })
+    for await (const step of stepsOf(read, READ_AT_A_TIME)) {
+      const secrets = step.map((secret) => ({ ...secret, state: secretState(secret, time) }))
+      matching.push(...secrets.filter((secret) => matches(secret, time)))
+    }
+    // The difference of two infinite ranks is NaN.
+    matching.sort((one, other) => rank(one) - rank(other) || 0)
+    return { secrets: matching.slice(from, from + limit), total: matching.length }
+  }
+
   /** Adds a secret, and ends the others after `overlap` milliseconds at the latest. */
   function rotate(owner: string, overlap: number, repeatable: Repeatable = {}): Promise<RotatedSecret> {
     return once<RotatedSecret>(context, repeatable, async (auditOf) => {
-      const clientSecret = generateSecret()
-      const createdAt = now()
-      const secret = { digest: digestGenerated(clientSecret), createdAt }
-      const othersEndAt = createdAt + overlap
-      const rotated = { clientSecret, othersEndAt }
-      const deleteEndedBefore = createdAt - KEEP_ENDED_MS
-      const rotation: Change = { type: 'secret rotated', owner, secret, othersEndAt, deleteEndedBefore }
-      if (!(await change(rotation, auditOf(rotated))).changed) throw unknownOwner(owner)
+      const { clientSecret, rotation } = newRotation(now(), overlap)
+      const rotated = { clientSecret, othersEndAt: rotation.othersEndAt }
+      const { changed } = await change({ type: 'secret rotated', owner, ...rotation }, auditOf(rotated))
+      if (!changed) throw unknownOwner(owner)
       return rotated
     })
   }
@@ -60,7 +89,7 @@ export function createSecrets(context: Context) {
     )
   }
 
-  return { list, rotate, revoke }
+  return { list, browse, rotate, revoke }
 }
 
 /** Adds the state and the last use of secrets. */
@@ -72,6 +101,7 @@ export async function listSecrets(
   const lastUsedAt = new Map(uses.map((use) => [use.secretId, use.lastUsedAt]))
   return secrets.map((secret) => ({
     ...secret,
+    origin: originOf(secret),
     state: secretState(secret, now()),
     lastUsedAt: lastUsedAt.get(secret.id),
   }))

@@ -4,7 +4,7 @@ import {
   type AdminKey,
   adminKeyState,
   CLOCKS_APART,
-  endOfLoginCode,
+  endOfLinkCode,
   isAdminKey,
   isOver,
   type KeyReason,
@@ -67,7 +67,7 @@ export function createSignIn(options: SignInOptions) {
 function createLogins({ store, now, observe }: SignInOptions) {
   /** Checks a login code without using it up. Rejects with StoreUnavailable. */
   async function checkLoginCode(code: string): Promise<{ operator: string } | LoginReason> {
-    const endsAt = endOfLoginCode(code)
+    const endsAt = endOfLinkCode(code)
     if (endsAt === undefined) return 'unknown login link'
     const found = await store.findLoginCode(digestGenerated(code))
     const time = now()
@@ -98,7 +98,7 @@ function createLogins({ store, now, observe }: SignInOptions) {
     const result = await store.change(change, { author, at: createdAt })
     const begun = result.changed ? await findSession(reference) : undefined
     if (!begun) return 'used login link'
-    observe({ ...eventOf(change, result, found.operator), ...author })
+    observe({ ...eventOf(change, result), ...author })
     return { reference, ...begun }
   }
 

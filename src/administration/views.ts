@@ -1,9 +1,11 @@
-import { APPLICATION, columnsOf } from '../domain/application.ts'
+import { columnsOf } from '../domain/application.ts'
 import type { AuditEvent } from '../domain/audit-event.ts'
-import { ADMIN_KEY, OPERATOR, SESSION, type Session } from '../domain/operator.ts'
-import { choice, fields, list, object, text, time, view, whole } from '../domain/schema.ts'
-import { originOf, SECRET } from '../domain/secret.ts'
-import { SUITE, suiteFields } from '../domain/suite.ts'
+import type { Session } from '../domain/operator.ts'
+import { APPLICATION } from '../domain/views/application.ts'
+import { ADMIN_KEY, OPERATOR, SESSION } from '../domain/views/operator.ts'
+import { choice, fields, list, object, text, time, view, whole } from '../domain/views/schema.ts'
+import { SECRET } from '../domain/views/secret.ts'
+import { SUITE, suiteFields } from '../domain/views/suite.ts'
 import type { RegisteredApplication, ShownApplication } from './applications.ts'
 import type { Diagnosis } from './diagnosis.ts'
 import type { ListedAdminKey, ListedOperator } from './operators.ts'
@@ -86,7 +88,7 @@ export const AUDIT_EVENT = object('AuditEvent', 'A change, and who made it', {
   id: whole('Later events have higher ids'),
   at: time('When the change was made'),
   actor: text("The operator's name; for commands, the operating system's user"),
-  origin: choice(['command line', 'API', 'console'], 'How the change was made'),
+  origin: choice(['command line', 'API', 'console', 'hand-over link'], 'How the change was made'),
   remote_address: text(
     'The address that the request came from, and the proxy: `192.0.2.1 via 127.0.0.1`. For commands, the name of the machine',
   ),
@@ -111,8 +113,8 @@ export function listedApplicationView({ tokensValidFrom, ...application }: Liste
 
 export const shownApplicationView = (shown: ShownApplication) => view(SHOWN_APPLICATION, shownSource(shown))
 
-function shownSource<Shown extends ShownApplication>({ tokensValidFrom, secrets, ...application }: Shown) {
-  return { tokensValidFrom: tokensValidFrom || null, secrets: secrets.map(withOrigin), ...application }
+function shownSource<Shown extends ShownApplication>({ tokensValidFrom, ...application }: Shown) {
+  return { tokensValidFrom: tokensValidFrom || null, ...application }
 }
 
 /** With the secret if it was generated: only this once. */
@@ -128,8 +130,8 @@ export function registeredApplicationView(registered: RegisteredApplication) {
 
 export const shownSuiteView = (suite: ShownSuite) => view(SHOWN_SUITE, suiteSource(suite))
 
-function suiteSource({ suiteId: id, secrets, ...suite }: ShownSuite) {
-  return { id, secrets: secrets.map(withOrigin), ...suite }
+function suiteSource({ suiteId: id, ...suite }: ShownSuite) {
+  return { id, ...suite }
 }
 
 /** With the secret: only this once. */
@@ -137,9 +139,7 @@ export function registeredSuiteView({ suiteId, clientSecret, name }: RegisteredS
   return { id: suiteId, client_id: suiteId, client_secret: clientSecret, name }
 }
 
-const withOrigin = (secret: ListedSecret) => ({ ...secret, origin: originOf(secret) })
-
-export const secretView = (secret: ListedSecret) => view(SECRET, withOrigin(secret))
+export const secretView = (secret: ListedSecret) => view(SECRET, secret)
 export type SecretView = ReturnType<typeof secretView>
 
 export function operatorView(operator: ListedOperator) {

@@ -36,6 +36,7 @@ async function demo(terminal: Terminal): Promise<void> {
     PUBLIC_URL: address,
     ADMIN_ADDRESS: `${HOST}:${adminPort}`,
     DATABASE_URL: 'sqlite::memory:',
+    HANDOVER: 'on',
     CONNECTION_LIMIT: 'off',
     // Log lines would push the login link off the screen; the console shows what happens.
     LOG_LEVEL: 'error',

@@ -1,49 +1,25 @@
-import { z } from 'zod'
-import { choice, list, object, type SourceOf, text, textInput, time, view } from './schema.ts'
 import type { NewSecret, Secret } from './secret.ts'
-import { randomString } from './text.ts'
+import { type CamelCase, camelCase, randomString } from './text.ts'
 
 /** In characters. The ids of suites are shorter. */
 export const MAX_CLIENT_ID_LENGTH = 200
 
-/**
- * Without characters that are not displayed, by which two names could look the same. Joiners and variation selectors are allowed
- * behind a character that is not ASCII, because scripts such as Persian and emoji need them.
- */
-const VISIBLE = /^(\P{Default_Ignorable_Code_Point}|(?<=\P{ASCII})[\p{Join_Control}\p{Variation_Selector}])*$/u
+/** The texts of an application that operators can set, by their names in JSON, also their columns. Rules: views/application.ts. */
+export const APPLICATION_COLUMNS = ['name', 'developer_email'] as const
 
-/** The texts of an application that operators can set, by their names in JSON (also their columns), with their rules. */
-export const APPLICATION_TEXTS = {
-  name: textInput('The name')
-    .regex(/\S/, 'The name must not be empty')
-    .max(200, 'The name may have 200 characters at most')
-    .regex(/^[^\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]*$/u, 'The name must not have control characters')
-    .regex(VISIBLE, 'The name must not have invisible characters')
-    .describe('Its name: 1 to 200 characters'),
-  developer_email: textInput('The developer email')
-    .max(254, 'The developer email may have 254 characters at most')
-    .regex(
-      /^[^\s@\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}]+@[^\s@\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}]+$/u,
-      'The developer email must be an email address',
-    )
-    .describe('The contact address of its developer'),
-}
+export type ApplicationColumn = (typeof APPLICATION_COLUMNS)[number]
 
-type Column = keyof typeof APPLICATION_TEXTS
-
-export const APPLICATION_COLUMNS = Object.keys(APPLICATION_TEXTS) as readonly Column[]
-
-const COLUMNS = z.object(APPLICATION_TEXTS)
-
-export type ApplicationValues = SourceOf<typeof COLUMNS>
+export type ApplicationValues = { readonly [Name in ApplicationColumn as CamelCase<Name>]: string }
 export type ApplicationField = keyof ApplicationValues
 export type ApplicationChanges = { readonly [Field in ApplicationField]?: string | undefined }
 
 /** The texts of an application by their columns. */
-export function columnsOf(application: ApplicationValues): Record<Column, string>
-export function columnsOf(changes: ApplicationChanges): Partial<Record<Column, string>>
-export function columnsOf(application: ApplicationChanges): Partial<Record<Column, string>> {
-  return view(COLUMNS, application as ApplicationValues)
+export function columnsOf(application: ApplicationValues): Record<ApplicationColumn, string>
+export function columnsOf(changes: ApplicationChanges): Partial<Record<ApplicationColumn, string>>
+export function columnsOf(application: ApplicationChanges): Partial<Record<ApplicationColumn, string>> {
+  return Object.fromEntries(
+    APPLICATION_COLUMNS.map((column) => [column, application[camelCase(column) as ApplicationField]]),
+  )
 }
 
 /** A registered client (RFC 6749 §2): a partner's application, allowed to ask for access tokens. */
@@ -64,26 +40,6 @@ export interface Application extends ApplicationValues {
 }
 
 export type ApplicationKey = Key<'application'>
-
-/** The view of an application, without its secrets. */
-export const APPLICATION = object('ApprovedApplication', 'An application that is approved for a suite', {
-  client_id: text('The client id'),
-  ...shownTexts(),
-  status: choice(['active', 'suspended'], 'A suspended application gets no tokens, and its tokens are refused'),
-  suites: list('The suites that it is approved for', z.string()),
-  created_at: time('When it was registered'),
-  tokens_valid_from: time('When all its tokens were last revoked; null: never').nullable(),
-})
-
-/** The same texts for a view: without the rules, but with their descriptions. */
-function shownTexts() {
-  const shown = Object.entries(APPLICATION_TEXTS).map(([name, { description = '' }]) => [name, text(description)])
-  return Object.fromEntries(shown) as Record<Column, z.ZodString>
-}
-
-export function applicationFields(application: Application) {
-  return view(APPLICATION, { ...application, tokensValidFrom: application.tokensValidFrom || null })
-}
 
 /** The fields that a search reads. */
 export type ApplicationNames = Pick<Application, 'key' | 'clientId' | 'name' | 'developerEmail' | 'status'>

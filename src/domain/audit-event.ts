@@ -1,10 +1,10 @@
 import type { IdempotencyRecord } from './idempotency.ts'
 
-/** Who made a change, and from where. */
+/** Who made a change, and from where. A hand-over link is used on behalf of the operator that made it. */
 export interface Author {
   /** The operator's name; on the command line, the operating system user. */
   readonly actor: string
-  readonly origin: 'command line' | 'API' | 'console'
+  readonly origin: 'command line' | 'API' | 'console' | 'hand-over link'
   /** The client's address, and a proxy's (addressVia); on the command line, the host name. */
   readonly remoteAddress: string
   /** The request id in the log and the response; undefined on the command line. */

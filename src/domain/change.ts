@@ -1,4 +1,5 @@
 import type { ApplicationChanges } from './application.ts'
+import type { HandOverLink } from './hand-over.ts'
 import type { NewSession, Role } from './operator.ts'
 import type { NewSecret } from './secret.ts'
 import { timestamp } from './time.ts'
@@ -24,9 +25,14 @@ export type Change =
    * The other secrets end at `othersEndAt` or earlier, and are revoked if that is no later than the change. Those that ended
    * before `deleteEndedBefore` are deleted.
    */
-  | { type: 'secret rotated'; owner: string; secret: NewSecret; othersEndAt: number; deleteEndedBefore: number }
+  | ({ type: 'secret rotated'; owner: string } & Rotation)
   /** Without `force`, only allowed if the owner has another active secret, or this one is not active. */
   | { type: 'secret revoked'; owner: string; secretId: number; force: boolean }
+  /** `digest`: of its code. */
+  | ({ type: 'hand-over link made'; clientId: string; digest: string } & Omit<HandOverLink, 'id' | 'createdAt'>)
+  | { type: 'hand-over link withdrawn'; clientId: string; linkId: number }
+  /** Uses up the link, and rotates the secret. Changes nothing if there is no such link, or the application is suspended. */
+  | ({ type: 'hand-over link used'; clientId: string; codeDigest: string } & Rotation)
   | { type: 'operator added'; operator: string; role: Role }
   /** Removes the operator's keys, sessions and login codes, too. */
   | { type: 'operator removed'; operator: string }
@@ -37,6 +43,13 @@ export type Change =
   /** Uses up the login code. Changes nothing if it is unknown or used. */
   | { type: 'operator logged in'; operator: string; codeDigest: string; session: NewSession }
   | { type: 'session ended'; operator: string; sessionId: number }
+
+/** A new secret, and what becomes of the others: see `secret rotated`. */
+export interface Rotation {
+  secret: NewSecret
+  othersEndAt: number
+  deleteEndedBefore: number
+}
 
 export type ChangeOf<Type extends Change['type']> = Change extends infer One
   ? One extends { type: infer Types }
@@ -53,7 +66,7 @@ export interface ChangeResult {
   readonly subjects: readonly string[]
   /** The JSON names of the public fields that changed. */
   readonly fields: readonly string[]
-  /** The id of the admin key or the session that was added. */
+  /** The id of the admin key, session or hand-over link that was added, or of the link that was used. */
   readonly id: number | undefined
 }
 
@@ -70,12 +83,18 @@ export type ChangeEvent =
   | { type: 'secret added'; clientId: string }
   | { type: 'secret rotated'; clientId: string; othersEndAt: string }
   | { type: 'secret revoked'; clientId: string; secretId: number }
+  | { type: 'hand-over link made'; clientId: string; linkId: number; endsAt: string }
+  | { type: 'hand-over link used'; clientId: string; linkId: number; othersEndAt: string }
   | { type: 'operator key added'; operator: string; keyId: number; endsAt: string }
   | { type: 'login link made'; operator: string; endsAt: string }
   | { type: 'operator logged in'; operator: string; sessionId: number }
 
 /** The event for one of the subjects that changed. */
-export function eventOf(change: Change, { fields, id }: ChangeResult, subject: string): ChangeEvent {
+export function eventOf(
+  change: Change,
+  { fields, id, subjects }: ChangeResult,
+  subject = subjects[0] as string,
+): ChangeEvent {
   switch (change.type) {
     case 'application approved':
     case 'approval withdrawn':
@@ -88,6 +107,15 @@ export function eventOf(change: Change, { fields, id }: ChangeResult, subject: s
       return { type: change.type, clientId: change.owner, othersEndAt: timestamp(change.othersEndAt) }
     case 'secret revoked':
       return { type: change.type, clientId: change.owner, secretId: change.secretId }
+    case 'hand-over link made':
+      return { type: change.type, clientId: change.clientId, linkId: id as number, endsAt: timestamp(change.endsAt) }
+    case 'hand-over link used':
+      return {
+        type: change.type,
+        clientId: change.clientId,
+        linkId: id as number,
+        othersEndAt: timestamp(change.othersEndAt),
+      }
     case 'operator key added':
       return { type: change.type, operator: change.operator, keyId: id as number, endsAt: timestamp(change.endsAt) }
     case 'login link made':

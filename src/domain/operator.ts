@@ -1,7 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { Key } from './application.ts'
 import { OperatorError } from './operator-error.ts'
-import { choice, list, object, type SourceOf, text, time, view, whole } from './schema.ts'
 import { randomString } from './text.ts'
 
 /** An admin may do everything, a viewer may only read. */
@@ -24,44 +23,6 @@ export interface Operator {
   readonly loginLinks: readonly Pick<AdminKey, 'createdAt' | 'endsAt'>[]
 }
 
-/** The view of an admin key: never the key itself or its digest. */
-export const ADMIN_KEY = object('AdminKey', 'An admin key, without its value', {
-  id: whole('Its id'),
-  state: choice(['active', 'expired', 'revoked'], 'Only an active one is accepted'),
-  created_at: time('When it was made'),
-  ends_at: time('When it ends or ended'),
-  revoked_at: time('When it was revoked; null: it was not').nullable(),
-  last_used_at: time('When it was last used, at most a minute out of date; null: never').nullable(),
-})
-
-export const SESSION = object('Session', 'A session in the console, without its cookie', {
-  id: whole('Its id'),
-  created_at: time('When it began'),
-  last_seen_at: time('When it was last used, at most a minute out of date'),
-  ends_at: time('When it ends, unless it is used again'),
-  remote_address: text('The address at sign-in'),
-  user_agent: text('The User-Agent of the browser'),
-})
-
-export const OPERATOR = object('Operator', 'A person or a program that uses this API or the console', {
-  name: text('The name in the log and in audit events'),
-  role: choice(ROLES, 'A viewer can look, but not change anything'),
-  created_at: time('When the operator was added'),
-  keys: list('Oldest first, ended ones too', ADMIN_KEY),
-  sessions: list('The sessions that have not ended', SESSION),
-})
-
-/** An operator in audit events, without times of use: a use is not a change. */
-const AUDITED = OPERATOR.extend({
-  keys: ADMIN_KEY.omit({ state: true, last_used_at: true }).array(),
-  sessions: SESSION.omit({ last_seen_at: true, ends_at: true }).array(),
-  login_links: ADMIN_KEY.pick({ created_at: true, ends_at: true }).array(),
-})
-
-export function operatorFields(operator: Operator) {
-  return view(AUDITED, operator)
-}
-
 /** A credential of an operator's programs. The store has only its digest. Times are milliseconds since the epoch. */
 export interface AdminKey {
   readonly id: number
@@ -74,7 +35,16 @@ export interface AdminKey {
 }
 
 /** An operator's login in one browser. The store has only the digest of its cookie. Times are milliseconds since the epoch. */
-export type Session = SourceOf<typeof SESSION>
+export interface Session {
+  readonly id: number
+  readonly createdAt: number
+  /** To within a minute. */
+  readonly lastSeenAt: number
+  /** Unless it is used again. */
+  readonly endsAt: number
+  readonly remoteAddress: string
+  readonly userAgent: string
+}
 
 export type NewSession = Omit<Session, 'id' | 'lastSeenAt'> & { readonly digest: string }
 
@@ -155,20 +125,20 @@ export function isAdminKey(text: string): boolean {
 /** 190 bits. */
 const CODE_RANDOM_LENGTH = 32
 
-const LOGIN_CODE = /^[A-Za-z0-9]{44}$/
+const LINK_CODE = /^[A-Za-z0-9]{44}$/
 
-/** A new code for a login link: its expiry in seconds, 32 random characters, and a checksum over both. */
-export function generateLoginCode(endsAt: number): string {
+/** A new code for a link that works once: its expiry in seconds, 32 random characters, and a checksum over both. */
+export function generateLinkCode(endsAt: number): string {
   const unchecked = toBase62(Math.floor(endsAt / 1000)) + randomString(CODE_RANDOM_LENGTH)
   return unchecked + checksum(unchecked)
 }
 
 /**
- * When a login code expires, in milliseconds since the epoch; undefined if it is malformed. Anyone can make up a well-formed
+ * When such a code expires, in milliseconds since the epoch; undefined if it is malformed. Anyone can make up a well-formed
  * code: only the store knows which ones are valid.
  */
-export function endOfLoginCode(code: string): number | undefined {
-  if (!LOGIN_CODE.test(code) || !hasChecksum(code)) return undefined
+export function endOfLinkCode(code: string): number | undefined {
+  if (!LINK_CODE.test(code) || !hasChecksum(code)) return undefined
   const digits = [...code.slice(0, -CODE_RANDOM_LENGTH - CHECKSUM_LENGTH)]
   return digits.reduce((number, digit) => number * DIGITS.length + DIGITS.indexOf(digit), 0) * 1000
 }

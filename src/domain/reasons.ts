@@ -21,7 +21,7 @@ interface ReasonFacts extends ErrorAnswer {
   words?: string | undefined
 }
 
-/** Why a client is not authenticated. Its answer is the same for all of these: only operators see the reason. */
+/** Why a client is not authenticated. The answer to clients is the same for all reasons: only operators see the reason. */
 export const AUTHENTICATION_REASONS = {
   'not a suite': notAuthenticated('Only suites may use introspection'),
   'unknown client': notAuthenticated('No application or suite has this client id'),
@@ -29,6 +29,12 @@ export const AUTHENTICATION_REASONS = {
   'expired secret': notAuthenticated('The secret has expired'),
   'revoked secret': notAuthenticated('The secret was revoked'),
   'suspended application': notAuthenticated('The application is suspended'),
+  // A used link is unknown, too: its code is forgotten.
+  'unknown hand-over link': refusedLink(
+    'This link was used or withdrawn, or its code is not complete: ask for a new one',
+  ),
+  'expired hand-over link': refusedLink('This link has expired, an hour after it was made: ask for a new one'),
+  'hand-over to a suspended application': refusedLink('This link does not work now: ask the person who sent it'),
 }
 
 export type AuthenticationReason = keyof typeof AUTHENTICATION_REASONS
@@ -140,6 +146,10 @@ export function isFailure(reason: string): boolean {
 /** The answer to every client that is not authenticated, RFC 6749 §5.2. */
 function notAuthenticated(words: string): ReasonFacts {
   return { status: 401, code: 'invalid_client', description: 'Unknown client or wrong secret', words }
+}
+
+function refusedLink(description: string): ReasonFacts {
+  return invalidRequest(403, description, 'A hand-over link was refused')
 }
 
 /** The answer to every token that is not active, RFC 6750 §3.1. */

@@ -14,12 +14,12 @@ export class Refusal<Reason extends string = string> extends Error {
   }
 }
 
-/** A client that is not authenticated, RFC 6749 §5.2 `invalid_client`. */
+/** A client that is not authenticated, RFC 6749 §5.2 `invalid_client`, or a hand-over link that is not valid. */
 export class AuthenticationRefused extends Refusal<AuthenticationReason> {
-  /** Abbreviated if it is not registered. */
-  readonly clientId: string
+  /** Abbreviated if it is not registered; undefined for a link. */
+  readonly clientId: string | undefined
 
-  constructor(reason: AuthenticationReason, clientId: string) {
+  constructor(reason: AuthenticationReason, clientId?: string) {
     super(reason)
     this.clientId = clientId
   }

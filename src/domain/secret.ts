@@ -1,6 +1,5 @@
 import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { choice, object, time, view, whole } from './schema.ts'
 import { randomString } from './text.ts'
 
 /** A client secret as it is stored. */
@@ -16,21 +15,16 @@ export interface Secret {
   readonly revokedAt: number | null
 }
 
-export const SECRET = object('Secret', 'A secret, without its value', {
-  id: whole('Its id'),
-  origin: choice(['generated', 'imported'], 'generated: made by this server; imported: it existed before'),
-  state: choice(['active', 'expired', 'revoked'], 'Only an active one is accepted'),
-  created_at: time('When it was added'),
-  ends_at: time('When it ends or ended; null: never').nullable(),
-  revoked_at: time('When it was revoked; null: it was not').nullable(),
-  last_used_at: time('When it was last used, at most a minute out of date; null: never').nullable(),
-})
-
-const AUDITED = SECRET.omit({ state: true, last_used_at: true })
-
-/** A secret in audit events, without its last use: a use is not a change. */
-export function secretFields(secret: Secret) {
-  return view(AUDITED, { ...secret, origin: originOf(secret) })
+/** A secret of any application or suite, without its digest. */
+export interface OwnedSecret extends Omit<Secret, 'digest'> {
+  readonly origin: ReturnType<typeof originOf>
+  /** Milliseconds since the epoch; null: never. */
+  readonly lastUsedAt: number | null
+  readonly kind: 'application' | 'suite'
+  /** The client id or the suite id. */
+  readonly owner: string
+  /** The name of the application or the suite. */
+  readonly name: string
 }
 
 /** Only an active secret is accepted. */
@@ -52,6 +46,16 @@ const GENERATED = new RegExp(`[A-Za-z0-9]{${GENERATED_LENGTH}}`)
 /** A new client secret: 40 characters, 238 bits. */
 export function generateSecret(): string {
   return randomString(GENERATED_LENGTH)
+}
+
+/** How long ended secrets are kept, so that the log can tell an expired one from a wrong one. 30 days. */
+const KEEP_ENDED_MS = 30 * 24 * 60 * 60 * 1000
+
+/** A new client secret, and the rotation that adds it at a time; the others end `overlap` later. Milliseconds. */
+export function newRotation(at: number, overlap: number) {
+  const clientSecret = generateSecret()
+  const secret: NewSecret = { digest: digestGenerated(clientSecret), createdAt: at }
+  return { clientSecret, rotation: { secret, othersEndAt: at + overlap, deleteEndedBefore: at - KEEP_ENDED_MS } }
 }
 
 /** Whether a text has as many letters and digits in a row as a generated secret. */

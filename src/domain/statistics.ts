@@ -1,112 +1,15 @@
-import { choice, flag, list, object, real, type SourceOf, text, time, whole } from './schema.ts'
-
-const LATENCY = object('Latency', 'How long requests took; null: there were none', {
-  p50_seconds: real('The median'),
-  p99_seconds: real('The 99th percentile'),
-}).nullable()
-
-const TRAFFIC = object('Traffic', 'What the server did in a period', {
-  tokens: whole('How many tokens were issued'),
-  active_checks: whole('How many checks found the token active'),
-  inactive_checks: whole('How many checks found the token not active'),
-  refusals: whole('How many requests were refused, without checks'),
-  failures: whole('How many requests failed: they were answered with 5xx'),
-  token_latency: LATENCY,
-  check_latency: LATENCY,
-})
-
-const MINUTE = object('Minute', 'One minute', {
-  ended_at: time('When it ended'),
-  traffic: TRAFFIC.nullable().describe('What the server did in it; null: it was not running, or was blocked'),
-})
-
-const REFUSED_FOR = object('RefusedFor', 'A reason for refusals, inactive checks or failures', {
-  kind: choice(['authentication', 'request', 'check', 'failure'], 'What was refused; failure: answered with 5xx'),
-  reason: text('The real reason, as in the log'),
-  count: whole('How many times'),
-})
-
-const OUTAGE = object('Outage', 'A time in which requests were answered with 503 because the database did not answer', {
-  began_at: time('When the first of them was answered'),
-  ended_at: time('When the last of them was answered, so far'),
-  failures: whole('How many'),
-})
-
-const LIVE_TOKENS = object('LiveTokens', 'Tokens that are valid now', {
-  count: whole('How many'),
-  is_exact: flag('true: they were counted; false: it is an estimate'),
-})
-
-const ENDING_SECRET = object('EndingSecret', 'An application or a suite whose last secret ends', {
-  kind: choice(['application', 'suite'], 'Its kind'),
-  id: text('Its client id or id'),
-  name: text('Its name'),
-  ends_at: time('When its last secret ends'),
-})
-
-const ENDING_SECRETS = object('EndingSecrets', 'Applications and suites that will soon have no active secret', {
-  in_a_day: whole('How many within a day'),
-  in_a_week: whole('How many within a week'),
-  next: list('Some of them, the next one first', ENDING_SECRET),
-})
-
-const WORKER = object('Worker', 'A process, in the last second', {
-  worker: whole('Its number'),
-  cpu_seconds: real('The CPU time that it used'),
-  resident_bytes: whole('The memory that it uses'),
-  lag_seconds: real('The longest delay of its event loop'),
-})
-
-const WORKERS = object('Workers', 'The processes that answer requests', {
-  expected: whole('How many there should be'),
-  serving: whole('How many answer requests'),
-  each: list('Those that have reported', WORKER),
-})
-
-const NODE = object('Node', 'A server, as it was when it last reported; it reports every ten seconds', {
-  name: text('The name of its machine and its port'),
-  version: text('Its version'),
-  started_at: time('When it started'),
-  last_seen_at: time('When it last reported'),
-  is_this: flag('Whether this server is the one that answers'),
-  is_gone: flag('true: it has not reported for 30 seconds'),
-  workers: object('NodeWorkers', 'The processes that answer requests', {
-    expected: whole('How many there should be'),
-    serving: whole('How many answered requests'),
-  }),
-  last_minute: object('NodeMinute', 'What it did in the minute before it reported', {
-    tokens: whole('How many tokens it issued'),
-    checks: whole('How many checks it answered'),
-    refusals: whole('How many requests it refused'),
-  }),
-})
-
-const STORE = object('Store', 'The database', {
-  kind: choice(['sqlite', 'postgres'], 'Its kind'),
-  is_up: flag('Whether it can be used'),
-  database_bytes: whole('The size of the database').nullable(),
-  log_bytes: whole('The size of its write-ahead log, on SQLite').nullable(),
-  last_backup_at: time('When the last backup was made').nullable(),
-})
-
-export const STATISTICS = object('Statistics', 'The figures of the server. null means unknown', {
-  at: time('The time of these figures'),
-  started_at: time('When the server started'),
-  version: text('Its version'),
-  last_minute: TRAFFIC,
-  last_hour: TRAFFIC,
-  minutes: list('The minutes of the last hour, oldest first; the last entry is the 60 seconds up to now', MINUTE),
-  refusals: list('The reasons in the last hour, most frequent first', REFUSED_FOR),
-  outages: list('The last outages since the server started, oldest first', OUTAGE),
-  live_tokens: LIVE_TOKENS.nullable(),
-  ending_secrets: ENDING_SECRETS.nullable(),
-  workers: WORKERS,
-  nodes: list(
-    'The servers on this PostgreSQL database that have an admin listener, including this one, by name; empty on SQLite',
-    NODE,
-  ),
-  store: STORE,
-})
+import type { SourceOf } from './views/schema.ts'
+import type {
+  ENDING_SECRET,
+  ENDING_SECRETS,
+  LIVE_TOKENS,
+  NODE,
+  OUTAGE,
+  REFUSED_FOR,
+  STATISTICS,
+  TRAFFIC,
+  WORKER,
+} from './views/statistics.ts'
 
 type Figures = SourceOf<typeof STATISTICS>
 type WithoutNull<Value> = { readonly [Name in keyof Value]: Exclude<Value[Name], null> }

@@ -1,8 +1,10 @@
 import type { Application, ApplicationKey, ApplicationNames, NewApplication } from './application.ts'
 import type { Audit, AuditEvent, AuditFilter } from './audit-event.ts'
 import type { Change, ChangeResult } from './change.ts'
+import type { HandOverLink } from './hand-over.ts'
 import type { Operator, Session } from './operator.ts'
 import type { RefusalCount, RefusedClient } from './refusal.ts'
+import type { OwnedSecret } from './secret.ts'
 import type { EndingSecret, ServerNode } from './statistics.ts'
 import type { NewSuite, Suite, SuiteKey } from './suite.ts'
 import type { StoredToken } from './token.ts'
@@ -35,7 +37,7 @@ export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens,
   close(): Promise<void>
 }
 
-/** `token counts`: of earlier hours. `sign-ins`: expired login codes and sessions (see `isOver`), at most `limit` of each. */
+/** `token counts`: of earlier hours. `sign-ins`: expired login codes, hand-over links and sessions (see `isOver`), at most `limit` of each. */
 export type Purgeable = 'tokens' | 'token counts' | 'refusals' | 'audit events' | 'idempotency records' | 'sign-ins'
 
 /** What maintenance could not reclaim, and why: a reader that never ends, an error. */
@@ -64,8 +66,21 @@ export interface Registry {
   /** Secrets include expired ones. */
   findSuite(suiteId: string): Promise<Suite | undefined>
   listSuites(page: Page<SuiteKey>): Promise<Suite[]>
+  /** All secrets of applications and suites, ended ones too, by ascending id. */
+  listOwnedSecrets(page: Page<number>): Promise<OwnedSecret[]>
+  /** An unused hand-over link. It may have expired. */
+  findHandOverLink(digest: string): Promise<FoundHandOver | undefined>
+  /** The unused hand-over links of an application, oldest first; expired ones, too, until the purge. */
+  listHandOverLinks(clientId: string): Promise<HandOverLink[]>
   /** How many unrevoked imported secrets an application has at most; at least 1 if there is any imported secret. */
   mostImportedSecrets(): Promise<number>
+}
+
+/** A hand-over link, and the application that it is for. */
+export interface FoundHandOver extends Pick<HandOverLink, 'madeBy' | 'overlapSeconds'> {
+  readonly clientId: string
+  readonly name: string
+  readonly status: Application['status']
 }
 
 /** Each change writes one audit event for each subject that it changed, in its transaction. */

@@ -1,6 +1,5 @@
 import type { Key } from './application.ts'
 import { OperatorError } from './operator-error.ts'
-import { object, text, time, view } from './schema.ts'
 import type { NewSecret, Secret } from './secret.ts'
 
 /** A registered API suite: a resource server (RFC 6749 §1.1) that may check tokens. */
@@ -15,17 +14,6 @@ export interface Suite {
 }
 
 export type SuiteKey = Key<'suite'>
-
-/** The view of a suite, without its secrets. */
-export const SUITE = object('ListedSuite', 'A suite in a list', {
-  id: text('Its id, and the audience of tokens there'),
-  name: text('Its name'),
-  created_at: time('When it was registered'),
-})
-
-export function suiteFields(suite: Suite) {
-  return view(SUITE, { id: suite.suiteId, ...suite })
-}
 
 export interface NewSuite extends Pick<Suite, 'suiteId' | 'name' | 'createdAt'> {
   readonly secret: NewSecret

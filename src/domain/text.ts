@@ -48,3 +48,17 @@ export function differsBy(limit: number, a: string, b: string): boolean {
       (isSwapped && differsBy(limit - 1, a.slice(2), b.slice(2))))
   )
 }
+
+/** `developerEmail` for `developer_email`. */
+export type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name
+
+/** The object with its field names in camel case: `developerEmail` for `developer_email`. */
+export function camelCased<Fields extends object>(json: object): Fields {
+  return Object.fromEntries(Object.entries(json).map(([name, value]) => [camelCase(name), value])) as Fields
+}
+
+export function camelCase(name: string): string {
+  return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+}

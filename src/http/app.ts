@@ -6,12 +6,13 @@ import { serverOptions } from '../listener/answer.ts'
 import { originForm } from '../listener/pipeline.ts'
 import { protect } from '../listener/protect.ts'
 import { accessToken } from './access-token.ts'
+import { handOver } from './hand-over.ts'
 import { introspect } from './introspect.ts'
 import { health, metadata } from './metadata.ts'
 import { revoke } from './revoke.ts'
 import { verify, withoutForeignPath } from './verify.ts'
 import type { CheckOptions } from './wire/checks.ts'
-import { BODY_LIMIT, type ClientOptions, formRefusal } from './wire/form.ts'
+import { BODY_LIMIT, type ClientOptions } from './wire/form.ts'
 import { createLateAnswers, type Later } from './wire/late-answers.ts'
 import { measuredAnswer, measureRequests } from './wire/measured-answers.ts'
 import type { Proxies } from './wire/proxies.ts'
@@ -28,6 +29,8 @@ export interface AppOptions extends CheckOptions, ClientOptions {
   connectionLimit: number
   /** The documentation for developers: the service_documentation of RFC 8414. */
   docsUrl?: string | undefined
+  /** Whether hand-over links work. */
+  handsOver?: boolean
   /** How long a request may take to arrive, in milliseconds. */
   requestTimeout?: number
   /** The timer that delays answers of 429. */
@@ -35,6 +38,12 @@ export interface AppOptions extends CheckOptions, ClientOptions {
 }
 
 const REQUEST_TIMEOUT_MS = 10_000
+
+/** Routes check their forms themselves: Ajv and the serializers that Fastify would load take time and memory at the start. */
+const withoutSchemas = () => () => {
+  throw new Error('routes of the public port have no schemas')
+}
+const NO_SCHEMAS = { compilersFactory: { buildValidator: withoutSchemas, buildSerializer: withoutSchemas } }
 
 /** Builds the app of the public port. The caller calls `listen`. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
@@ -49,8 +58,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     return503OnClosing: false,
     // Fastify's own logger, even a silent one, is expensive (docs/adr/0011). Observers log events.
     logger: false,
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
-    schemaErrorFormatter: formRefusal,
+    schemaController: NO_SCHEMAS,
     frameworkErrors: (error, request, reply) => refuse({ observe, issuer }, error, request, reply),
     genReqId: ({ headers }) => requestIdOf(headers),
     rewriteUrl: (request) => withoutForeignPath(originForm(request.url as string)),
@@ -85,5 +93,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   verify(app, options)
   metadata(app, options)
   health(app, options)
+  if (options.handsOver) handOver(app, options)
   return app
 }

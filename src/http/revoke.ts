@@ -1,30 +1,20 @@
 import type { FastifyInstance } from 'fastify'
-import { type ClientOptions, clientAuthentication, formSchema } from './wire/form.ts'
+import { type ClientOptions, clientAuthentication, readForm } from './wire/form.ts'
 import { requesterOf } from './wire/request.ts'
 
 export const REVOKE_PATH = '/v1/oauth/revoke'
 
-interface RevocationRequest {
-  Body: { token: string; client_id: string; client_secret: string }
-}
-
-export const revocationRequest = formSchema(['client_id', 'client_secret', 'token'])
-
 /** Revocation, RFC 7009: an application revokes one of its tokens. Any other token stays as it is, and the answer is 200, too. */
 export function revoke(app: FastifyInstance, options: ClientOptions): void {
   const { issuer, observe } = options
-  app.post<RevocationRequest>(
-    REVOKE_PATH,
-    { ...clientAuthentication(options), schema: { body: revocationRequest } },
-    async (request, reply) => {
-      const { token, client_id, client_secret } = request.body
-      const requester = requesterOf(request)
-      const credentials = { clientId: client_id, clientSecret: client_secret }
-      const { client: application } = await issuer.authenticate(credentials, requester.remoteAddress)
-      const tokenId = await issuer.revoke(application, token)
-      const caller = { clientId: client_id, ...requester }
-      observe(tokenId ? { type: 'token revoked', tokenId, ...caller } : { type: 'nothing to revoke', ...caller })
-      return reply.send()
-    },
-  )
+  app.post(REVOKE_PATH, clientAuthentication(options), async (request, reply) => {
+    const { token, client_id, client_secret } = readForm(request, ['client_id', 'client_secret', 'token'])
+    const requester = requesterOf(request)
+    const credentials = { clientId: client_id, clientSecret: client_secret }
+    const { client: application } = await issuer.authenticate(credentials, requester.remoteAddress)
+    const tokenId = await issuer.revoke(application, token)
+    const caller = { clientId: client_id, ...requester }
+    observe(tokenId ? { type: 'token revoked', tokenId, ...caller } : { type: 'nothing to revoke', ...caller })
+    return reply.send()
+  })
 }

@@ -12,6 +12,7 @@ import {
 } from './authenticate.ts'
 import { check, revoke } from './check.ts'
 import type { Failures } from './failures.ts'
+import { handOver } from './hand-over.ts'
 import { createImportedSecrets } from './imported-secrets.ts'
 import { createSecretUses, createTokenCounts } from './token-counts.ts'
 
@@ -53,6 +54,7 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity }: Is
     check: (accessToken: string | undefined, audience: { suite?: string | undefined }) =>
       check(issuer, accessToken, audience),
     revoke: (application: Application, accessToken: string) => revoke(issuer, application, accessToken),
+    handOver: (code: string, source: Parameters<typeof handOver>[2]) => handOver(issuer, code, source),
     /** Hands all counts to the store. Throws StoreUnavailable; the next call tries again. */
     async flushUsage(observe: Observer): Promise<void> {
       await secretUses.flush()

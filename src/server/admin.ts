@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import type { About } from '../admin/context.ts'
-import { type Config, settings } from '../config.ts'
+import { type Config, handOverUrl, settings } from '../config.ts'
 import { hostInUrl, isWildcard } from '../domain/address.ts'
 import { locationText } from '../domain/database-location.ts'
 import type { Observer } from '../domain/events.ts'
@@ -32,7 +32,7 @@ export async function startAdmin(
   const statistics = startStatistics(figures, { storeKind: config.DATABASE_URL.kind, name: `${hostname()}:${PORT}` })
   const app = await buildAdminApp({
     ...context,
-    administration: (author) => createAdministration({ ...context, author }),
+    administration: (author) => createAdministration({ ...context, author, handOverUrl: handOverUrl(config) }),
     signIn: createSignIn(context),
     statistics,
     about: describe(config, Date.now()),

@@ -30,7 +30,7 @@ export async function listenAndServe(
   config: ListenConfig,
 ): Promise<{ app: FastifyInstance; address: string; load: () => Load }> {
   const { HOST, PORT, TRUST_PROXY: trustProxy, CONNECTION_LIMIT: connectionLimit } = config
-  const { PUBLIC_URL: publicUrl, DOCS_URL: docsUrl, usageInterval = USAGE_INTERVAL_MS } = config
+  const { PUBLIC_URL: publicUrl, DOCS_URL: docsUrl, HANDOVER: handsOver, usageInterval = USAGE_INTERVAL_MS } = config
   const acceptsBasic = config.CLIENT_AUTHENTICATION === 'body,basic'
   const refusals = createRefusals({ now: Date.now })
   const observe: Observer = (event) => {
@@ -42,7 +42,7 @@ export async function listenAndServe(
   const failures = createFailures({ isLimited: config.FAILURE_LIMIT, isShared: proxies.isShared, monotonic })
   const issuer = createIssuer({ store, now: Date.now, failures, tokenQuota: config.TOKEN_QUOTA })
   const connections = new Set<Socket>()
-  const options = { connections, proxies, trustProxy, connectionLimit, acceptsBasic, publicUrl, docsUrl }
+  const options = { connections, proxies, trustProxy, connectionLimit, acceptsBasic, publicUrl, docsUrl, handsOver }
   const app = await buildApp({ issuer, observe, observeDetails, measure, ...options })
   const loops: ReturnType<typeof startFlushLoop>[] = []
   app.addHook('onClose', async () => void (await Promise.all(loops.map(({ stop }) => stop()))))

@@ -136,7 +136,7 @@ function describeTable(keyLength: 1 | 2, columnsByType: Partial<Record<ColumnTyp
   return { keyLength, columns: Object.fromEntries(columns) as Record<string, ColumnType> }
 }
 
-/** The tables to copy, ordered so that foreign keys are satisfied. Operators log in again: sessions are not copied. */
+/** The tables to copy, ordered so that foreign keys are satisfied. Sessions are not copied, nor hand-over links. */
 export const TABLES = {
   suites: describeTable(1, { bigint: ['id', 'created_at'], text: ['suite_id', 'name'] }),
   applications: describeTable(1, {

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import t from 'tap'
-import { endOfLoginCode, generateAdminKey, generateLoginCode, isAdminKey } from '../../src/domain/operator.ts'
+import { endOfLinkCode, generateAdminKey, generateLinkCode, isAdminKey } from '../../src/domain/operator.ts'
 import {
   DECOY,
   digestGenerated,
@@ -14,7 +14,7 @@ import {
 const KEY = generateAdminKey()
 /** A login code ends with a second. */
 const END = Date.UTC(2027, 0, 15, 8, 10, 30)
-const CODE = generateLoginCode(END + 999)
+const CODE = generateLinkCode(END + 999)
 
 const secretOf = (digest: string) => ({ id: 1, digest, createdAt: END, endsAt: null, revokedAt: null })
 
@@ -97,8 +97,8 @@ t.test('Admin keys: a wrong prefix, length, character or checksum is malformed',
 
 t.test('Login codes: a code has its expiry, 32 random characters and a checksum', async (t) => {
   t.match(CODE, /^[A-Za-z0-9]{44}$/)
-  t.not(CODE.slice(6, 38), generateLoginCode(END).slice(6, 38))
-  t.equal(endOfLoginCode(CODE), END)
+  t.not(CODE.slice(6, 38), generateLinkCode(END).slice(6, 38))
+  t.equal(endOfLinkCode(CODE), END)
   const wrong = ['', CODE.slice(1), `${CODE}0`, ` ${CODE}`, `${CODE}\n`, `${CODE.slice(0, -1)}-`, ...misspelt(CODE)]
-  for (const code of wrong) t.equal(endOfLoginCode(code), undefined, code)
+  for (const code of wrong) t.equal(endOfLinkCode(code), undefined, code)
 })

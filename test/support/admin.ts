@@ -32,8 +32,9 @@ export async function createAdminWorld(
   t: Test,
   {
     DATABASE_URL: url = 'sqlite::memory:',
+    handOverUrl,
     ...given
-  }: { DATABASE_URL?: string } & Partial<
+  }: { DATABASE_URL?: string; handOverUrl?: string } & Partial<
     Pick<AdminContext, 'adminUrl' | 'boundHost' | 'trustProxy' | 'howToSignIn'>
   > = {},
 ) {
@@ -54,7 +55,7 @@ export async function createAdminWorld(
     store,
     now,
     observe,
-    administration: (author) => createAdministration({ store, now, observe, author }),
+    administration: (author) => createAdministration({ store, now, observe, author, handOverUrl }),
     signIn: createSignIn({ store, now, observe }),
     statistics: { read: async () => statistics },
     about: describe(config, START),

@@ -8,9 +8,9 @@ import { temporaryDatabase } from './temporary-database.ts'
 export type Console = Awaited<ReturnType<typeof startConsole>>
 
 /** Starts a server process with its console and an operator, `anna`, who is an admin. */
-async function startConsole(t: Test) {
+async function startConsole(t: Test, settings: Record<string, string> = {}) {
   const port = await freePort()
-  const env = { ...temporaryDatabase(t).env, ADMIN_ADDRESS: `127.0.0.1:${port}` }
+  const env = { ...temporaryDatabase(t).env, ADMIN_ADDRESS: `127.0.0.1:${port}`, ...settings }
   /** Runs a command on the server's database. Throws if it fails. */
   const command = (...args: string[]) => runJson(args, { env })
   await run(['migrate'], { env })
@@ -47,8 +47,8 @@ async function startConsole(t: Test) {
 }
 
 /** Starts a browser, and a server with its console. */
-export async function startBoth(t: Test) {
-  const [browser, console] = await Promise.all([startBrowser(t), startConsole(t)])
+export async function startBoth(t: Test, settings?: Record<string, string>) {
+  const [browser, console] = await Promise.all([startBrowser(t), startConsole(t, settings)])
   return { browser, console }
 }
 

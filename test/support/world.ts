@@ -39,6 +39,7 @@ export async function createWorld(
     logDetails = false,
     acceptsBasic = false,
     docsUrl = undefined as string | undefined,
+    handsOver = false,
     counts = false,
     requestTimeout = 10_000,
     later = ((end, _delay, socket) => void setImmediate(end, socket)) as Later,
@@ -74,6 +75,7 @@ export async function createWorld(
     publicUrl: PUBLIC_URL,
     acceptsBasic,
     docsUrl,
+    handsOver,
     requestTimeout,
     later,
   })
@@ -85,7 +87,13 @@ export async function createWorld(
   /** What operators changed, apart from the log of the requests. */
   const changes: Event[] = []
   const administration = flat(
-    createAdministration({ store, now, observe: (event) => changes.push(event), author: AUTHOR }),
+    createAdministration({
+      store,
+      now,
+      observe: (event) => changes.push(event),
+      author: AUTHOR,
+      handOverUrl: `${PUBLIC_URL}/hand-over`,
+    }),
   )
   const { clientId, clientSecret } = await administration.register({
     name: 'Störe ✓',
@@ -196,7 +204,7 @@ async function seedAll({ plan, steps }: Administration['seed'], seeds: Seeds) {
 }
 
 /** The administration under one name per action, as tests call it. */
-function flat({ applications, suites, secrets, operators, seed, why }: Administration) {
+function flat({ applications, suites, secrets, handOvers, operators, seed, why }: Administration) {
   return {
     ...applications,
     seed: (seeds: Seeds) => seedAll(seed, seeds),
@@ -209,6 +217,7 @@ function flat({ applications, suites, secrets, operators, seed, why }: Administr
     listSecrets: secrets.list,
     rotateSecret: secrets.rotate,
     revokeSecret: secrets.revoke,
+    handOvers,
     operators,
     why,
   }

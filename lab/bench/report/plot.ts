@@ -2,7 +2,7 @@ import type { Row } from '../row.ts'
 import type { Plot, Results } from './results.ts'
 
 const WIDTH = 760
-const LABELS = 190
+const LABELS = 270
 const VALUES = 90
 const BAR = 18
 const GAP = 10
@@ -24,12 +24,20 @@ export function drawPlot(
   { machine, startedAt }: Omit<Results, 'sections'>,
 ): string {
   const foot = `${machine.cores} cores of ${machine.cpu}, Node.js ${machine.node}, ${startedAt.slice(0, 10)}`
-  return drawing(title, bars === 'speed' ? rows.map(speedBar) : rows.flatMap(latencyBars), foot)
+  return drawing(title, rows.flatMap(BARS[bars]), foot)
 }
+
+const BARS: Record<Plot['bars'], (row: Row) => Bar | Bar[]> = { speed: speedBar, latency: latencyBars, cpu: cpuBar }
 
 function speedBar(row: Row): Bar {
   const text = Math.round(row.requestsPerSecond).toLocaleString('en')
   return { label: row.name, value: row.requestsPerSecond, text, style: styleOf(row) }
+}
+
+/** Microseconds of the server and the database, on a logarithmic scale from 10. */
+function cpuBar({ name, cpuMicroseconds, databaseMicroseconds, ...row }: Row): Bar {
+  const sum = (cpuMicroseconds ?? 0) + (databaseMicroseconds ?? 0)
+  return { label: name, value: Math.log10(sum / 10), text: Math.round(sum).toLocaleString('en'), style: styleOf(row) }
 }
 
 function latencyBars(row: Row): Bar[] {
@@ -42,7 +50,7 @@ function latencyBars(row: Row): Bar[] {
   return [bar('p50', row.p50, '', row.name), bar('p99', row.p99, 'pale'), bar('p99.9', row.p999, 'paler')]
 }
 
-function styleOf({ kind }: Row): string {
+function styleOf({ kind }: Pick<Row, 'kind'>): string {
   return kind === 'product' ? 'own' : 'other'
 }
 

@@ -26,11 +26,11 @@ export interface SectionResult {
   failed: boolean
 }
 
-/** A picture of a section's rows: a bar for the requests per second of each, or three for its latency. */
+/** A picture of a section's rows: a bar for the requests per second or the CPU time of each, or three for its latency. */
 export interface Plot {
   file: string
   title: string
-  bars: 'speed' | 'latency'
+  bars: 'speed' | 'latency' | 'cpu'
 }
 
 /** What became of a target. */

@@ -1,9 +1,11 @@
 import { createServer } from 'node:http'
 import { ANSWER_HEADERS, JSON_TYPE } from '../../../src/http/wire/refuse.ts'
 import { token } from './answers.ts'
+import { keepTicksFast } from './ticks.ts'
 
 // Node.js alone: it reads the body without parsing it, and sends the same answer as constant.ts.
 
+keepTicksFast()
 const headers = { ...ANSWER_HEADERS, 'content-type': JSON_TYPE }
 
 const server = createServer((request, response) => {

@@ -1,14 +1,22 @@
 import formbody from '@fastify/formbody'
 import fastify from 'fastify'
-import { ACCESS_TOKEN_PATH, tokenRequest, tokenResponse } from '../../../src/http/access-token.ts'
-import { INTROSPECT_PATH, introspectionRequest, introspectionResponse } from '../../../src/http/introspect.ts'
+import { ACCESS_TOKEN_PATH } from '../../../src/http/access-token.ts'
+import { INTROSPECT_PATH } from '../../../src/http/introspect.ts'
 import { READY_PATH } from '../../../src/http/metadata.ts'
 import { VERIFY_PATH } from '../../../src/http/verify.ts'
 import { ANSWER_HEADERS } from '../../../src/http/wire/refuse.ts'
+import {
+  introspectionRequest,
+  introspectionResponse,
+  tokenRequest,
+  tokenResponse,
+} from '../../reference/openapi/forms-and-answers.ts'
 import { introspection, token, verified } from './answers.ts'
+import { keepTicksFast } from './ticks.ts'
 
 // The same HTTP with constant answers: the upper limit for a Fastify server with this product's schemas.
 
+keepTicksFast()
 const app = fastify({ bodyLimit: 8192 })
 app.removeAllContentTypeParsers()
 await app.register(formbody)

@@ -18,6 +18,7 @@ export function picturesOf({ clientId }: Shown): Picture[] {
     { name: 'applications', path: '/applications' },
     { name: 'application', path: application },
     { name: 'suites', path: '/suites' },
+    { name: 'secrets', path: '/secrets' },
     { name: 'audit', path: '/audit' },
     { name: 'operators', path: '/operators' },
     { name: 'about', path: '/about' },

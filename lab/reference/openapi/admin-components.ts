@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { jsonSchema, list, object, text, whole } from '../../../src/domain/schema.ts'
+import { jsonSchema, list, object, text, whole } from '../../../src/domain/views/schema.ts'
 import { type Examples, lines, type Part, ref } from './document.ts'
 
 // What the operations of the administration API have in common.

@@ -5,7 +5,7 @@ import {
   type ErrorAnswer,
   REQUEST_REASONS,
 } from '../../../src/domain/reasons.ts'
-import { choice, constant, jsonSchema, list, object, text } from '../../../src/domain/schema.ts'
+import { choice, constant, jsonSchema, list, object, text } from '../../../src/domain/views/schema.ts'
 import { errorBody } from '../../../src/http/wire/refuse.ts'
 import { content, type Examples, lines, type Part, refs } from './document.ts'
 

@@ -1,8 +1,12 @@
-import { tokenRequest, tokenResponse } from '../../../src/http/access-token.ts'
-import { introspectionRequest, introspectionResponse } from '../../../src/http/introspect.ts'
-import { revocationRequest } from '../../../src/http/revoke.ts'
 import { VERSION } from '../../../src/version.ts'
 import { content, type Examples, lines, type Part, ref, withSchemas } from './document.ts'
+import {
+  introspectionRequest,
+  introspectionResponse,
+  revocationRequest,
+  tokenRequest,
+  tokenResponse,
+} from './forms-and-answers.ts'
 import {
   CLIENT_ID,
   cacheableHeaders,

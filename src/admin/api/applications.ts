@@ -9,8 +9,9 @@ import {
   SHOWN_APPLICATION,
   shownApplicationView,
 } from '../../administration/views.ts'
-import { APPLICATION } from '../../domain/application.ts'
-import { camelCased, constant, list, object, text } from '../../domain/schema.ts'
+import { camelCased } from '../../domain/text.ts'
+import { APPLICATION } from '../../domain/views/application.ts'
+import { constant, list, object, text } from '../../domain/views/schema.ts'
 import { choiceOf, pageOptions } from './query.ts'
 import { type AddRoute, repeatable } from './routes.ts'
 import { answer, body, pageOf, query } from './schemas.ts'

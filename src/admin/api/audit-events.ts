@@ -1,6 +1,6 @@
 import { cursorOf, keyOf } from '../../administration/pages.ts'
 import { AUDIT_EVENT, auditEventView } from '../../administration/views.ts'
-import { list } from '../../domain/schema.ts'
+import { list } from '../../domain/views/schema.ts'
 import { cursorIn, limitOf, timeOf } from './query.ts'
 import type { AddRoute } from './routes.ts'
 import { answer, pageOf, query } from './schemas.ts'

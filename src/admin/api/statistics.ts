@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import { view } from '../../domain/schema.ts'
-import { type Latency, STATISTICS, type Statistics, type Traffic } from '../../domain/statistics.ts'
+import type { Latency, Statistics, Traffic } from '../../domain/statistics.ts'
+import { view } from '../../domain/views/schema.ts'
+import { STATISTICS } from '../../domain/views/statistics.ts'
 import type { AdminContext } from '../context.ts'
 import { answer } from './schemas.ts'
 

@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownApplication } from '../../administration/applications.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
 import { type Application, columnsOf } from '../../domain/application.ts'
-import { camelCased } from '../../domain/schema.ts'
 import { type Suite, unknownSuite } from '../../domain/suite.ts'
+import { camelCased } from '../../domain/text.ts'
 import { sinceFullHour } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
@@ -43,6 +43,7 @@ import {
   redirectDone,
   statesOf,
 } from './forms.ts'
+import { changeHandOvers, handOversPanel } from './hand-overs.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { changeNames, notes, type Owners, removalPage, type Values, withContents } from './owner.ts'
@@ -98,6 +99,7 @@ export function application(console: FastifyInstance, context: AdminContext): vo
   }
   changeNames(console, applications)
   changeSecrets(console, context, applications)
+  changeHandOvers(console, context, applications)
 }
 
 function pathOf(clientId: string): string {
@@ -111,7 +113,7 @@ function createView(context: AdminContext) {
 
   return async (clientId: string, reply: FastifyReply, { errors = [], status = 200 }: Partial<Refused> = {}) => {
     const { request } = reply
-    const { why } = administrationOf(context, request)
+    const { why, handOvers } = administrationOf(context, request)
     const instructions = instructionsFor(request)
     const explanation = await why(clientId, instructions).catch((error) => {
       if (error instanceof NothingKnown) return error
@@ -122,6 +124,7 @@ function createView(context: AdminContext) {
     }
     const { application } = explanation
     const { lastTokenAt, secrets, suites: approved } = application
+    const links = await store.listHandOverLinks(clientId)
     const mayChange = canChange(request)
     const at = now()
     const base = pathOf(clientId)
@@ -141,7 +144,8 @@ ${withContents(html`${section('health', 'Status', html`${live.status}${factsOf(a
 ${lastTokenAt === undefined && use}
 ${live.refusals}
 ${section('approvals', 'Approvals', approvals(approved, await listChoices(context)))}
-${secretsPanel({ base, secrets, now: at, request, hours: statesOf(errors)('hours') })}
+${secretsPanel({ base, secrets, now: at, request, handsOver: handOvers.isOn, hours: statesOf(errors)('hours') })}
+${handOversPanel(base, links, { canChange: mayChange, now: at })}
 ${lastTokenAt !== undefined && use}
 ${await lastChanges(store, { kind: 'application', id: clientId })}
 ${mayChange && destructiveActions(application, base)}`)}`,

@@ -9,6 +9,7 @@ import { listApplications, newApplication } from './applications.ts'
 import { serveAssets } from './assets.ts'
 import { auditPage } from './audit.ts'
 import { showErrors } from './errors.ts'
+import { listSecrets } from './list-secrets.ts'
 import { serveLive } from './live.ts'
 import { login, recognizeSessions } from './login.ts'
 import { operatorPages } from './operators.ts'
@@ -41,6 +42,7 @@ export async function adminConsole(console: FastifyInstance, context: AdminConte
   listSuites(console, context)
   newSuite(console, context)
   suite(console, context)
+  listSecrets(console, context)
   auditPage(console, context)
   operatorPages(console, context)
   aboutPage(console, context)

@@ -66,6 +66,7 @@ const DONE = {
   'nothing-changed': 'Nothing has changed.',
   'secret-shown': 'The new secret was shown once. It cannot be shown again.',
   'secret-revoked': 'The secret is revoked.',
+  'link-withdrawn': 'The hand-over link is withdrawn.',
   'suite-removed': 'The suite is removed.',
   'tokens-revoked': 'All tokens of the application are revoked.',
   'operator-removed': 'The operator is removed, with all keys and sessions.',

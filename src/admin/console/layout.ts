@@ -14,6 +14,7 @@ const SECTIONS = [
   ['/', 'Overview'],
   ['/applications', 'Applications'],
   ['/suites', 'Suites'],
+  ['/secrets', 'Secrets'],
   ['/audit', 'Audit'],
   ['/operators', 'Operators'],
   ['/about', 'About'],

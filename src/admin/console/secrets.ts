@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { ListedSecret } from '../../administration/secrets.ts'
+import type { BrowsedSecret, ListedSecret } from '../../administration/secrets.ts'
+import { type Client, curl, quoted } from '../../domain/curl.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { isImported } from '../../domain/secret.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { idOf } from '../wire/routing.ts'
@@ -88,7 +88,7 @@ const HOUR_MS = 3_600_000
 const MAX_HOURS = 8760
 
 /** How long previous secrets stay valid, in milliseconds. Hours take precedence. Throws OperatorError. */
-function overlapIn(body: unknown): number {
+export function overlapIn(body: unknown): number {
   const { text } = fieldsOf(body)
   const [overlap, hours] = [text('overlap'), text('hours')]
   if (hours === '' && OVERLAPS.some(({ value }) => value === overlap)) return Number(overlap) * 1000
@@ -103,48 +103,51 @@ interface SecretsPanel {
   secrets: readonly ListedSecret[]
   now: number
   request: FastifyRequest
+  /** Whether the form can make a hand-over link, too. */
+  handsOver?: boolean
   /** The state of the input for hours. */
   hours: FieldState
 }
 
-const COLUMNS = ['Secret', 'State', 'Ends', 'Created', 'Last used']
+export const SECRET_COLUMNS = ['Secret', 'State', 'Ends', 'Created', 'Last used']
 
 /** The secrets of an application or a suite, newest first, without their values. */
 export function secretsPanel(panel: SecretsPanel): Html {
   const mayChange = canChange(panel.request)
-  const columns = mayChange ? [...COLUMNS, { label: 'Revoke', kind: 'actions' as const }] : COLUMNS
-  const rows = panel.secrets.toReversed().map((secret) => row(secret, panel))
+  const columns = mayChange ? [...SECRET_COLUMNS, { label: 'Revoke', kind: 'actions' as const }] : SECRET_COLUMNS
+  const rows = panel.secrets
+    .toReversed()
+    .map((secret) => [...secretCells(secret, panel.now), revocation(secret, panel)])
   const content = table('Secrets, newest first', columns, rows)
   return section('secrets', 'Secrets', content, mayChange && rotation(panel))
 }
 
 /** The form that creates a new secret. It is open if it has an error. */
-function rotation({ base, request, hours: state }: SecretsPanel): Html {
+function rotation({ base, request, handsOver, hours: state }: SecretsPanel): Html {
   const { text } = fieldsOf(state.error ? request.body : undefined)
   return html`<details class="confirm"${state.error && html` open`}><summary class="button">Rotate secret…</summary>
 <form method="post" action="${base}/secrets">${hidden({ request_key: newRequestKey() })}<p class="question" id="rotate">Rotate secret</p>
-<div class="consequences"><p>The new secret is shown once. Keep the current ones valid until the new one is in use.</p></div>
+<div class="consequences"><p>The new secret is shown once${handsOver && ': to you, or to the developer who opens a hand-over link within an hour, so that you need not send it'}. Keep the current ones valid until the new one is in use.</p></div>
 ${select({ label: 'Current secrets stay valid', name: 'overlap', value: text('overlap') || DEFAULT_OVERLAP }, OVERLAPS)}
 ${field({ label: 'Or a number of hours', name: 'hours', type: 'number', value: text('hours'), hint: 'From 1 to 8760. If you fill this in, it replaces the choice above.', ...state })}
-<div class="buttons"><button class="button primary">Rotate</button><button type="button" class="button" data-cancel hidden>Cancel</button></div></form></details>`
+<div class="buttons"><button class="button primary">Rotate</button>${handsOver && html`<button class="button" formaction="${`${base}/hand-over-links`}">Make a hand-over link</button>`}<button type="button" class="button" data-cancel hidden>Cancel</button></div></form></details>`
 }
 
-function row(secret: ListedSecret, panel: SecretsPanel): Part[] {
-  const { now } = panel
-  const { id, createdAt, endsAt, lastUsedAt } = secret
+/** The cells of SECRET_COLUMNS. */
+export function secretCells(secret: ListedSecret | BrowsedSecret, now: number): Part[] {
+  const { id, origin, createdAt, endsAt, lastUsedAt } = secret
   return [
-    html`${id} <span class="hint">${isImported(secret) ? 'imported' : 'generated'}</span>`,
+    html`${id} <span class="hint">${origin}</span>`,
     stateBadge(secret),
     time(endsAt, 'never'),
     html`${time(createdAt)} <span class="hint">${age(createdAt, now)}</span>`,
     age(lastUsedAt, now, 'not used yet'),
-    revocation(secret, panel),
   ]
 }
 
-function stateBadge(secret: ListedSecret): Html {
-  if (secret.state !== 'active') return badge(secret.state)
-  return secret.endsAt === null ? badge('active', 'good') : badge('active, ends', 'warn')
+function stateBadge({ state, endsAt }: Pick<ListedSecret, 'state' | 'endsAt'>): Html {
+  if (state !== 'active') return badge(state)
+  return endsAt === null ? badge('active', 'good') : badge('active, ends', 'warn')
 }
 
 /** The button that revokes a secret. For the last active one, a checkbox must be ticked as well. */
@@ -176,14 +179,6 @@ function whatRemains(id: number, active: readonly ListedSecret[], now: number): 
   return ends.includes(null)
     ? html`${use} ${rest}.`
     : html`${use} ${rest} until ${time(Math.max(...ends.map(Number)))}${others.length > 1 && ' at the latest'}.`
-}
-
-interface Client {
-  /** The client id of an application, or the id of a suite. */
-  clientId: string
-  /** Undefined unless the secret is new: it is shown only once. */
-  clientSecret?: string | undefined
-  publicUrl: string
 }
 
 /** The URL at which clients reach this server, and that of the documentation for developers. Empty if unknown. */
@@ -249,16 +244,6 @@ function introspectionCommand(suite: Client): Html {
   return copyable('introspect-curl', 'Try it in a terminal, with the token of an approved application', command)
 }
 
-/** Quoted and URL-encoded, because a client id that was registered elsewhere may have any ASCII character. */
-function curl(path: string, data: string, { clientId, clientSecret = 'CLIENT_SECRET', publicUrl }: Client): string {
-  return [
-    `curl ${quoted(`${publicUrl}${path}`)}`,
-    `-d ${quoted(data)}`,
-    `--data-urlencode ${quoted(`client_id=${clientId}`)}`,
-    `--data-urlencode ${quoted(`client_secret=${clientSecret}`)}`,
-  ].join(' \\\n  ')
-}
-
 /** The command that checks a token at a suite, as a gateway does. */
 function useCommand(suiteId: string, publicUrl: string): string {
   return `curl -i ${quoted(verifyUrl(suiteId, publicUrl))} \\\n  -H "Authorization: Bearer ACCESS_TOKEN"`
@@ -266,9 +251,4 @@ function useCommand(suiteId: string, publicUrl: string): string {
 
 function verifyUrl(suiteId: string, publicUrl: string): string {
   return `${publicUrl}${path`/v1/oauth/verify/${suiteId}`}`
-}
-
-/** Quotes a text as one word for a POSIX shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os'
 import { Option } from 'commander'
-import { type Administration, createAdministration } from '../../administration/administration.ts'
-import type { Config } from '../../config.ts'
+import type { Administration } from '../../administration/administration.ts'
+import { type Config, handOverUrl } from '../../config.ts'
 import type { Author } from '../../domain/audit-event.ts'
 import { isInMemory, locationText } from '../../domain/database-location.ts'
 import type { Observer } from '../../domain/events.ts'
@@ -35,7 +35,9 @@ export async function administer<Result>(
   action: (administration: Administration) => Promise<Result>,
   { create = false, onMissing }: CreateOption & { onMissing?: (place: string) => void } = {},
 ): Promise<Result> {
-  const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
+  const config = readCommandConfig(terminal)
+  const { DATABASE_URL, LOG_LEVEL } = config
+  const { createAdministration } = await import('../../administration/administration.ts')
   const { openStore } = await import('../../store/open.ts')
   const observe = await commandLog(terminal, LOG_LEVEL)
   const store = await openStore(DATABASE_URL, { lockTimeout: LOCK_TIMEOUT_MS, create }).catch((error) => {
@@ -44,7 +46,10 @@ export async function administer<Result>(
     return openStore({ kind: 'sqlite', file: ':memory:' }, { lockTimeout: 0 })
   })
   try {
-    return await action(createAdministration({ store, now: Date.now, observe, author: commandAuthor() }))
+    const author = commandAuthor()
+    return await action(
+      createAdministration({ store, now: Date.now, observe, author, handOverUrl: handOverUrl(config) }),
+    )
   } finally {
     await store.close()
   }

@@ -1,4 +1,4 @@
-import type { FastifySchemaValidationError, onRequestHookHandler, preValidationHookHandler } from 'fastify'
+import type { FastifyRequest, onRequestHookHandler, preValidationHookHandler } from 'fastify'
 import { RequestRefused } from '../../domain/refusal.ts'
 import { credentialsInHeader } from './authorization.ts'
 import type { CheckOptions } from './checks.ts'
@@ -56,24 +56,26 @@ function formHook({ acceptsHeader }: { acceptsHeader: boolean }): onRequestHookH
   }
 }
 
-/** The schema of a form: requires these fields, not empty, and allows any others; none may be repeated (RFC 6749 §3.2). */
-export function formSchema(required: string[]) {
-  return {
-    type: 'object',
-    required,
-    properties: Object.fromEntries(required.map((name) => [name, { type: 'string', minLength: 1 }])),
-    additionalProperties: { type: 'string' },
-  }
+export interface Form {
+  readonly [field: string]: string | undefined
 }
 
-/** The refusal for a schema validation error. */
-export function formRefusal(errors: FastifySchemaValidationError[]): RequestRefused {
-  const { keyword, instancePath, params, schemaPath } = errors[0] as FastifySchemaValidationError
-  if (keyword === 'required') {
-    return new RequestRefused('field missing', { field: String(params.missingProperty), isKnownField: true })
+/** The fields of a form: these, which are not empty, and any others. None may be repeated (RFC 6749 §3.2). */
+export function readForm<Name extends string>({ body }: FastifyRequest, required: readonly Name[]) {
+  const form = body as Record<string, string | string[]>
+  for (const name of required) {
+    if (form[name] === undefined) throw new RequestRefused('field missing', { field: name, isKnownField: true })
   }
-  const field = instancePath.slice(1).replaceAll('~1', '/').replaceAll('~0', '~')
-  if (keyword === 'minLength') return new RequestRefused('field empty', { field, isKnownField: true })
-  const isKnownField = schemaPath.startsWith('#/properties/')
-  return new RequestRefused('field repeated', { field: field.slice(0, NAME_LENGTH), isKnownField })
+  const isKnown = (name: string) => (required as readonly string[]).includes(name)
+  for (const name in form) if (!isKnown(name)) assertOnce(form[name], name, false)
+  for (const name of required) {
+    assertOnce(form[name], name, true)
+    if (form[name] === '') throw new RequestRefused('field empty', { field: name, isKnownField: true })
+  }
+  return form as Record<Name, string> & Form
+}
+
+function assertOnce(value: string | string[] | undefined, name: string, isKnownField: boolean): void {
+  if (typeof value !== 'string')
+    throw new RequestRefused('field repeated', { field: name.slice(0, NAME_LENGTH), isKnownField })
 }

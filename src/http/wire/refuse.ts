@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Event, Observer } from '../../domain/events.ts'
+import { OperatorError } from '../../domain/operator-error.ts'
 import { AUTHENTICATION_REASONS, type ErrorAnswer, REQUEST_REASONS, type RequestReason } from '../../domain/reasons.ts'
 import { AuthenticationRefused, RequestRefused } from '../../domain/refusal.ts'
 import { requestIdOf } from '../../domain/request-id.ts'
@@ -24,6 +25,14 @@ interface RefuseOptions {
   late?: LateAnswers
 }
 
+/** How a route answers errors, in its `config`. */
+interface ErrorConfig {
+  challenge?: string
+  challengeToHeader?: string
+  /** Instead of `sendError`. */
+  showError?: (reply: FastifyReply, answer: ErrorAnswer, field: string | undefined) => unknown
+}
+
 /**
  * The error handler: answers every error as in RFC 6749 §5.2, and reports it as one event. Delays answers of 429. Returns
  * nothing: for a returned reply Fastify would wait until it is sent, which is expensive (docs/performance).
@@ -44,7 +53,7 @@ export function refuse(
   // createMalformedAnswers reports a client that closes the connection while it sends a body.
   if (error !== request.raw.errored) report(event, request, { observe, issuer })
 
-  const { challenge, challengeToHeader } = config as { challenge?: string; challengeToHeader?: string }
+  const { challenge, challengeToHeader, showError = sendError } = config as ErrorConfig
   // Fastify refuses a malformed path before the hook that sets these for every answer.
   reply.headers(ANSWER_HEADERS)
   sendRequestId(request, reply)
@@ -54,7 +63,7 @@ export function refuse(
   if (answer.status === 503) reply.header('retry-after', '5')
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   if (headers) reply.headers(headers)
-  const send = () => sendError(reply, answer, field)
+  const send = () => void showError(reply, answer, field)
   if (answer.status === 429 && late) late.delay(request, reply, send)
   else send()
 }
@@ -64,9 +73,13 @@ export function sendError(reply: FastifyReply, answer: ErrorAnswer, field?: stri
 }
 
 /** The body of RFC 6749 §5.2. Characters that are invalid in a description become `?`. */
-export function errorBody({ code, description }: ErrorAnswer, field = ''): string {
-  const text = description.replace('{field}', () => field)
-  return JSON.stringify({ error: code, error_description: text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?') })
+export function errorBody(answer: ErrorAnswer, field = ''): string {
+  const text = describe(answer, field)
+  return JSON.stringify({ error: answer.code, error_description: text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?') })
+}
+
+export function describe({ description }: ErrorAnswer, field = ''): string {
+  return description.replace('{field}', () => field)
 }
 
 /** Reports an event, with the client id of the request if it is registered: an unregistered one may be a secret. */
@@ -91,7 +104,8 @@ function sentClientId({ body, headers }: FastifyRequest): string | undefined {
 
 function reasonOf(error: unknown): RequestReason {
   if (error instanceof RequestRefused) return error.reason
-  if (error instanceof StoreUnavailable) return 'store unavailable'
+  // OperatorError: the store has moved, and cannot be changed.
+  if (error instanceof StoreUnavailable || error instanceof OperatorError) return 'store unavailable'
   const { code, statusCode = 500 } = error as Partial<FastifyError>
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return 'body too large'
   return statusCode < 500 ? 'request malformed' : 'unexpected error'

@@ -7,17 +7,18 @@ import type { Commands } from './commands.ts'
 
 // Each statement skips locked rows: the next purge deletes them.
 
-// Under a lock, so that only one node does it at a time.
+// Under a lock, so that only one node does it at a time. By ctid, which costs a quarter of a join by id.
 const purgeTokens = `
-  WITH expired AS MATERIALIZED (
-    SELECT id
-      FROM tokens
-     WHERE id < $1::uuid AND (SELECT pg_try_advisory_xact_lock(7033017, 2))
-     ORDER BY id
-     LIMIT $2
-       FOR UPDATE SKIP LOCKED
-  ), deleted AS (
-    DELETE FROM tokens t USING expired e WHERE t.id = e.id RETURNING 1
+  WITH deleted AS (
+    DELETE FROM tokens
+     WHERE ctid = ANY (ARRAY(
+             SELECT ctid
+               FROM tokens
+              WHERE id < $1::uuid AND (SELECT pg_try_advisory_xact_lock(7033017, 2))
+              ORDER BY id
+              LIMIT $2
+                FOR UPDATE SKIP LOCKED))
+    RETURNING 1
   )
   SELECT count(*) FROM deleted`
 
@@ -72,6 +73,10 @@ const purgeSignIns = `
     DELETE FROM login_codes
      WHERE digest IN (SELECT digest FROM login_codes WHERE ends_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
     RETURNING 1
+  ), links AS (
+    DELETE FROM hand_over_links
+     WHERE id IN (SELECT id FROM hand_over_links WHERE ends_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
+    RETURNING 1
   ), ended AS (
     DELETE FROM sessions
      WHERE id IN (
@@ -82,7 +87,7 @@ const purgeSignIns = `
           FOR UPDATE SKIP LOCKED)
     RETURNING 1
   )
-  SELECT (SELECT count(*) FROM codes) + (SELECT count(*) FROM ended)`
+  SELECT (SELECT count(*) FROM codes) + (SELECT count(*) FROM links) + (SELECT count(*) FROM ended)`
 
 const IN_BACKGROUND: Record<Exclude<Purgeable, 'tokens'>, string> = {
   'token counts': purgeTokenCounts,

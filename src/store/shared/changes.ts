@@ -1,13 +1,14 @@
 import { columnsOf, type NewApplication, nameAndDeveloper, namedSuites } from '../../domain/application.ts'
-import type { Change, ChangeOf } from '../../domain/change.ts'
+import type { Change, ChangeOf, Rotation } from '../../domain/change.ts'
 import type { NewSecret } from '../../domain/secret.ts'
 import type { Changes, NewClients } from '../../domain/store.ts'
-import { type AuditSubject, audited } from './audit.ts'
+import type { AuditSubject } from './audited.ts'
+import * as handOvers from './statements/hand-overs.ts'
 import * as operators from './statements/operators.ts'
 import * as sql from './statements/registry.ts'
 import { ask, type Database, namesJson, rowsJson, type Work } from './work.ts'
 
-/** The statements of each change. They return the id of an admin key or session that was added, as one row. */
+/** The statements of each change. They return the id in ChangeResult as one row. */
 const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => Work<unknown[][]> } = {
   'application updated': ({ clientId, values }) =>
     ask(sql.updateApplication, [clientId, ...Object.values(columnsOf(values))]),
@@ -21,12 +22,16 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
   'suite updated': ({ suite, name }) => ask(sql.updateSuite, [suite, name]),
   'suite removed': ({ suite }) => ask(sql.deleteSuite, [suite]),
   'secret added': ({ owner, secret }) => insertSecrets([{ owner, ...secret }]),
-  *'secret rotated'({ owner, secret, othersEndAt, deleteEndedBefore }, at) {
-    yield* ask(sql.deleteEndedSecrets, [owner, deleteEndedBefore])
-    yield* ask(sql.endSecrets, [owner, othersEndAt, othersEndAt > at ? null : at])
-    return yield* insertSecrets([{ owner, ...secret }])
-  },
+  'secret rotated': ({ owner, ...rotation }, at) => rotate(owner, rotation, at),
   'secret revoked': ({ owner, secretId, force }, at) => ask(sql.revokeSecret, [owner, secretId, at, force]),
+  'hand-over link made': ({ clientId, digest, madeBy, endsAt, overlapSeconds }, at) =>
+    ask(handOvers.insertHandOverLink, [clientId, digest, madeBy, at, endsAt, overlapSeconds]),
+  'hand-over link withdrawn': ({ clientId, linkId }) => ask(handOvers.withdrawHandOverLink, [clientId, linkId]),
+  *'hand-over link used'({ clientId, codeDigest, ...rotation }, at) {
+    const used = yield* ask<[linkId: number]>(handOvers.useHandOverLink, [clientId, codeDigest, at])
+    if (used.length > 0) yield* rotate(clientId, rotation, at)
+    return used
+  },
   'operator added': ({ operator, role }, at) => ask(operators.insertOperator, [operator, role, at]),
   'operator removed': ({ operator }) => ask(operators.deleteOperator, [operator]),
   'operator key added': ({ operator, digest, endsAt }, at) =>
@@ -50,6 +55,7 @@ const LOGIN_CHANGES = new Set<Change['type']>(['login link made', 'operator logg
 export function createChanges(database: Database): Changes {
   return {
     async change(change, audit) {
+      const { audited } = await import('./audited.ts')
       const make = MAKE[change.type] as (change: Change, at: number) => Work<[id: number][]>
       const begin = () => audited(audit, subjectsOf(change), make(change, audit.at))
       const { result, entries } = await database.transact(begin, { isCopied: !LOGIN_CHANGES.has(change.type) })
@@ -59,6 +65,7 @@ export function createChanges(database: Database): Changes {
     },
 
     async register(newcomers, audit) {
+      const { audited } = await import('./audited.ts')
       const begin = () => audited(audit, subjectsOfRegistration(newcomers), register(newcomers))
       return (await database.transact(begin, { isCopied: true })).result
     },
@@ -70,6 +77,9 @@ function subjectsOf(change: Change): AuditSubject[] {
   const action = change.type
   if ('operator' in change) return [{ action, kind: 'operator', id: change.operator }]
   if ('clientIds' in change) return change.clientIds.map((id) => ({ action, kind: 'application', id }))
+  if (action === 'hand-over link made' || action === 'hand-over link withdrawn') {
+    return [{ action, kind: 'hand-over links', id: change.clientId }]
+  }
   if ('clientId' in change) return [{ action, kind: 'application', id: change.clientId }]
   if ('suite' in change) return [{ action, kind: 'suite', id: change.suite }]
   return [
@@ -129,6 +139,12 @@ function rowOf(application: NewApplication) {
   const { clientId, createdAt, skipNamesake } = application
   const columns = columnsOf(application)
   return { client_id: clientId, created_at: createdAt, skip_namesake: skipNamesake ? 1 : 0, ...columns }
+}
+
+function* rotate(owner: string, { secret, othersEndAt, deleteEndedBefore }: Rotation, at: number): Work<never[]> {
+  yield* ask(sql.deleteEndedSecrets, [owner, deleteEndedBefore])
+  yield* ask(sql.endSecrets, [owner, othersEndAt, othersEndAt > at ? null : at])
+  return yield* insertSecrets([{ owner, ...secret }])
 }
 
 function insertSecrets(secrets: readonly (NewSecret & { owner: string })[]): Work<never[]> {

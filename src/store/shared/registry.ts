@@ -1,6 +1,9 @@
 import type { Application, ApplicationNames } from '../../domain/application.ts'
-import type { Registry } from '../../domain/store.ts'
+import type { HandOverLink } from '../../domain/hand-over.ts'
+import type { OwnedSecret } from '../../domain/secret.ts'
+import type { FoundHandOver, Registry } from '../../domain/store.ts'
 import type { Suite } from '../../domain/suite.ts'
+import * as handOvers from './statements/hand-overs.ts'
 import * as sql from './statements/registry.ts'
 import { type Database, namesJson, rowsJson, singleValue, toObjects } from './work.ts'
 
@@ -9,7 +12,7 @@ const BEFORE_THE_FIRST = 0
 const AFTER_THE_LAST = Number.MAX_SAFE_INTEGER
 
 /** The lists and counts of the registry, for operators. Each store caches the other reads in its own way. */
-export function createRegistryLists({ ask }: Database) {
+export function createRegistryLists({ ask, askPrimary }: Database) {
   async function list<Item>(statement: string, values: unknown[]): Promise<Item[]> {
     const rows = await ask<[json: string]>(statement, values)
     return rows.map(([json]) => JSON.parse(json))
@@ -30,6 +33,26 @@ export function createRegistryLists({ ask }: Database) {
     },
     findNamesakes: (names) => list<Application>(sql.findNamesakes, [namesJson(names)]),
     countApplications: () => singleValue(ask(sql.countApplications)),
+    async listOwnedSecrets({ after = BEFORE_THE_FIRST, limit }) {
+      const rows = await ask(sql.listOwnedSecrets, [after, limit])
+      const columns = [
+        'id',
+        'origin',
+        'createdAt',
+        'endsAt',
+        'revokedAt',
+        'lastUsedAt',
+        'kind',
+        'owner',
+        'name',
+      ] as const
+      return toObjects<OwnedSecret>(rows, ...columns)
+    },
+    async findHandOverLink(digest) {
+      const rows = await askPrimary(handOvers.findHandOverLink, [digest])
+      return toObjects<FoundHandOver>(rows, 'madeBy', 'overlapSeconds', 'clientId', 'name', 'status')[0]
+    },
+    listHandOverLinks: async (clientId) => (await list<HandOverLink[]>(handOvers.listHandOverLinks, [clientId])).flat(),
     listSuites: ({ after = BEFORE_THE_FIRST, limit }) => list<Suite>(sql.listSuites, [after, limit]),
   } satisfies Partial<Registry>
 }

@@ -6,7 +6,11 @@ import { hourOf } from '../../domain/usage.ts'
 import type { Context } from './context.ts'
 
 export const PURGES: Record<Purgeable, string[]> = {
-  tokens: [`DELETE FROM tokens WHERE id IN (SELECT id FROM tokens WHERE id < $1 ORDER BY id LIMIT $2)`],
+  // A range, which SQLite deletes in one pass.
+  tokens: [
+    `DELETE FROM tokens
+      WHERE id < coalesce((SELECT id FROM tokens WHERE id < $1 ORDER BY id LIMIT 1 OFFSET $2), $1)`,
+  ],
   'token counts': [
     `DELETE FROM token_counts
       WHERE (hour, application_id) IN (
@@ -25,6 +29,7 @@ export const PURGES: Record<Purgeable, string[]> = {
   ],
   'sign-ins': [
     `DELETE FROM login_codes WHERE digest IN (SELECT digest FROM login_codes WHERE ends_at <= $1 LIMIT $2)`,
+    `DELETE FROM hand_over_links WHERE id IN (SELECT id FROM hand_over_links WHERE ends_at <= $1 LIMIT $2)`,
     `DELETE FROM sessions
       WHERE id IN (SELECT id FROM sessions WHERE ends_at <= $1 OR last_seen_at > $1 + ${CLOCKS_APART} LIMIT $2)`,
   ],

@@ -22,6 +22,7 @@ export const ENDPOINTS = [
   '/.well-known/oauth-authorization-server',
   '/health/live',
   '/health/ready',
+  '/hand-over',
   'other',
 ] as const
 

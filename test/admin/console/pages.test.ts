@@ -10,7 +10,7 @@ const CONSOLE = new URL('../../../src/admin/console/', import.meta.url)
 
 const PAGES = [
   ...['/', '/applications', '/new-application', '/applications/nobody', '/suites', '/new-suite'],
-  ...['/audit', '/operators', '/about', '/login', '/nowhere'],
+  ...['/secrets', '/audit', '/operators', '/about', '/login', '/nowhere'],
 ]
 
 const HOSTILE = `"'><script>alert(1)</script><b/onmouseover=alert(1)>`

@@ -2,6 +2,7 @@ import type { Test } from 'tap'
 import { auditConformance } from './audit.ts'
 import { failureConformance } from './failure.ts'
 import { figuresConformance } from './figures.ts'
+import { handOverConformance } from './hand-overs.ts'
 import type { Harness } from './harness.ts'
 import { operatorConformance } from './operators.ts'
 import { purgeConformance } from './purges.ts'
@@ -15,6 +16,7 @@ export function storeConformance(t: Test, harness: Harness): void {
   applicationConformance(t, harness)
   secretConformance(t, harness)
   suiteConformance(t, harness)
+  handOverConformance(t, harness)
   auditConformance(t, harness)
   tokenConformance(t, harness)
   refusalConformance(t, harness)

@@ -9,7 +9,7 @@ import { refusal } from '../../support/refusal.ts'
 import { serverNode } from '../../support/server-node.ts'
 import { until } from '../../support/until.ts'
 import { keyOf, START } from '../../support/world.ts'
-import { changesOf, findStored, type Harness, newKey, PAGE, registerSuites, session } from './harness.ts'
+import { changesOf, findStored, type Harness, newKey, PAGE, registerSuites, SECRET, session } from './harness.ts'
 
 type Method = Exclude<keyof Store, 'recallApplication' | 'close' | 'clockOffset' | 'nodes' | 'change' | 'purge'>
 
@@ -33,6 +33,12 @@ export function callsOf(
     listNames: () => store.listNames(PAGE),
     findSuite: () => store.findSuite('store'),
     listSuites: () => store.listSuites(PAGE),
+    listOwnedSecrets: () => store.listOwnedSecrets(PAGE),
+    findHandOverLink: () => store.findHandOverLink('code'),
+    listHandOverLinks: () => store.listHandOverLinks('owner'),
+    makeHandOver: () => on(store).makeHandOver('owner', { digest: 'code', endsAt: START }),
+    withdrawHandOver: () => on(store).withdrawHandOver('owner', 1),
+    useHandOver: () => on(store).useHandOver('owner', 'code', SECRET),
     mostImportedSecrets: () => store.mostImportedSecrets(),
     findNamesakes: () => store.findNamesakes(['Application owner']),
     countApplications: () => store.countApplications(),

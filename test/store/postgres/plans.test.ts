@@ -32,9 +32,14 @@ const APPLICATIONS = `
   INSERT INTO applications (client_id, name, developer_email, created_at)
   SELECT 'client-id-' || n, 'Name ' || n, 'a@b.example', n FROM generate_series(1, ${ROWS}) n`
 
-t.test('PostgreSQL: an index finds pages of audit events and refusals, and applications', async (t) => {
+const SECRETS = "INSERT INTO secrets (application_id, digest, created_at) SELECT id, 'd', 1 FROM applications"
+
+t.test('PostgreSQL: an index finds pages of audit events, refusals and secrets, and applications', async (t) => {
   const url = await createDatabase()
-  await query(url, `${EVENTS}; ${REFUSALS}; ${APPLICATIONS}; ANALYZE audit_events, refusals, applications`)
+  await query(
+    url,
+    `${EVENTS}; ${REFUSALS}; ${APPLICATIONS}; ${SECRETS}; ANALYZE audit_events, refusals, applications, secrets`,
+  )
   const plans: [statement: string, values: unknown[], index: string][] = [
     [sql.listAuditEvents, [0, null, 50], 'audit_events_pkey'],
     [sql.listAuditEvents, [0, 10_000, 50], 'audit_events_pkey'],
@@ -48,6 +53,7 @@ t.test('PostgreSQL: an index finds pages of audit events and refusals, and appli
     [listLastRefused, [100], 'refusals_by_time'],
     [keepNewestRefusals, ['[5,6,7]', 15, 90], 'refusals_pkey'],
     [registry.listApplicationsOf, ['[1,300,4000]'], 'applications_pkey'],
+    [registry.listOwnedSecrets, [7000, 100], 'secrets_pkey'],
     [registry.readApplications, ['["client-id-7"]'], 'applications_client_id_key'],
     [registry.findNamesakes, ['["Name 7"]'], 'applications_by_name'],
     [registry.insertSecrets, ['[{"owner":"client-id-7","digest":"d","createdAt":1}]'], 'applications_client_id_key'],
@@ -56,7 +62,7 @@ t.test('PostgreSQL: an index finds pages of audit events and refusals, and appli
     const rows = await query(url, `EXPLAIN (ANALYZE, TIMING OFF) ${statement}`, values)
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     t.match(plan, new RegExp(`Index .*${index}`))
-    t.notMatch(plan, /Seq Scan on (audit_events|refusals|applications)/)
+    t.notMatch(plan, /Seq Scan on (audit_events|refusals|applications|secrets)/)
     const counts = [...plan.matchAll(/actual rows=(\d+)|Rows Removed by Filter: (\d+)/g)]
     for (const [, read = 0, removed = 0] of counts) t.ok(Number(read) <= 100 && Number(removed) <= 100, plan)
   }

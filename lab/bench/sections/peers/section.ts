@@ -18,6 +18,13 @@ export const peers = defineSection({
   title: 'Keycloak, Spring Authorization Server and Ory Hydra on the same PostgreSQL, 8 connections',
   contenders: 18,
   preparation: 420,
+  plots: [
+    {
+      file: 'peers.svg',
+      title: 'CPU time per request, server and PostgreSQL, in microseconds on a logarithmic scale',
+      bars: 'cpu',
+    },
+  ],
   run,
 })
 

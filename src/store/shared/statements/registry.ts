@@ -45,6 +45,20 @@ export const countApproved = `
 export const listSuites = 'SELECT json FROM suites_as_json WHERE id > $1 ORDER BY id LIMIT $2'
 export const countApplications = 'SELECT count(*) FROM applications'
 
+// Subqueries, because PostgreSQL would rather read all applications to join them.
+export const listOwnedSecrets = `
+  SELECT s.id, CASE WHEN s.digest LIKE '$scrypt$%' THEN 'imported' ELSE 'generated' END,
+         s.created_at, s.ends_at, s.revoked_at, (SELECT last_used_at FROM secret_uses WHERE secret_id = s.id),
+         CASE WHEN s.suite_id IS NULL THEN 'application' ELSE 'suite' END,
+         coalesce((SELECT client_id FROM applications WHERE id = s.application_id),
+                  (SELECT u.suite_id FROM suites u WHERE u.id = s.suite_id)),
+         coalesce((SELECT name FROM applications WHERE id = s.application_id),
+                  (SELECT name FROM suites WHERE id = s.suite_id))
+    FROM secrets s
+   WHERE s.id > $1
+   ORDER BY s.id
+   LIMIT $2`
+
 // Changes.
 
 // Of duplicates only the first is inserted.

@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import { timestamp } from './time.ts'
+import { type CamelCase, camelCase } from '../text.ts'
+import { timestamp } from '../time.ts'
 
-// A view is an object as callers see it. Its schema, with JSON names and descriptions, determines its JSON (`view`), Fastify's
-// serializer, and its part of the OpenAPI document (`jsonSchema`).
+// A view is an object as callers see it. Its schema, with JSON names and descriptions, determines its JSON (`view`), the serializer of
+// the API, and its part of the OpenAPI document (`jsonSchema`). A server without an admin listener loads none of this folder.
 
 export const text = (description: string) => z.string().describe(description)
 
@@ -36,10 +37,6 @@ export const fields = (description: string) =>
 /** An object with these fields and no others. `title`: its name in the OpenAPI document. */
 export const object = <Fields extends z.ZodRawShape>(title: string, description: string, fields: Fields) =>
   z.strictObject(fields).meta({ title, description })
-
-type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
-  ? `${Head}${Capitalize<CamelCase<Tail>>}`
-  : Name
 
 /** What a view is made from: names in camel case, times in milliseconds since the epoch, null or undefined for null. */
 type Source<View> =
@@ -93,15 +90,6 @@ function createConverter(schema: object): Converter {
   }
   const isTime = schema instanceof z.ZodString && schema.meta()?.format === 'date-time'
   return isTime ? (value) => timestamp(Number(value)) : (value) => value
-}
-
-/** The object with its field names in camel case: `developerEmail` for `developer_email`. */
-export function camelCased<Fields extends object>(json: object): Fields {
-  return Object.fromEntries(Object.entries(json).map(([name, value]) => [camelCase(name), value])) as Fields
-}
-
-function camelCase(name: string): string {
-  return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
 }
 
 export type JsonSchema = Record<string, unknown>

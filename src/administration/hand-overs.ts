@@ -1,0 +1,46 @@
+import { HAND_OVER_LIFETIME } from '../domain/hand-over.ts'
+import { generateLinkCode } from '../domain/operator.ts'
+import { OperatorError } from '../domain/operator-error.ts'
+import { digestGenerated } from '../domain/secret.ts'
+import { unknownApplication } from './applications.ts'
+import type { Context } from './context.ts'
+import { once, type Repeatable } from './idempotency.ts'
+
+interface NewHandOver {
+  /** Has the code, and is shown only this once. */
+  link: string
+  /** Milliseconds since the epoch. */
+  endsAt: number
+}
+
+/** Links that show a new secret of an application once. `url`: where they lead; undefined: they are off. */
+export function createHandOvers(context: Context, url: string | undefined) {
+  const { now, change } = context
+
+  /** Makes a link. Once it is used, the other secrets end after `overlap` milliseconds at the latest. */
+  function make(clientId: string, overlap: number, repeatable: Repeatable = {}): Promise<NewHandOver> {
+    if (url === undefined) {
+      throw new OperatorError('Hand-over links are off: HANDOVER=on turns them on.', { kind: 'conflict' })
+    }
+    return once<NewHandOver>(context, repeatable, async (auditOf) => {
+      const endsAt = now() + HAND_OVER_LIFETIME
+      const code = generateLinkCode(endsAt)
+      const made = { link: `${url}#${code}`, endsAt }
+      const audit = auditOf(made)
+      const link = { madeBy: audit.author.actor, endsAt, overlapSeconds: Math.floor(overlap / 1000) }
+      const { changed } = await change(
+        { type: 'hand-over link made', clientId, digest: digestGenerated(code), ...link },
+        audit,
+      )
+      if (!changed) throw unknownApplication(clientId)
+      return made
+    })
+  }
+
+  async function withdraw(clientId: string, linkId: number): Promise<void> {
+    if ((await change({ type: 'hand-over link withdrawn', clientId, linkId })).changed) return
+    throw new OperatorError(`${clientId} has no unused hand-over link ${linkId}.`, { kind: 'not found' })
+  }
+
+  return { isOn: url !== undefined, make, withdraw }
+}

@@ -1,0 +1,30 @@
+/** A client in a command that people try in a terminal. */
+export interface Client {
+  /** The client id of an application, or the id of a suite. */
+  clientId: string
+  /** Undefined unless the secret is new: it is shown only once. */
+  clientSecret?: string | undefined
+  publicUrl: string
+}
+
+/**
+ * The command that sends a form with the credentials of a client. Quoted and URL-encoded, because a client id that was registered
+ * elsewhere may have any ASCII character.
+ */
+export function curl(
+  path: string,
+  data: string,
+  { clientId, clientSecret = 'CLIENT_SECRET', publicUrl }: Client,
+): string {
+  return [
+    `curl ${quoted(`${publicUrl}${path}`)}`,
+    `-d ${quoted(data)}`,
+    `--data-urlencode ${quoted(`client_id=${clientId}`)}`,
+    `--data-urlencode ${quoted(`client_secret=${clientSecret}`)}`,
+  ].join(' \\\n  ')
+}
+
+/** Quotes a text as one word for a POSIX shell. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,47 @@
+/** Escaped markup. Not exported, so that only `html` can create it. */
+class Markup {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  toString(): string {
+    return this.text
+  }
+}
+
+export type Html = Markup
+
+/** A value in a template. Text is escaped, markup is not. `false`, `null` and `undefined` are left out. */
+export type Part = Html | string | number | false | null | undefined | readonly Part[]
+
+const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+
+/** Text before a value that is an unquoted attribute, which a space in the value would end. */
+const UNQUOTED = /(?:^|[\s"'])[\w:-]+=$/
+
+/** Templates that were checked already. */
+const checked = new WeakSet<TemplateStringsArray>()
+
+/**
+ * Creates markup from a template, and escapes all values that are not markup. Throws TypeError if a value is in an unquoted
+ * attribute.
+ */
+export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
+  if (!checked.has(strings)) assertQuoted(strings)
+  return new Markup(strings.reduce((all, next, n) => all + markup(parts[n - 1]) + next))
+}
+
+function assertQuoted(strings: TemplateStringsArray): void {
+  const wrong = strings.slice(0, -1).find((piece) => UNQUOTED.test(piece))
+  if (wrong !== undefined) throw new TypeError(`An attribute has no quotes: ${wrong.trim()}`)
+  checked.add(strings)
+}
+
+function markup(part: Part): string {
+  if (part === undefined || part === null || part === false) return ''
+  if (part instanceof Markup) return part.text
+  if (typeof part === 'object') return part.map(markup).join('')
+  return String(part).replace(/[&<>"']/g, (character) => ESCAPES[character] as string)
+}

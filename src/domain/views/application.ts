@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import type { Application, ApplicationColumn } from '../application.ts'
+import { choice, list, object, text, textInput, time, view } from './schema.ts'
+
+/**
+ * Without characters that are not displayed, by which two names could look the same. Joiners and variation selectors are allowed
+ * behind a character that is not ASCII, because scripts such as Persian and emoji need them.
+ */
+const VISIBLE = /^(\P{Default_Ignorable_Code_Point}|(?<=\P{ASCII})[\p{Join_Control}\p{Variation_Selector}])*$/u
+
+/** The rules of the texts of an application. */
+export const APPLICATION_TEXTS = {
+  name: textInput('The name')
+    .regex(/\S/, 'The name must not be empty')
+    .max(200, 'The name may have 200 characters at most')
+    .regex(/^[^\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]*$/u, 'The name must not have control characters')
+    .regex(VISIBLE, 'The name must not have invisible characters')
+    .describe('Its name: 1 to 200 characters'),
+  developer_email: textInput('The developer email')
+    .max(254, 'The developer email may have 254 characters at most')
+    .regex(
+      /^[^\s@\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}]+@[^\s@\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}]+$/u,
+      'The developer email must be an email address',
+    )
+    .describe('The contact address of its developer'),
+} satisfies Record<ApplicationColumn, z.ZodString>
+
+/** The view of an application, without its secrets. */
+export const APPLICATION = object('ApprovedApplication', 'An application that is approved for a suite', {
+  client_id: text('The client id'),
+  ...shownTexts(),
+  status: choice(['active', 'suspended'], 'A suspended application gets no tokens, and its tokens are refused'),
+  suites: list('The suites that it is approved for', z.string()),
+  created_at: time('When it was registered'),
+  tokens_valid_from: time('When all its tokens were last revoked; null: never').nullable(),
+})
+
+/** The same texts for a view: without the rules, but with their descriptions. */
+function shownTexts() {
+  const shown = Object.entries(APPLICATION_TEXTS).map(([name, { description = '' }]) => [name, text(description)])
+  return Object.fromEntries(shown) as Record<ApplicationColumn, z.ZodString>
+}
+
+export function applicationFields(application: Application) {
+  return view(APPLICATION, { ...application, tokensValidFrom: application.tokensValidFrom || null })
+}

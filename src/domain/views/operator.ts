@@ -1,0 +1,40 @@
+import { type Operator, ROLES } from '../operator.ts'
+import { choice, list, object, text, time, view, whole } from './schema.ts'
+
+/** The view of an admin key: never the key itself or its digest. */
+export const ADMIN_KEY = object('AdminKey', 'An admin key, without its value', {
+  id: whole('Its id'),
+  state: choice(['active', 'expired', 'revoked'], 'Only an active one is accepted'),
+  created_at: time('When it was made'),
+  ends_at: time('When it ends or ended'),
+  revoked_at: time('When it was revoked; null: it was not').nullable(),
+  last_used_at: time('When it was last used, at most a minute out of date; null: never').nullable(),
+})
+
+export const SESSION = object('Session', 'A session in the console, without its cookie', {
+  id: whole('Its id'),
+  created_at: time('When it began'),
+  last_seen_at: time('When it was last used, at most a minute out of date'),
+  ends_at: time('When it ends, unless it is used again'),
+  remote_address: text('The address at sign-in'),
+  user_agent: text('The User-Agent of the browser'),
+})
+
+export const OPERATOR = object('Operator', 'A person or a program that uses this API or the console', {
+  name: text('The name in the log and in audit events'),
+  role: choice(ROLES, 'A viewer can look, but not change anything'),
+  created_at: time('When the operator was added'),
+  keys: list('Oldest first, ended ones too', ADMIN_KEY),
+  sessions: list('The sessions that have not ended', SESSION),
+})
+
+/** An operator in audit events, without times of use: a use is not a change. */
+const AUDITED = OPERATOR.extend({
+  keys: ADMIN_KEY.omit({ state: true, last_used_at: true }).array(),
+  sessions: SESSION.omit({ last_seen_at: true, ends_at: true }).array(),
+  login_links: ADMIN_KEY.pick({ created_at: true, ends_at: true }).array(),
+})
+
+export function operatorFields(operator: Operator) {
+  return view(AUDITED, operator)
+}

@@ -1,0 +1,13 @@
+import type { Suite } from '../suite.ts'
+import { object, text, time, view } from './schema.ts'
+
+/** The view of a suite, without its secrets. */
+export const SUITE = object('ListedSuite', 'A suite in a list', {
+  id: text('Its id, and the audience of tokens there'),
+  name: text('Its name'),
+  created_at: time('When it was registered'),
+})
+
+export function suiteFields(suite: Suite) {
+  return view(SUITE, { id: suite.suiteId, ...suite })
+}

@@ -1,0 +1,114 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Application } from '../../domain/application.ts'
+import type { Audit, PublicFields } from '../../domain/audit-event.ts'
+import type { Event } from '../../domain/events.ts'
+import type { HandOverLink } from '../../domain/hand-over.ts'
+import { IDEMPOTENCY_LIFETIME, IdempotencyKeyTaken } from '../../domain/idempotency.ts'
+import type { Operator } from '../../domain/operator.ts'
+import type { Suite } from '../../domain/suite.ts'
+import { timestamp } from '../../domain/time.ts'
+import { applicationFields } from '../../domain/views/application.ts'
+import { operatorFields } from '../../domain/views/operator.ts'
+import { secretFields } from '../../domain/views/secret.ts'
+import { suiteFields } from '../../domain/views/suite.ts'
+import { type AuditEntry, record } from './audit.ts'
+import * as sql from './statements/audit.ts'
+import { readHandOverLinks } from './statements/hand-overs.ts'
+import { readOperators } from './statements/operators.ts'
+import { readApplications, readSuites } from './statements/registry.ts'
+import { ask, namesJson, type Work } from './work.ts'
+
+// Loaded with the first change: a server that only issues and checks tokens does without the views.
+
+/** The statements that find subjects of each kind by their ids, as JSON. The database itself is a subject without a row. */
+const READ = {
+  application: readApplications,
+  suite: readSuites,
+  operator: readOperators,
+  'hand-over links': readHandOverLinks,
+}
+
+type StoredKind = keyof typeof READ
+
+/** How each kind of stored subject becomes its public fields. */
+const PUBLIC_FIELDS = {
+  application: (stored: Application) => ({ ...applicationFields(stored), secrets: stored.secrets.map(secretFields) }),
+  suite: (stored: Suite) => ({ ...suiteFields(stored), secrets: stored.secrets.map(secretFields) }),
+  operator: (stored: Operator) => operatorFields(stored),
+  'hand-over links': (stored: HandOverLink[]) => ({
+    hand_over_links: stored.map(({ id, endsAt }) => ({ id, ends_at: timestamp(endsAt) })),
+  }),
+} satisfies Record<StoredKind, (stored: never) => PublicFields>
+
+/** A subject that a change may affect, or the hand-over links of an application, and the name of the audit event if it does. */
+export interface AuditSubject {
+  action: Event['type']
+  kind: StoredKind
+  id: string
+}
+
+/**
+ * Makes a change in a transaction, and stores one audit event for each of these subjects that it changed, and the idempotency
+ * record if there is one. Throws IdempotencyKeyTaken if the change was already made.
+ */
+export function* audited<Result>(
+  audit: Audit,
+  subjects: readonly AuditSubject[],
+  change: Work<Result>,
+): Work<{ result: Result; entries: AuditEntry[] }> {
+  const { idempotency, at } = audit
+  if (idempotency) {
+    const made = yield* ask(sql.findSealedAnswer, [idempotency.digest, at - IDEMPOTENCY_LIFETIME])
+    if (made.length > 0) throw new IdempotencyKeyTaken()
+  }
+  const before = yield* snapshots(subjects)
+  const result = yield* change
+  const after = yield* snapshots(subjects)
+  const entries = subjects.flatMap((subject, index) => entryOf(subject, before[index], after[index]) ?? [])
+  if (entries.length > 0) yield* record(audit, entries)
+  if (idempotency && entries.length > 0) {
+    yield* ask(sql.insertIdempotencyRecord, [idempotency.digest, idempotency.sealed, at])
+  }
+  return { result, entries }
+}
+
+/** The subjects as JSON, in order, equal if and only if nothing changed. Undefined: the subject does not exist. */
+function* snapshots(subjects: readonly AuditSubject[]): Work<(string | undefined)[]> {
+  const found = new Map<string, string>()
+  for (const [kind, ofKind] of Map.groupBy(subjects, ({ kind }) => kind)) {
+    const rows = yield* ask<[id: string, json: string]>(READ[kind], [namesJson(ofKind.map(({ id }) => id))])
+    for (const [id, json] of rows) found.set(`${kind} ${id}`, json)
+  }
+  return subjects.map(({ kind, id }) => found.get(`${kind} ${id}`))
+}
+
+/** The audit entry of a subject; undefined if it did not change. */
+function entryOf({ action, kind, id }: AuditSubject, jsonBefore?: string, jsonAfter?: string): AuditEntry | undefined {
+  if (jsonBefore === jsonAfter) return undefined
+  const [before, after] = [fieldsOf(kind, jsonBefore), fieldsOf(kind, jsonAfter)]
+  return {
+    action,
+    subjectKind: kind === 'hand-over links' ? 'application' : kind,
+    subject: id,
+    before: changedFields(before, after),
+    after: changedFields(after, before),
+  }
+}
+
+function fieldsOf(kind: StoredKind, json: string | undefined): PublicFields | null {
+  return json === undefined ? null : PUBLIC_FIELDS[kind](JSON.parse(json))
+}
+
+/** The fields whose values differ from `others`; all fields if `others` is null. */
+function changedFields(fields: PublicFields | null, others: PublicFields | null): PublicFields | null {
+  if (!fields || !others) return fields
+  const names = Object.keys(fields).filter((name) => !isDeepStrictEqual(fields[name], others[name]))
+  return Object.fromEntries(names.map((name) => [name, changedEntries(fields[name], others[name])]))
+}
+
+/** For lists, such as secrets or suites, only the entries that the other list lacks. */
+function changedEntries(value: unknown, other: unknown): unknown {
+  if (!Array.isArray(value) || !Array.isArray(other)) return value
+  const others = new Set(other.map((entry) => JSON.stringify(entry)))
+  return value.filter((entry) => !others.has(JSON.stringify(entry)))
+}

@@ -1,0 +1,71 @@
+import t, { type Test } from 'tap'
+import { actionsOf, copyOf, createConsoleWorld, textOf, valuesOf } from '../../support/console-world.ts'
+
+const PAGE = '/applications/a'
+const LINKS = `${PAGE}/hand-over-links`
+const HOUR = 3_600_000
+const URL = 'https://token.example/hand-over'
+
+/** A console with an application `a` and a suite, with hand-over links if they have a URL. */
+async function setting(t: Test, handOverUrl?: string) {
+  const world = await createConsoleWorld(t, { ...(handOverUrl && { handOverUrl }) })
+  await world.administration.applications.register({ clientId: 'a', name: 'The <b>', developerEmail: 'a@b.example' })
+  await world.administration.suites.register({ suiteId: 'store', name: 'Store API' })
+  return { ...world, browser: await world.signIn() }
+}
+
+t.test('Hand-over links: one is made with the choice of the operator, shown once, listed and withdrawn', async (t) => {
+  const { browser, signIn, store, events, lines, clock } = await setting(t, URL)
+  const [request_key = ''] = valuesOf((await browser(PAGE)).body, 'request_key')
+  const form = { request_key, overlap: '3600', hours: '' }
+  const { statusCode, headers, body } = await browser(LINKS, { form })
+  t.strictSame([statusCode, headers['cache-control']], [200, 'no-store'])
+  const link = copyOf(body, 'link')
+  t.match(link, /^https:\/\/token\.example\/hand-over#[A-Za-z0-9]{44}$/)
+  t.equal((await browser(LINKS, { form })).body, body, 'a reload makes no other link')
+  t.match(await store.listHandOverLinks('a'), [{ madeBy: 'anna', overlapSeconds: 3600, endsAt: clock.time + HOUR }])
+  t.match(events.at(-1), { type: 'hand-over link made', clientId: 'a', linkId: 1, actor: 'anna', origin: 'console' })
+
+  const shown = textOf((await browser(PAGE)).body)
+  t.match(shown, /Unused hand-over links .* by anna .* 1 h after its use/)
+  t.match(textOf((await browser('/audit')).body), /Hand-over link made .* hand over link: 1/i)
+  for (const page of [PAGE, '/audit']) t.notMatch((await browser(page)).body, link.split('#')[1])
+  t.notMatch(lines.join(''), link.split('#')[1])
+  const viewer = (await (await signIn('viewer'))(PAGE)).body
+  t.match(textOf(viewer), 'Unused hand-over links')
+  t.strictSame(actionsOf(viewer), [])
+  t.equal((await browser('/applications/store')).statusCode, 404)
+
+  t.equal((await browser(`${PAGE}/secrets`, { form })).statusCode, 200, 'the other button of the form')
+  const made = (await store.findApplication('a'))?.secrets.length
+  t.equal(made, 2)
+  t.equal((await browser(`${LINKS}/1/withdraw`, { form: {} })).headers.location, `${PAGE}?done=link-withdrawn`)
+  t.notMatch((await browser(PAGE)).body, 'Unused hand-over links')
+  t.equal((await browser(`${LINKS}/1/withdraw`, { form: {} })).statusCode, 404)
+})
+
+t.test('Hand-over links: an expired one is not listed', async (t) => {
+  const { browser, signIn, clock } = await setting(t, URL)
+  await browser(LINKS, { form: { overlap: '0' } })
+  t.match(textOf((await browser(PAGE)).body), 'not at all')
+  clock.time += HOUR
+  t.notMatch((await (await signIn())(PAGE)).body, 'Unused hand-over links')
+})
+
+t.test('Hand-over links: a wrong number of hours and an unknown application are refused', async (t) => {
+  const { browser, store } = await setting(t, URL)
+  const { statusCode, body } = await browser(LINKS, { form: { overlap: '3600', hours: '0' } })
+  t.equal(statusCode, 422)
+  t.match(body, /<details class="confirm" open>.*It must be a whole number of hours/s)
+  t.equal((await browser('/applications/x/hand-over-links', { form: { overlap: '0' } })).statusCode, 404)
+  t.strictSame(await store.listHandOverLinks('a'), [])
+})
+
+t.test('Hand-over links: where they are off, no page offers them, and none is made', async (t) => {
+  const { browser, store } = await setting(t)
+  t.notMatch((await browser(PAGE)).body, 'hand-over-links')
+  const { statusCode, body } = await browser(LINKS, { form: { overlap: '0' } })
+  t.equal(statusCode, 409)
+  t.match(body, 'Hand-over links are off: HANDOVER=on turns them on.')
+  t.strictSame(await store.listHandOverLinks('a'), [])
+})

@@ -1,0 +1,63 @@
+import t from 'tap'
+import { createConsoleWorld, textOf, unescaped } from '../../support/console-world.ts'
+import { AUDIT, on } from '../../support/on.ts'
+import { START } from '../../support/world.ts'
+
+const DAY = 24 * 60 * 60_000
+
+/** The ids of the secrets that a page lists. */
+const idsIn = (body: string) => [...body.matchAll(/data-label="Secret"><div>(\d+) /g)].map(([, id]) => Number(id))
+
+t.test('Secrets: all are listed by age, end or last use, with filters, and each leads to its owner', async (t) => {
+  const { signIn, administration, store } = await createConsoleWorld(t)
+  const { applications, suites } = administration
+  await suites.register({ suiteId: 'store', name: 'Store API' })
+  await applications.register({ clientId: 'Shop/1', name: 'Größe', developerEmail: 'a@b.example' })
+  const secret = (createdAt: number, endsAt: number | null = null) => ({ digest: '$sha256$x', createdAt, endsAt })
+  await on(store).addSecret('Shop/1', secret(START - 400 * DAY))
+  await on(store).addSecret('store', secret(START - 300 * DAY, START + 30 * DAY))
+  await on(store).addSecret('store', secret(START - 200 * DAY, START + 31 * DAY))
+  await on(store).addSecret('store', secret(START - 100 * DAY, START))
+  await on(store).addSecret('store', secret(START - 50 * DAY))
+  await on(store).revokeSecret('store', 7, START)
+  await on(store).addSecret('Shop/1', { ...secret(START), digest: '$scrypt$x' }, AUDIT)
+  await store.recordSecretUses([
+    { secretId: 1, lastUsedAt: START - 5 },
+    { secretId: 3, lastUsedAt: START - 9 },
+  ])
+  const viewer = await signIn('viewer')
+  const list = async (query: string) => idsIn((await viewer(`/secrets${query}`)).body)
+  t.strictSame(await list(''), [3, 4, 5, 1, 2, 8])
+  t.strictSame(await list('?sort=end'), [4, 5, 1, 2, 3, 8])
+  t.strictSame(await list('?sort=use'), [2, 4, 5, 8, 3, 1])
+  t.strictSame(await list('?show=ending'), [4])
+  t.strictSame(await list('?show=unused'), [4, 5, 2, 8])
+  t.strictSame(await list('?show=old'), [3])
+  t.strictSame(await list('?show=imported'), [8])
+  t.strictSame(await list('?show=ended'), [6, 7])
+  t.strictSame(await list('?search=GRÖSSE'), [])
+  t.strictSame(await list('?search=gröSSe&show=toString&sort=toString'), [])
+  t.strictSame(await list('?search=größe'), [3, 2, 8])
+  t.strictSame(await list('?search=STORE&sort=x'), [4, 5, 1])
+  const { body } = await viewer('/secrets?search=shop')
+  t.match(unescaped(body), '<a href="/applications/Shop%2F1#secrets">')
+  t.match(body, '<code title="Shop/1">')
+  t.match(textOf(body), /3 secrets .* imported active /)
+  t.match((await viewer('/secrets?search=store')).body, '<a href="/suites/store#secrets">')
+  t.match(textOf((await viewer('/secrets?show=imported')).body), ' 1 secret ')
+  t.match((await viewer('/secrets?search=nothing')).body, 'No matches')
+})
+
+t.test('Secrets: the list has pages', async (t) => {
+  const { signIn, administration, store } = await createConsoleWorld(t)
+  await administration.suites.register({ suiteId: 'store', name: 'Store API' })
+  for (let n = 1; n <= 50; n++) await on(store).addSecret('store', { digest: 'd', createdAt: START + n })
+  const browser = await signIn()
+  const first = (await browser('/secrets?sort=end')).body
+  t.equal(idsIn(first).length, 50)
+  t.match(unescaped(first), '<a class="button" href="/secrets?sort=end&from=50" rel="next">Next</a>')
+  const next = (await browser('/secrets?sort=end&from=50')).body
+  t.strictSame(idsIn(next), [51])
+  t.match(next, '<a class="button" href="/secrets?sort=end">First</a>')
+  t.equal(idsIn((await browser('/secrets?from=x')).body).length, 50)
+})

@@ -1,0 +1,117 @@
+import type { Test } from 'tap'
+import { AUDIT, on } from '../../support/on.ts'
+import { START } from '../../support/world.ts'
+import {
+  endsOf,
+  type Harness,
+  IMPORTED,
+  onEmptyStore,
+  onTwoHandles,
+  PAGE,
+  register,
+  registerSuites,
+  SECRET,
+} from './harness.ts'
+
+const HOUR = 3_600_000
+const LINK = { digest: 'code', endsAt: START + HOUR }
+const later = (time: number) => ({ ...AUDIT, at: START + time })
+
+export function handOverConformance(t: Test, harness: Harness): void {
+  const test = onEmptyStore(t, harness)
+
+  test('Store: a hand-over link adds one secret, once, and the others end', async (t, store) => {
+    await register(store, 'a', 'b')
+    const id = (await on(store).makeHandOver('a', LINK)) as number
+    const link = { madeBy: 'anna', overlapSeconds: 60 }
+    t.strictSame(await store.findHandOverLink('code'), {
+      ...link,
+      clientId: 'a',
+      name: 'Application a',
+      status: 'active',
+    })
+    const listed = [{ id, ...link, createdAt: START, endsAt: START + HOUR }]
+    t.strictSame(await store.listHandOverLinks('a'), listed)
+    t.strictSame([await store.listHandOverLinks('b'), await store.listHandOverLinks('nobody')], [[], []])
+    t.equal(await on(store).useHandOver('b', 'code', SECRET), undefined, 'of another application')
+    t.equal(await on(store).useHandOver('a', 'x', SECRET), undefined)
+    t.strictSame(await endsOf(store, 'a'), [null])
+    t.equal(await on(store).useHandOver('a', 'code', SECRET, later(1)), id)
+    t.strictSame(await endsOf(store, 'a'), [START + 60_001, null])
+    t.equal(await on(store).useHandOver('a', 'code', SECRET, later(2)), undefined)
+    t.strictSame([await store.findHandOverLink('code'), await store.listHandOverLinks('a')], [undefined, []])
+    t.equal((await endsOf(store, 'a')).length, 2)
+  })
+
+  const ENDINGS: Record<string, (store: Parameters<typeof on>[0], linkId: number) => Promise<unknown>> = {
+    'withdrawn link': (store, linkId) => on(store).withdrawHandOver('a', linkId),
+    'link of a suspended application': (store) => on(store).setStatus('a', 'suspended'),
+    'link of a removed application': (store) => on(store).removeApplication('a'),
+  }
+  for (const [what, end] of Object.entries(ENDINGS)) {
+    test(`Store: a ${what} adds no secret, nor does an expired one`, async (t, store) => {
+      await register(store, 'a', 'b')
+      const id = (await on(store).makeHandOver('a', LINK)) as number
+      t.equal(await on(store).withdrawHandOver('b', id), false, 'only under its application')
+      t.equal(await on(store).useHandOver('a', 'code', SECRET, later(HOUR)), undefined, 'it has expired')
+      await end(store, id)
+      t.equal(await on(store).useHandOver('a', 'code', SECRET), undefined)
+      t.equal(await on(store).withdrawHandOver('a', id), what === 'link of a suspended application')
+    })
+  }
+
+  test('Store: making, withdrawing and using a hand-over link are audited, without its code', async (t, store) => {
+    await register(store, 'a')
+    const first = (await on(store).makeHandOver('a', LINK)) as number
+    await on(store).withdrawHandOver('a', first)
+    await on(store).makeHandOver('a', LINK)
+    await on(store).useHandOver('a', 'code', SECRET, {
+      ...AUDIT,
+      author: { ...AUDIT.author, origin: 'hand-over link' },
+    })
+    const [used, , withdrawn, made] = await store.listAuditEvents(PAGE)
+    const subject = { kind: 'application', id: 'a' }
+    const links = { hand_over_links: [{ id: first, ends_at: new Date(START + HOUR).toISOString() }] }
+    t.match(made, { action: 'hand-over link made', subject, before: { hand_over_links: [] }, after: links })
+    t.match(withdrawn, { action: 'hand-over link withdrawn', subject, before: links, after: { hand_over_links: [] } })
+    t.match(used, { action: 'hand-over link used', origin: 'hand-over link', subject })
+    t.strictSame(Object.keys(used?.after ?? {}), ['secrets'])
+    t.notMatch(JSON.stringify(await store.listAuditEvents(PAGE)), /code"|DIGEST/)
+  })
+
+  test('Store: expired hand-over links are purged', async (t, store) => {
+    await register(store, 'a')
+    for (const time of [1, 3]) await on(store).makeHandOver('a', { digest: `${time}`, endsAt: START + time })
+    t.equal(await store.purge('sign-ins', START + 2, 10), 1)
+    t.match(await store.listHandOverLinks('a'), [{ endsAt: START + 3 }])
+  })
+
+  onTwoHandles(t, harness)(
+    'Store: of two uses of one link at the same time, one adds a secret',
+    async (t, one, other) => {
+      await register(one, 'a')
+      await on(one).makeHandOver('a', LINK)
+      const used = await Promise.all([one, other].map((store) => on(store).useHandOver('a', 'code', SECRET)))
+      t.equal(used.filter((id) => id !== undefined).length, 1)
+      t.equal((await endsOf(one, 'a')).length, 2)
+    },
+  )
+
+  test('Store: the secrets of all owners are listed with their last use, without digests', async (t, store) => {
+    await registerSuites(store, 'store')
+    await register(store, 'a')
+    await on(store).addSecret('a', { digest: IMPORTED, createdAt: START + 5, endsAt: START + 9 })
+    const [ofSuite, generated, imported] = await store.listOwnedSecrets(PAGE)
+    const all = { endsAt: null, revokedAt: null, lastUsedAt: null, origin: 'generated' }
+    t.match(ofSuite, { ...all, kind: 'suite', owner: 'store', name: String })
+    t.match(generated, { ...all, kind: 'application', owner: 'a', name: 'Application a' })
+    t.match(imported, { owner: 'a', origin: 'imported', createdAt: START + 5, endsAt: START + 9 })
+    const id = generated?.id as number
+    await store.recordSecretUses([{ secretId: id, lastUsedAt: START + 7 }])
+    await on(store).revokeSecret('a', id, START + 8)
+    t.match(await store.listOwnedSecrets({ after: ofSuite?.id, limit: 1 }), [
+      { id, lastUsedAt: START + 7, revokedAt: START + 8 },
+    ])
+    t.notMatch(JSON.stringify(await store.listOwnedSecrets(PAGE)), /DIGEST/)
+  })
+}
