@@ -4,6 +4,7 @@ import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 import { createApplications } from './applications.ts'
+import { type AuditQuery, searchAuditEvents } from './audit-trail.ts'
 import type { Context } from './context.ts'
 import { createHandOvers } from './hand-overs.ts'
 import { createOperators } from './operators.ts'
@@ -46,7 +47,7 @@ export function createAdministration({ store, now, observe, author, handOverUrl 
     handOvers: createHandOvers(context, handOverUrl),
     operators: createOperators(context),
     seed: createSeed(context),
-    listAuditEvents: store.listAuditEvents,
+    searchAuditEvents: (query: AuditQuery, maxSteps?: number) => searchAuditEvents(store, query, maxSteps),
     why: createWhy(context),
   }
 }

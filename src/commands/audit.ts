@@ -1,6 +1,8 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
+import type { AuditQuery } from '../administration/audit-trail.ts'
 import { auditEventView } from '../administration/views.ts'
-import type { AuditEvent, AuditFilter, PublicFields } from '../domain/audit-event.ts'
+import type { AuditEvent, PublicFields } from '../domain/audit-event.ts'
+import { AUDIT_ACTIONS } from '../domain/events.ts'
 import { administer } from './shared/administer.ts'
 import { addCommand, type JsonOption, show, type Terminal } from './shared/terminal.ts'
 import { moment, number, table } from './shared/text.ts'
@@ -10,14 +12,18 @@ export function addAudit(program: Command, terminal: Terminal): void {
   const description =
     'list the changes by operators, newest first: who, what, to whom, from where, and the values before'
   const since = 'only changes since then: 2026-11-22, 2026-11-22T06:30Z, or how long ago: 24h, 7d'
+  const action = new Option('--action <action>', 'only this action, such as "secret rotated"').choices(AUDIT_ACTIONS)
 
   addCommand(audit, 'list', description)
     .option('--since <when>', since, (text) => moment(text))
+    .option('--until <when>', 'only changes before then', (text) => moment(text))
+    .addOption(action)
     .option('--actor <name>', 'only changes by this operator')
     .option('--subject <id>', 'only changes to this client id, suite or operator')
+    .option('--search <text>', 'only changes to what has this text in its id or name')
     .option('--limit <count>', 'at most this many', limit, 100)
-    .action(async (options: JsonOption & AuditFilter) => {
-      const events = await administer(terminal, ({ listAuditEvents }) => listAuditEvents(options))
+    .action(async (options: JsonOption & AuditQuery) => {
+      const { events } = await administer(terminal, (actions) => actions.searchAuditEvents(options, Infinity))
       const words = table(['at', 'actor', 'origin', 'action', 'subject', 'what'], events.map(toRow))
       await show(terminal, options, events.map(auditEventView), words)
     })

@@ -43,6 +43,8 @@ export type PublicFields = Readonly<Record<string, unknown>>
 export interface AuditFilter {
   /** Milliseconds since the epoch. */
   readonly since?: number | undefined
+  /** Only events before this time. Milliseconds since the epoch. */
+  readonly until?: number | undefined
   /** Only events older than this one, the last of the previous page. */
   readonly before?: AuditEvent['id'] | undefined
   readonly actor?: string | undefined

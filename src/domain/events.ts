@@ -121,12 +121,26 @@ type AdministrationEvent =
 
 /** `file`: as the operator wrote it; `-`: standard output or input. */
 type DatabaseEvent =
+  /** `rows`: how many were sent. */
+  | { type: 'list exported'; list: string; format: 'csv' | 'json'; rows: number }
   | { type: 'backup made'; file: string; withoutTokens: boolean }
   /** `replaced`: the file that keeps the replaced database. */
   | { type: 'database restored'; file: string; replaced: string | undefined; revokeAllTokens: boolean }
   | { type: 'database copied'; database: string; movedTo: string; applications: number; suites: number; tokens: number }
   /** A copied database can be changed again. */
   | { type: 'database reopened'; database: string; movedTo: string }
+
+/** The actions of audit events. */
+export const AUDIT_ACTIONS = [
+  ...(['application registered', 'application updated', 'application suspended', 'application resumed'] as const),
+  ...(['application removed', 'application approved', 'approval withdrawn', 'all tokens revoked'] as const),
+  ...(['suite registered', 'suite updated', 'suite removed'] as const),
+  ...(['secret rotated', 'secret added', 'secret revoked'] as const),
+  ...(['hand-over link made', 'hand-over link used', 'hand-over link withdrawn'] as const),
+  ...(['operator added', 'operator removed', 'operator key added', 'operator key revoked'] as const),
+  ...(['login link made', 'operator logged in', 'session ended'] as const),
+  ...(['database restored', 'database copied', 'database reopened'] as const),
+] satisfies AdministrationEvent['type'][]
 
 export const CLOSING_REASONS = [
   'too many connections',

@@ -69,6 +69,7 @@ export const LINES = complete({
   'login link made': { level: 'info', fields: ['operator', 'endsAt', ...operator] },
   'operator logged in': { level: 'info', fields: ['operator', 'sessionId', ...operator] },
   'session ended': { level: 'info', fields: ['operator', 'sessionId', ...operator] },
+  'list exported': { level: 'info', fields: ['list', 'format', 'rows', ...operator] },
   'operator refused': { level: 'warn', fields: ['reason', 'operator', 'keyId', 'requestId', 'remoteAddress'] },
   'backup made': { level: 'info', fields: ['file', 'withoutTokens', ...operator] },
   'database restored': { level: 'info', fields: ['file', 'replaced', 'revokeAllTokens', ...operator] },

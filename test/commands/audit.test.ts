@@ -1,9 +1,11 @@
 import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { AUDIT_ACTIONS } from '../../src/domain/events.ts'
 import { LINES } from '../../src/telemetry/audit-log.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { expectAll, misused, shell, startShell } from '../support/shell.ts'
+import { runJson } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
 const REGISTER = 'apps register --create --name A --developer-email a@b.example --client-id a --all-suites'
@@ -45,8 +47,9 @@ t.test('Audit: every change by a command is one line with who made it, on standa
     ['suites remove store', 'suite removed', { suite: 'store' }],
   ]
   const administrative = Object.entries(LINES).filter(([, { fields }]) => (fields as string[]).includes('actor'))
-  // Logins happen over HTTP.
-  const elsewhere = ['operator logged in', 'session ended']
+  // These happen over HTTP.
+  const links = ['hand-over link made', 'hand-over link used', 'hand-over link withdrawn']
+  const elsewhere = ['operator logged in', 'session ended', 'list exported', ...links]
   t.strictSame(
     [...changes.map(([, msg]) => msg), ...elsewhere].sort(),
     administrative.map(([type]) => type).sort(),
@@ -65,6 +68,12 @@ t.test('Audit: every change by a command is one line with who made it, on standa
       .filter((msg) => msg !== 'backup made')
       .reverse(),
     'each is a row in the store, but for a backup, which changes nothing',
+  )
+  const withoutRows = ['backup made', 'list exported']
+  t.strictSame(
+    [...AUDIT_ACTIONS, ...withoutRows].sort(),
+    administrative.map(([type]) => type).sort(),
+    'each can be searched for',
   )
   t.match(rows, Array(rows.length).fill({ ...WHO, request_id: null }))
 })
@@ -90,7 +99,7 @@ t.test('Audit: on a terminal the line of a change is one for people, as those of
 })
 
 t.test('Commands: audit list shows who changed what, newest first', async (t) => {
-  const { run, json } = await startShell(t)
+  const { run, json, env } = await startShell(t)
   const changes = [STORE, REGISTER, 'apps update a --name New', 'apps withdraw a --suite store', 'secrets rotate a']
   for (const command of changes) await run(command)
   const subject = { kind: 'application', id: 'a' }
@@ -120,12 +129,26 @@ t.test('Commands: audit list shows who changed what, newest first', async (t) =>
   t.match(lines[1], [/^\d{4}-/, WHO.actor, `command line, ${hostname()}`])
 
   const since = { '--since 1h': 5, '--since 2020-02-29': 5, '--since 2999-12-31T00:00': 0 }
-  const counts = { '--limit 2': 2, [`--actor ${WHO.actor}`]: 5, '--actor nobody': 0, '--subject store': 1, ...since }
+  const until = { '--until 1h': 0, '--until 2999-12-31': 5 }
+  const search = { '--search STOR': 1, '--search store --limit 2': 1, '--search nothing': 0 }
+  const counts = {
+    ...until,
+    ...search,
+    '--limit 2': 2,
+    [`--actor ${WHO.actor}`]: 5,
+    '--actor nobody': 0,
+    '--subject store': 1,
+    ...since,
+  }
   for (const [options, count] of Object.entries(counts)) {
     t.equal((await json(`audit list ${options}`)).length, count, options)
   }
+  const rotated = { action: 'secret rotated' }
+  t.match(await runJson(['audit', 'list', '--action', 'secret rotated'], { env }), [rotated])
   await expectAll(t, { run }, [
     ['audit list --since yesterday', misused(/--since/)],
+    ['audit list --until yesterday', misused(/--until/)],
+    ['audit list --action coffee', misused(/--action/)],
     ['audit list --since 2026-13-01', misused(/--since/)],
     ['audit list --limit 0', misused(/--limit/)],
     ['audit list --limit 100000', misused(/--limit/)],

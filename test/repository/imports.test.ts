@@ -47,7 +47,7 @@ const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
   ops: { rooms: 'listener domain', packages: 'node:crypto node:fs node:http node:net' },
   admin: {
     rooms: 'listener administration domain',
-    packages: `node:buffer node:crypto node:dns/promises node:events node:fs node:http node:net node:path
+    packages: `node:buffer node:crypto node:dns/promises node:events node:fs node:http node:net node:path node:stream
       node:stream/consumers node:timers/promises node:zlib fastify @fastify/formbody`,
   },
   issuer: { rooms: 'domain', packages: 'node:crypto' },

@@ -20,7 +20,8 @@ export async function createApiWorld(t: Test, options: Parameters<typeof createA
     const { statusCode: status, payload } = answer
     const headers = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]))
     t.strictSame(undescribed({ method, target }, { status, headers, body: payload }), [], `${method} ${path}`)
-    return { status, headers, body: payload === '' ? undefined : JSON.parse(payload) }
+    const isJson = String(headers['content-type']).includes('json')
+    return { status, headers, body: isJson ? JSON.parse(payload) : payload || undefined }
   }
 
   return { ...world, call }

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http'
+import { AUDIT_ACTIONS } from '../../../src/domain/events.ts'
 import { jsonSchema, list, object, text, whole } from '../../../src/domain/views/schema.ts'
 import { type Examples, lines, type Part, ref } from './document.ts'
 
@@ -74,6 +75,13 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
   after: inQuery('after', 'The `next` of the previous page; leave it out for the first page', CURSOR),
   force: inQuery('force', 'Revoke it even if it is the last active secret', { type: 'boolean', default: false }),
   since: inQuery('since', 'Only events at this time or later, RFC 3339 with a zone', { format: 'date-time' }),
+  until: inQuery('until', 'Only events before this time, RFC 3339 with a zone', { format: 'date-time' }),
+  action: inQuery('action', 'Only events of this action', { enum: AUDIT_ACTIONS }),
+  audit_search: inQuery('search', 'Only changes to what has this text in its id or its name, in any case'),
+  format: inQuery('format', 'With `csv`, the answer is the whole list as CSV; with a `limit`, only one page', {
+    enum: ['csv', 'json'],
+    default: 'json',
+  }),
   actor: inQuery('actor', 'Only changes by this operator, or by this user of the operating system'),
   audit_subject: inQuery('subject', 'Only changes to this client id, suite, operator or database', {
     example: CLIENT_ID,
@@ -120,6 +128,10 @@ export const HEADERS: Record<string, Part> = {
   'Idempotent-Replayed': {
     description: 'This is the answer to an earlier call; nothing was changed now',
     schema: { const: 'true' },
+  },
+  'Content-Disposition': {
+    description: 'The name of the file, with `format=csv`',
+    schema: { type: 'string', pattern: '^attachment; filename="[a-z-]+-\\d{4}-\\d\\d-\\d\\d\\.csv"$' },
   },
   Allow: header('The methods that this path has', { type: 'string', pattern: '^[A-Z]+(, [A-Z]+)*$' }),
   'Retry-After': {
@@ -182,6 +194,13 @@ export const EXAMPLES: Examples = {
     400,
     'The parameter since must be a time with its zone, such as 2026-01-31T12:00:00Z.',
   ),
+  'bad-until': problem(
+    'A time without a zone, for example',
+    400,
+    'The parameter until must be a time with its zone, such as 2026-01-31T12:00:00Z.',
+  ),
+  'bad-action': problem('Another action', 400, `The parameter action must be ${AUDIT_ACTIONS.join(' or ')}.`),
+  'bad-format': problem('Another format', 400, 'The parameter format must be csv or json.'),
   'unknown-parameter': problem('A parameter that is not described', 400, 'The parameter page is unknown.'),
   'not-json': problem('The body is not valid JSON', 400, 'The body is not valid JSON.'),
   'bad-idempotency-key': problem(
@@ -218,6 +237,9 @@ export const WRONG_PARAMETER: Record<string, string> = {
   before: 'bad-before',
   force: 'bad-force',
   since: 'bad-since',
+  until: 'bad-until',
+  action: 'bad-action',
+  format: 'bad-format',
   'Idempotency-Key': 'bad-idempotency-key',
 }
 

@@ -461,8 +461,11 @@ const HISTORY: Record<string, OperationText> = {
     tag: 'Audit',
     operationId: 'listAuditEvents',
     summary: 'List audit events',
-    description: 'Newest first. If you give several filters, all must match.',
-    own: { limit: 'audit_limit', subject: 'audit_subject' },
+    description: lines(
+      'Newest first. If you give several filters, all must match. With `action` or `search`, a page can have fewer',
+      'entries than `limit`, even none, although `next` is not null.',
+    ),
+    own: { limit: 'audit_limit', subject: 'audit_subject', search: 'audit_search' },
     answer: 'One page of the events.',
     examples: one('page', 'The last change of one application', {
       audit_events: [

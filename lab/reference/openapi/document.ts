@@ -22,7 +22,7 @@ export function refs(kind: string, names: readonly string[]): Record<string, { $
 }
 
 /** A JSON body, and its examples. */
-export function content(type: string, schema: Part, examples: Examples): Part {
+export function content(type: string, schema: Part, examples: Examples): { content: Part } {
   return { content: { [type]: { schema, examples } } }
 }
 

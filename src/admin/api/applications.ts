@@ -19,7 +19,7 @@ import { answer, body, pageOf, query } from './schemas.ts'
 const STATUSES = ['active', 'suspended'] as const
 
 const LIST = {
-  querystring: query('search', 'status', 'limit', 'after'),
+  querystring: query('search', 'status', 'limit', 'after', 'format'),
   ...answer(pageOf('ApplicationPage', 'applications', list('Newest first', LISTED_APPLICATION))),
 }
 

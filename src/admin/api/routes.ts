@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
 import type { Repeatable } from '../../administration/idempotency.ts'
+import type { JsonSchema } from '../../domain/views/schema.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
+import { everyPage, FORMATS, type Row, sendList } from '../wire/export.ts'
 import { ProblemError } from '../wire/problem.ts'
-import type { Query } from './query.ts'
+import { choiceOf, type Query } from './query.ts'
 
 /** `params`: the parameters in the path of the route. `body`: as the schema of the route describes it. */
 interface ApiRequest<Body> extends FastifyRequest {
@@ -13,7 +15,10 @@ interface ApiRequest<Body> extends FastifyRequest {
   body: Body
 }
 
-/** Adds a route. It answers with what `handle` resolves to, or with 204 if the schema has no response. */
+/**
+ * Adds a route. It answers with what `handle` resolves to, or with 204 if the schema has no response. If it has the parameter
+ * `format`, it is a list, which is sent whole with `format=csv`.
+ */
 export type AddRoute = <Body>(
   method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE',
   url: string,
@@ -28,12 +33,32 @@ export function createRoutes(api: FastifyInstance, context: AdminContext): AddRo
       method,
       url,
       schema,
-      handler: async (request, reply) => {
-        const view = await handle(administrationOf(context, request), request as Parameters<typeof handle>[1], reply)
+      handler: async (sent, reply) => {
+        const request = sent as Parameters<typeof handle>[1]
+        const administration = administrationOf(context, request)
+        if (choiceOf('format', FORMATS, request.query) === 'csv') {
+          const pageAt = (query: Query) =>
+            handle(administration, Object.create(request, { query: { value: query } }), reply)
+          return sendList(context, request, reply, { format: 'csv', ...listOf(schema, request.query, pageAt) })
+        }
+        const view = await handle(administration, request, reply)
         return reply.code(Number(status)).send(status === '204' ? undefined : view)
       },
     })
   }
+}
+
+/** The rows of a list from its pages, each of which is the answer to a query. With a `limit`, only the first page. */
+function listOf({ querystring, response }: FastifySchema, query: Query, pageAt: (query: Query) => Promise<unknown>) {
+  const { 200: answered } = response as { 200: { properties: Record<string, { items: JsonSchema }> } }
+  const [[list, { items: row }]] = Object.entries(answered.properties) as [[string, { items: JsonSchema }]]
+  const cursor = 'before' in (querystring as { properties: object }).properties ? 'before' : 'after'
+  const pages = everyPage(async ({ after = query[cursor], limit }: { after: string | undefined; limit: number }) => {
+    const page = await pageAt({ limit: String(limit), ...query, [cursor]: after })
+    const { [list]: rows, next } = page as { [list: string]: Row[] } & { next: string | null }
+    return { rows: rows as Row[], next: query.limit === undefined ? next : null }
+  })
+  return { list, row, pages }
 }
 
 /** 1 to 255 printable ASCII characters, without spaces at the ends. A UUID has 36. */

@@ -8,7 +8,7 @@ import { type AddRoute, repeatable } from './routes.ts'
 import { answer, body, pageOf, query } from './schemas.ts'
 
 const LIST = {
-  querystring: query('limit', 'after'),
+  querystring: query('limit', 'after', 'format'),
   ...answer(pageOf('SuitePage', 'suites', list('Oldest first', SUITE))),
 }
 
@@ -26,7 +26,7 @@ const SHOW = answer(SHOWN_SUITE)
 const CHANGE = { body: body('SuiteChanges', 'The fields to change', suiteUpdateSchema), ...SHOW }
 
 const LIST_APPROVED = {
-  querystring: query('limit', 'after'),
+  querystring: query('limit', 'after', 'format'),
   ...answer(pageOf('ApprovedPage', 'applications', list('Oldest first', APPLICATION))),
 }
 

@@ -1,108 +1,115 @@
-import type { FastifyInstance } from 'fastify'
-import { NAMES_AT_A_TIME, stepsOf } from '../../administration/pages.ts'
-import { contains } from '../../administration/search.ts'
-import type { AuditEvent, AuditFilter, PublicFields } from '../../domain/audit-event.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import {
+  keyOfSubject,
+  namesOfSubjects,
+  type SubjectNames,
+  searchAuditEvents,
+} from '../../administration/audit-trail.ts'
+import { AUDIT_EVENT, auditEventView } from '../../administration/views.ts'
+import type { AuditEvent, PublicFields } from '../../domain/audit-event.ts'
+import { AUDIT_ACTIONS } from '../../domain/events.ts'
 import { isDay } from '../../domain/time.ts'
 import type { AdminContext } from '../context.ts'
+import { everyPage } from '../wire/export.ts'
+import { ProblemError } from '../wire/problem.ts'
 import { emptyState, name, pager, section, sentence, table, time, words } from './components.ts'
-import { canChange, field, fieldsOf } from './forms.ts'
+import { exportLinks, exportList } from './exports.ts'
+import { canChange, type FieldState, field, fieldsOf, select, statesOf } from './forms.ts'
 import { address, type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 
 const PAGE_SIZE = 50
 
-/** How many steps of changes are searched for a part of a name. */
-const MAX_STEPS = 50
+const DAY = 24 * 60 * 60 * 1000
 
-type Filter = Record<'since' | 'actor' | 'subject', string>
+const WRITE_A_DAY = 'Write a day like this: 2027-01-31.'
 
-/** /audit: all changes, newest first. */
-export function auditPage(console: FastifyInstance, { store }: AdminContext): void {
+const FILTERS = ['since', 'until', 'action', 'actor', 'subject'] as const
+
+type Filter = Record<(typeof FILTERS)[number], string>
+
+/** /audit: all changes, newest first, and their files. */
+export function auditPage(console: FastifyInstance, context: AdminContext): void {
+  const { store } = context
+
   console.get('/audit', async (request, reply) => {
-    const query = fieldsOf(request.query)
-    const filter = { since: query.text('since'), actor: query.text('actor'), subject: query.text('subject') }
-    const since = isDay(filter.since) ? Date.parse(filter.since) : undefined
-    const error = filter.since !== '' && since === undefined ? 'Write a day like this: 2027-01-31.' : undefined
-    const before = /^\d{1,15}$/.test(query.text('before')) ? Number(query.text('before')) : undefined
-    const events = await findEvents(store, { ...filter, since, before })
-    const names = await namesOf(store, events)
-    const shown = events.slice(0, PAGE_SIZE)
+    const { filter, wrong, ...query } = await askedFor(store, request)
+    const given = fieldsOf(request.query).text('before')
+    const before = /^\d{1,15}$/.test(given) ? Number(given) : undefined
+    const { events, next } = await searchAuditEvents(store, { ...query, before, limit: PAGE_SIZE })
+    const names = await namesOfSubjects(store, events)
     const isFiltered = Object.values(filter).some((value) => value !== '')
+    const stateOf = statesOf(wrong.map((field) => ({ field, message: WRITE_A_DAY })))
+    const changes = html`<p class="hint">${exportLinks('/audit', filter)}</p>${eventTable(events, { names })}`
+    const older = next === undefined ? undefined : address('/audit', { ...filter, before: String(next) })
     const page: Page = {
       title: 'Audit',
       section: '/audit',
       lead: 'Every change to applications, suites and operators: who made it, when, and from where. Kept for 400 days.',
-      content: html`${filterForm(filter, error, isFiltered)}
-${shown.length > 0 ? eventTable(shown, { names }) : noChanges(isFiltered, canChange(request))}
-${pager(
-  before !== undefined && address('/audit', filter),
-  events.length > PAGE_SIZE ? address('/audit', { ...filter, before: String(shown.at(-1)?.id) }) : undefined,
-)}`,
+      content: html`${filterForm(filter, stateOf, isFiltered)}
+${events.length > 0 ? changes : noChanges(isFiltered, canChange(request), older)}
+${pager(before !== undefined && address('/audit', filter), older)}`,
     }
-    return showPage(reply, page, { status: error ? 422 : 200 })
+    return showPage(reply, page, { status: wrong.length > 0 ? 422 : 200 })
+  })
+
+  exportList(console, context, {
+    path: '/audit',
+    list: 'audit_events',
+    row: AUDIT_EVENT,
+    async *pages(request) {
+      const { wrong, ...query } = await askedFor(store, request)
+      if (wrong.length > 0) throw new ProblemError({ status: 422, detail: WRITE_A_DAY })
+      yield* everyPage<number>(async ({ after: before, limit }) => {
+        const { events, next } = await searchAuditEvents(store, { ...query, before, limit })
+        return { rows: events.map(auditEventView), next }
+      })
+    },
   })
 }
 
-type Search = Pick<AuditFilter, 'since' | 'before'> & Pick<Filter, 'actor' | 'subject'>
-
-/** The events of the actors and subjects with this id or, if there are none, with this text in their ids or names. */
-async function findEvents(store: AdminContext['store'], { actor, subject, ...range }: Search): Promise<AuditEvent[]> {
-  const exact = { actor: actor || undefined, subject: subject || undefined }
-  const [isExact] = await store.listAuditEvents({ ...exact, limit: 1 })
-  if (isExact) return store.listAuditEvents({ ...range, ...exact, limit: PAGE_SIZE + 1 })
-  const found: AuditEvent[] = []
-  let steps = 0
-  const list = (last?: AuditEvent) =>
-    store.listAuditEvents({ ...range, before: last?.id ?? range.before, limit: NAMES_AT_A_TIME })
-  for await (const events of stepsOf(list, NAMES_AT_A_TIME)) {
-    const names = await namesOf(store, events)
-    const isWanted = (event: AuditEvent) =>
-      contains(event.actor, actor) &&
-      [event.subject.id, names.get(keyOf(event.subject)) ?? ''].some((text) => contains(text, subject))
-    found.push(...events.filter(isWanted))
-    if (found.length > PAGE_SIZE || ++steps === MAX_STEPS) break
+/**
+ * What a page or a file is asked for, and which days are wrong. Finds the events of the actor and the subject with this name and
+ * id or, if there are none, with these parts of them.
+ */
+async function askedFor(store: AdminContext['store'], request: FastifyRequest) {
+  const { text } = fieldsOf(request.query)
+  const filter = Object.fromEntries(FILTERS.map((name) => [name, text(name)])) as Filter
+  const timeOf = (day: string) => (isDay(day) ? Date.parse(day) : undefined)
+  const [since, lastDay] = [timeOf(filter.since), timeOf(filter.until)]
+  const exact = { actor: filter.actor || undefined, subject: filter.subject || undefined }
+  const [known] = await store.listAuditEvents({ ...exact, limit: 1 })
+  return {
+    filter,
+    wrong: (['since', 'until'] as const).filter((name) => filter[name] !== '' && !isDay(filter[name])),
+    since,
+    until: lastDay === undefined ? undefined : lastDay + DAY,
+    action: filter.action || undefined,
+    ...(known ? exact : { actorPart: filter.actor, search: filter.subject }),
   }
-  return found.slice(0, PAGE_SIZE + 1)
 }
 
-/** The current names of the applications and suites; for removed ones, the names at the time of the change. */
-async function namesOf(store: AdminContext['store'], events: readonly AuditEvent[]): Promise<Names> {
-  const names = new Map<string, string>()
-  for (const { subject, before, after } of events) {
-    const key = keyOf(subject)
-    if (names.has(key)) continue
-    const named = (await find(store, subject))?.name ?? after?.name ?? before?.name
-    if (typeof named === 'string') names.set(key, named)
-  }
-  return names
-}
+const ACTIONS = [{ value: '', label: 'Any' }, ...AUDIT_ACTIONS.map((value) => ({ value, label: sentence(value) }))]
 
-async function find(store: AdminContext['store'], { kind, id }: AuditEvent['subject']) {
-  if (kind === 'application') return await store.findApplication(id)
-  if (kind === 'suite') return await store.findSuite(id)
-}
-
-type Names = ReadonlyMap<string, string>
-
-/** The key of a subject. Includes the kind, because the name of an operator may equal a client id. */
-function keyOf({ kind, id }: AuditEvent['subject']): string {
-  return `${kind} ${id}`
-}
-
-function filterForm({ since, actor, subject }: Filter, error: string | undefined, isFiltered: boolean): Html {
+function filterForm(filter: Filter, stateOf: (name: string) => FieldState, isFiltered: boolean): Html {
+  const { since, until, action, actor, subject } = filter
   return html`<form class="filters" method="get" action="/audit" role="search" aria-label="Filter the changes">${[
-    field({ label: 'Since (00:00 UTC)', name: 'since', type: 'date', value: since, error }),
+    field({ label: 'Since (00:00 UTC)', name: 'since', type: 'date', value: since, ...stateOf('since') }),
+    field({ label: 'Until (24:00 UTC)', name: 'until', type: 'date', value: until, ...stateOf('until') }),
+    select({ label: 'Action', name: 'action', value: action }, ACTIONS),
     field({ label: 'Who', name: 'actor', value: actor, placeholder: 'Operator, or a part of the name' }),
     field({ label: 'Target', name: 'subject', value: subject, placeholder: 'Id or name, or a part of it' }),
   ]}<div class="buttons"><button class="button">Filter</button>${isFiltered && html`<a class="button" href="/audit">Clear</a>`}</div></form>`
 }
 
-function noChanges(isFiltered: boolean, canChange: boolean): Html {
-  if (isFiltered)
+/** `older`: where to look further, because only a part of the changes has been compared. */
+function noChanges(isFiltered: boolean, canChange: boolean, older: string | undefined): Html {
+  if (older !== undefined)
     return emptyState(
-      'No changes match',
-      html`<p>Parts of names are searched for in the newest 5,000 changes. Try an earlier day, or <a href="/audit">show all changes</a>.</p>`,
+      'No changes match so far',
+      html`<p>5,000 changes were compared. <a href="${older}">Look through older ones</a>, or choose other days.</p>`,
     )
+  if (isFiltered) return emptyState('No changes match', html`<p><a href="/audit">Show all changes</a></p>`)
   return emptyState(
     'No changes yet',
     html`<p>Every change that operators make is listed here, whether they make it in the console, through the API or on the command line.${canChange && html` <a href="/new-application">Register an application</a> to begin.`}</p>`,
@@ -128,7 +135,7 @@ const COLUMNS = ['When', { label: 'Action', kind: 'line' }, 'Target', 'Who', 'Ch
 /** A table of changes. `isOfOne`: they all have the same subject, so its column is left out. */
 function eventTable(
   events: readonly AuditEvent[],
-  { isOfOne = false, names = new Map() }: { isOfOne?: boolean; names?: Names } = {},
+  { isOfOne = false, names = new Map() }: { isOfOne?: boolean; names?: SubjectNames } = {},
 ): Html {
   const cells = <Cell>(row: readonly Cell[]) => (isOfOne ? row.toSpliced(2, 1) : row)
   return table(
@@ -138,12 +145,12 @@ function eventTable(
   )
 }
 
-function eventCells(event: AuditEvent, names: Names) {
+function eventCells(event: AuditEvent, names: SubjectNames) {
   const { at, actor, action, subject, before, after } = event
   return [
     time(at),
     sentence(action),
-    subjectLink(subject, names.get(keyOf(subject))),
+    subjectLink(subject, names.get(keyOfSubject(subject))),
     html`<a href="${path`/audit?actor=${actor}`}"><bdi>${actor}</bdi></a> ${sourceOf(event)}`,
     difference(before, after),
   ]

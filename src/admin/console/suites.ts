@@ -1,8 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { type ListedSuite, MANY_APPROVED, type RegisteredSuite } from '../../administration/suites.ts'
+import { suiteView } from '../../administration/views.ts'
+import { SUITE } from '../../domain/views/suite.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
+import { everyPage } from '../wire/export.ts'
 import { badge, emptyState, name, note, number, pager, section, table, time } from './components.ts'
+import { exportLinks, exportList } from './exports.ts'
 import { canChange, field, fieldsOf } from './forms.ts'
 import { type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
@@ -31,8 +35,19 @@ export function listSuites(console: FastifyInstance, context: AdminContext): voi
       actions: canChange(request) && !isEmpty && REGISTER,
       content: isEmpty
         ? nothingYet(canChange(request))
-        : html`${table('Suites, oldest first', COLUMNS, rows.map(row))}${pager(after && '/suites', newer, ['Oldest', 'Newer'])}`,
+        : html`<p class="hint">${exportLinks('/suites')}</p>${table('Suites, oldest first', COLUMNS, rows.map(row))}${pager(after && '/suites', newer, ['Oldest', 'Newer'])}`,
     })
+  })
+
+  exportList(console, context, {
+    path: '/suites',
+    list: 'suites',
+    row: SUITE,
+    pages: (request) =>
+      everyPage<string>(async (page) => {
+        const { rows, next } = await administrationOf(context, request).suites.listPage(page)
+        return { rows: rows.map(suiteView), next }
+      }),
   })
 }
 

@@ -3,6 +3,13 @@ import { peerIn } from '../../domain/address.ts'
 import { createFairQueue } from '../../domain/fair-queue.ts'
 import { ProblemError, RefusedOperator } from './problem.ts'
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Runs a step of an answer that takes many, such as a page of an export, as if it were a request of its own. */
+    takeTurn<Result>(request: FastifyRequest, step: () => Promise<Result>): Promise<Result>
+  }
+}
+
 /** How many requests of one operator and in all may wait. A single connection can send any number by pipelining. */
 const QUEUE = { concurrency: 1, perParty: 32, total: 64 }
 
@@ -14,12 +21,16 @@ const QUEUE = { concurrency: 1, perParty: 32, total: 64 }
 export function takeTurns(app: FastifyInstance): void {
   const turns = new WeakMap<FastifyRequest, () => void>()
   const queue = createFairQueue(QUEUE)
+  app.decorate('takeTurn', (request, step) => {
+    const unlimited = { perParty: Infinity, total: Infinity }
+    const inTurn = () => step().finally(() => new Promise((resolve) => setImmediate(resolve)))
+    return queue.run(partyOf(request), inTurn, unlimited) as ReturnType<typeof step>
+  })
   app.addHook('preHandler', async (request) => {
     if (request.routeOptions.url === '/live') return
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
-    const party = request.caller?.operator.name ?? peerIn(request.remoteAddress)
-    const isQueued = queue.run(party, () => {
+    const isQueued = queue.run(partyOf(request), () => {
       begin()
       return ended
     })
@@ -34,4 +45,9 @@ export function takeTurns(app: FastifyInstance): void {
     if (end) setImmediate(end)
     done()
   })
+}
+
+/** The operator; before the sign-in, the address. */
+function partyOf({ caller, remoteAddress }: FastifyRequest): string {
+  return caller?.operator.name ?? peerIn(remoteAddress)
 }

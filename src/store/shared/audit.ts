@@ -40,6 +40,9 @@ const COLUMNS = [
   ...(['action', 'kind', 'subject', 'before', 'after'] as const),
 ]
 
+/** After every time. */
+const END = Number.MAX_SAFE_INTEGER
+
 interface Row extends Omit<AuditEvent, 'subject' | 'before' | 'after'> {
   kind: SubjectKind
   subject: string
@@ -50,8 +53,8 @@ interface Row extends Omit<AuditEvent, 'subject' | 'before' | 'after'> {
 /** The audit events and the idempotency records that were stored with changes. */
 export function createAuditTrail(database: Database): AuditTrail {
   return {
-    async listAuditEvents({ since = 0, before = null, actor = null, subject = null, kind = null, limit }) {
-      const page = [since, before, limit]
+    async listAuditEvents({ since = 0, until = END, before = null, actor = null, subject = null, kind = null, limit }) {
+      const page = [since, before, limit, until]
       if (subject !== null) return list(sql.listAuditEventsOfSubject, [...page, subject, actor, kind])
       return actor !== null ? list(sql.listAuditEventsOfActor, [...page, actor]) : list(sql.listAuditEvents, page)
     },

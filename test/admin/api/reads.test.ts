@@ -35,6 +35,8 @@ t.test('API: lists can be filtered, and are read page by page', async (t) => {
     ['/suites/two/applications', 'a,c', undefined],
     ['/audit-events?limit=2', 'b,c', 'b,a'],
     ['/audit-events?actor=anna', 'b', undefined],
+    ['/audit-events?until=2027-01-15T08:00:02Z&search=ST%C3%96', 'a', undefined],
+    ['/audit-events?action=suite%20registered&limit=2', 'three,two', 'one'],
     ['/audit-events?actor=tester&subject=b', 'b', undefined],
     ['/audit-events?since=2027-01-15T08:00:02Z', 'b,c,b', undefined],
     [`/audit-events?since=${encodeURIComponent('2027-01-15T10:00:02.001+02:00')}`, 'b,c', undefined],

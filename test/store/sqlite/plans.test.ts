@@ -6,15 +6,16 @@ import { openTables } from './databases.ts'
 
 t.test('SQLite: every way to list or purge audit events or refusals uses an index, and reads no further', async (t) => {
   const db = openTables(t)
-  const page = { 1: 1, 2: 1, 3: 1 }
+  const page = { 1: 1, 2: 1, 3: 1, 4: 1 }
   const newest = 'CO-ROUTINE newest, SCAN refusals USING INDEX refusals_by_time, SCAN newest,'
   const plans: [statement: string, parameters: object, index: string][] = [
     [sql.listAuditEvents, page, 'INTEGER PRIMARY KEY (rowid>? AND rowid<?),'],
     [sql.listAuditEvents, page, 'COVERING INDEX audit_events_by_time (at>?),'],
-    [sql.listAuditEventsOfActor, { ...page, 4: 'a' }, 'audit_events_by_actor (actor=? AND rowid>? AND rowid<?),'],
+    [sql.listAuditEvents, page, 'COVERING INDEX audit_events_by_time (at<?),'],
+    [sql.listAuditEventsOfActor, { ...page, 5: 'a' }, 'audit_events_by_actor (actor=? AND rowid>? AND rowid<?),'],
     [
       sql.listAuditEventsOfSubject,
-      { ...page, 4: 's', 5: 'a', 6: null },
+      { ...page, 5: 's', 6: 'a', 7: null },
       'audit_events_by_subject (subject=? AND rowid>? AND rowid<?),',
     ],
     [PURGES['audit events'][0] as string, { 1: 1, 2: 1 }, 'audit_events_by_time (at<?),'],

@@ -36,11 +36,12 @@ function headerDifferences({ headers }: Answered, { name, response }: Described)
 }
 
 function bodyDifferences({ headers, body }: Answered, { name, response }: Described, varying: string[]): string[] {
-  const [[type, content] = []] = Object.entries(response.content ?? {})
+  const type = headers['content-type']?.split(';')[0]
+  const content = response.content?.[String(type)]
   const example = name === undefined ? undefined : content?.examples[name]
-  if (!content || (name !== undefined && !example)) return body === '' ? [] : [`a body: ${body}`]
-  if (headers['content-type']?.split(';')[0] !== type) return [`content-type ${headers['content-type']}`]
-  const value = JSON.parse(body)
+  if (!response.content || (name !== undefined && !example)) return body === '' ? [] : [`a body: ${body}`]
+  if (!content) return [`content-type ${type}`]
+  const value = type === 'text/csv' ? body.replace('\uFEFF', '') : JSON.parse(body)
   const isOther = example && without(value, varying) !== without(example.value, varying)
   return [...problems(content.schema, value), ...(isOther ? [`is not the example: ${body}`] : [])]
 }

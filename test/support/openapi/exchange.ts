@@ -37,11 +37,25 @@ function bytesOf({ method, target, headers, body = '', raw }: Sent): string {
 }
 
 function parsed(answer: string): Answered {
-  const [head = '', body = ''] = answer.split('\r\n\r\n', 2)
+  const [, head = '', body = ''] = /^([\s\S]*?)\r\n\r\n([\s\S]*)$/.exec(answer) ?? []
   const [first = '', ...lines] = head.split('\r\n')
   const headers = lines.map((line) => [
     line.slice(0, line.indexOf(':')).toLowerCase(),
     line.slice(line.indexOf(':') + 2),
   ])
-  return { status: Number(first.split(' ')[1]), headers: Object.fromEntries(headers), body }
+  const byName = Object.fromEntries(headers)
+  const isChunked = byName['transfer-encoding'] === 'chunked'
+  return {
+    status: Number(first.split(' ')[1]),
+    headers: byName,
+    body: isChunked ? unchunked(Buffer.from(body)) : body,
+  }
+}
+
+/** Removes the chunked transfer coding (RFC 9112 §7.1). */
+function unchunked(body: Buffer): string {
+  const begin = body.indexOf('\r\n') + 2
+  const size = Number.parseInt(body.toString(), 16)
+  if (size === 0) return ''
+  return body.subarray(begin, begin + size) + unchunked(body.subarray(begin + size + 2))
 }

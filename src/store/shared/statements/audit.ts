@@ -13,22 +13,25 @@ const AUDIT_EVENTS = `
   SELECT id, at, actor, origin, remote_address, request_id, action, subject_kind, subject, before, after
     FROM audit_events`
 
-// By id, the order in which the changes were made: clocks go back, and differ between nodes. The first id since a time is
-// found in the index on `at` alone; `+ 0` keeps the planner from choosing another index, whose rows it would have to scan.
+// By id, the order in which the changes were made: clocks go back, and differ between nodes. The first id since a time, and the
+// last one before a time unless a page continues before an id, are found in the index on `at` alone; `+ 0` keeps the planner
+// from choosing another index, whose rows it would have to scan.
 const NEWEST = `
-     AND id < coalesce($2, 9007199254740991)
+     AND id < coalesce($2, CASE WHEN CAST($4 AS bigint) = 9007199254740991 THEN 9007199254740991
+                                ELSE (SELECT coalesce(max(id + 0), 0) + 1 FROM audit_events WHERE at < $4) END)
      AND id >= CASE WHEN CAST($1 AS bigint) = 0 THEN 0 ELSE (SELECT min(id + 0) FROM audit_events WHERE at >= $1) END
      AND at + 0 >= $1
+     AND at - 0 < $4
    ORDER BY id DESC
    LIMIT $3`
 
 export const listAuditEvents = `${AUDIT_EVENTS} WHERE true ${NEWEST}`
-export const listAuditEventsOfActor = `${AUDIT_EVENTS} WHERE actor = $4 ${NEWEST}`
+export const listAuditEventsOfActor = `${AUDIT_EVENTS} WHERE actor = $5 ${NEWEST}`
 
 // `|| ''` makes SQLite use the index on subject: a subject has fewer events than an actor.
 export const listAuditEventsOfSubject = `
   ${AUDIT_EVENTS}
-   WHERE subject = $4 AND (actor || '' = $5 OR $5 IS NULL) AND (subject_kind = $6 OR $6 IS NULL) ${NEWEST}`
+   WHERE subject = $5 AND (actor || '' = $6 OR $6 IS NULL) AND (subject_kind = $7 OR $7 IS NULL) ${NEWEST}`
 
 // Idempotency records.
 

@@ -1,0 +1,72 @@
+import type { AuditEvent, AuditFilter } from '../domain/audit-event.ts'
+import type { Store } from '../domain/store.ts'
+import { NAMES_AT_A_TIME, stepsOf } from './pages.ts'
+import { contains } from './search.ts'
+
+/** An omitted field matches every event. Parts are found in any case. */
+export interface AuditQuery extends AuditFilter {
+  /** As in the log: `secret rotated`. */
+  action?: string | undefined
+  /** A part of the operator's name. */
+  actorPart?: string | undefined
+  /** A part of the id or the name of what was changed. */
+  search?: string | undefined
+}
+
+/** How many steps of events are compared for one page, because other operators wait for it. */
+const MAX_STEPS = 50
+
+type Trail = Pick<Store, 'listAuditEvents' | 'findApplication' | 'findSuite'>
+
+/**
+ * One page of the matching events, newest first. `next`: the id before which the next page begins; undefined on the last one.
+ * A page may be short or empty although there is a next one: `maxSteps` limits how many events are compared.
+ */
+export async function searchAuditEvents(
+  store: Trail,
+  { action, actorPart = '', search = '', limit, ...filter }: AuditQuery,
+  maxSteps = MAX_STEPS,
+): Promise<{ events: AuditEvent[]; next?: number | undefined }> {
+  const isPlain = action === undefined && actorPart === '' && search === ''
+  const size = isPlain ? limit + 1 : NAMES_AT_A_TIME
+  const list = (last?: AuditEvent) =>
+    store.listAuditEvents({ ...filter, before: last?.id ?? filter.before, limit: size })
+  const found: AuditEvent[] = []
+  let steps = 0
+  for await (const events of stepsOf(list, size)) {
+    const names = search === '' ? new Map() : await namesOfSubjects(store, events)
+    const isWanted = ({ action: made, actor, subject }: AuditEvent) =>
+      (action === undefined || made === action) &&
+      contains(actor, actorPart) &&
+      [subject.id, names.get(keyOfSubject(subject)) ?? ''].some((text) => contains(text, search))
+    found.push(...events.filter(isWanted))
+    if (found.length > limit) return { events: found.slice(0, limit), next: found[limit - 1]?.id }
+    if (++steps === maxSteps && events.length === size) return { events: found, next: events.at(-1)?.id }
+  }
+  return { events: found }
+}
+
+/** Names by subject. */
+export type SubjectNames = ReadonlyMap<string, string>
+
+/** The current names of the applications and suites; for removed ones, the names at the time of the change. */
+export async function namesOfSubjects(store: Trail, events: readonly AuditEvent[]): Promise<SubjectNames> {
+  const named = Map.groupBy(events, ({ subject }) => keyOfSubject(subject))
+    .entries()
+    .map(async ([key, changes]) => {
+      const known = await findSubject(store, (changes[0] as AuditEvent).subject)
+      const names = [known?.name, ...changes.flatMap(({ before, after }) => [after?.name, before?.name])]
+      return [key, names.find((name) => typeof name === 'string')] as const
+    })
+  return new Map((await Promise.all(named)).filter((entry): entry is [string, string] => entry[1] !== undefined))
+}
+
+async function findSubject(store: Trail, { kind, id }: AuditEvent['subject']) {
+  if (kind === 'application') return await store.findApplication(id)
+  if (kind === 'suite') return await store.findSuite(id)
+}
+
+/** The key of a subject. Includes the kind, because the name of an operator may equal a client id. */
+export function keyOfSubject({ kind, id }: AuditEvent['subject']): string {
+  return `${kind} ${id}`
+}

@@ -1,0 +1,171 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { csvText } from '../../../src/admin/wire/export.ts'
+import { StoreUnavailable } from '../../../src/domain/store.ts'
+import { text as field, jsonSchema, list, object, whole } from '../../../src/domain/views/schema.ts'
+import { createConsoleWorld } from '../../support/console-world.ts'
+import { until } from '../../support/until.ts'
+import { START } from '../../support/world.ts'
+
+const CELLS = jsonSchema(
+  object('Row', 'A row', {
+    name: field('A name').nullable(),
+    count: whole('A number'),
+    tags: list('Texts', field('A text')),
+    inner: object('Inner', 'Fields of their own', { kind: field('A kind') }),
+    before: field('JSON'),
+  }),
+)
+
+t.test(
+  'RFC 4180: cells are quoted where needed, and a text that spreadsheets would run begins with an apostrophe',
+  async (t) => {
+    const { begin, row: lineOf } = csvText(CELLS)
+    t.equal(begin, '\uFEFFname,count,tags,inner_kind,before\r\n')
+    const row = { name: null, count: -1, tags: ['a', 'b'], inner: { kind: 'x' }, before: { a: ['b'] } }
+    t.equal(lineOf(row), ',-1,"a, b",x,"{""a"":[""b""]}"\r\n')
+    const names: Record<string, string> = {
+      'A B': 'A B',
+      'a,b': '"a,b"',
+      'a;b': '"a;b"',
+      'say "x"': '"say ""x"""',
+      'two\r\nlines': '"two\r\nlines"',
+      ' x ': '" x "',
+      '=1+1': "'=1+1",
+      '+1': "'+1",
+      '-1': "'-1",
+      '@SUM(A1)': "'@SUM(A1)",
+      '＝1+1': "'＝1+1",
+      ' =1+1': "' =1+1",
+      '\t=1': `"'\t=1"`,
+      '\rx': `"'\rx"`,
+      '=HYPERLINK("http://a.example";"x")': `"'=HYPERLINK(""http://a.example"";""x"")"`,
+      'a=b': 'a=b',
+      Ünï: 'Ünï',
+    }
+    for (const [name, cell] of Object.entries(names)) {
+      t.equal(lineOf({ ...row, name, before: null }), `${cell},-1,"a, b",x,\r\n`, JSON.stringify(name))
+    }
+  },
+)
+
+/**
+ * A listener whose suites are many pages of 200, each of which takes a while to read. `reading`: how many pages were begun, and
+ * how many were read at the same time at most.
+ */
+async function createWorldOfPages(t: Test, { pages = Infinity, failsAt = Infinity } = {}) {
+  const world = await createConsoleWorld(t)
+  const reading = { pages: 0, now: 0, most: 0 }
+  Object.assign(world.store, {
+    async listSuites({ after = 0, limit }: { after?: number; limit: number }) {
+      reading.most = Math.max(reading.most, ++reading.now)
+      await new Promise(setImmediate)
+      reading.now--
+      if (++reading.pages === failsAt) throw new StoreUnavailable('gone')
+      const count = after + limit > pages * 200 ? 200 : limit
+      const rest = { createdAt: START, secrets: [], name: 'x'.repeat(10_000) }
+      return Array.from({ length: count }, (_, n) => ({ key: after + n + 1, suiteId: `s-${after + n + 1}`, ...rest }))
+    },
+  })
+  const address = await world.listen()
+  /** The answer to a request, of which nothing has been read. */
+  async function open(path: string, key = world.keys.viewer): Promise<IncomingMessage> {
+    const asked = get(`${address}${path}`, { agent: false, headers: { authorization: `Bearer ${key}` } })
+    const [answer] = await once(asked, 'response')
+    return answer
+  }
+  const exported = () => world.events.filter(({ type }) => type === 'list exported')
+  return { ...world, reading, open, exported }
+}
+
+const SUITES = '/admin/v1/suites?format=csv'
+
+t.test(
+  'Export: a whole list is sent page by page, in turns with other requests, and is one line of the log',
+  async (t) => {
+    const { open, reading, keys, events, lines } = await createWorldOfPages(t, { pages: 3 })
+    const answers = await Promise.all([open(SUITES), open(SUITES, keys.admin)])
+    for (const answer of answers) {
+      t.match(answer, { statusCode: 200, headers: { 'content-type': 'text/csv; charset=utf-8; header=present' } })
+      t.match(answer.headers, {
+        'content-disposition': 'attachment; filename="suites-2027-01-15.csv"',
+        'cache-control': 'no-store',
+      })
+      const ids = (await text(answer)).split('\r\n').map((line) => line.split(',')[0])
+      t.strictSame([ids.length, ids[1], ids.at(-2)], [602, 's-1', 's-600'])
+    }
+    t.strictSame(reading, { pages: 6, now: 0, most: 1 })
+    t.match(events, [{ type: 'list exported' }, { type: 'list exported' }])
+    const line = { list: 'suites', format: 'csv', rows: 600, actor: 'viktor', origin: 'API', request_id: String }
+    t.match(
+      lines.map((one) => JSON.parse(one)).find(({ actor }) => actor === 'viktor'),
+      { msg: 'list exported', ...line },
+    )
+    const page = await text(await open(`${SUITES}&limit=2`))
+    t.equal(page.split('\r\n').length, 4, 'with a limit it is one page')
+  },
+)
+
+t.test('Export: a client that does not read holds up nobody, and one that leaves ends it', async (t) => {
+  const { open, ask, reading, exported } = await createWorldOfPages(t)
+  const stalled = await open(SUITES)
+  await until(async () => {
+    const { pages } = reading
+    for (let n = 0; n < 5; n++) t.equal((await ask('/admin/v1/operators', { as: 'viewer' })).statusCode, 200)
+    return reading.pages === pages
+  })
+  t.ok(reading.pages < 50, 'a few pages are in the buffers of the connection')
+  t.strictSame(exported(), [])
+  stalled.destroy()
+  await until(() => exported().length === 1)
+  t.ok((exported()[0] as { rows: number }).rows <= reading.pages * 200)
+})
+
+t.test(
+  'Export: if the store fails on the way the connection breaks off, and before, the answer is an error',
+  async (t) => {
+    const { open, events } = await createWorldOfPages(t, { failsAt: 3 })
+    await t.rejects(text(await open(SUITES)), { code: 'ECONNRESET' })
+    t.match(events, [
+      { type: 'request failed', reason: 'store unavailable' },
+      { type: 'list exported', rows: 400 },
+    ])
+    const failing = await createWorldOfPages(t, { failsAt: 1 })
+    const { statusCode, headers } = await failing.open(SUITES)
+    t.equal(statusCode, 503)
+    t.equal(headers['content-disposition'], undefined)
+    t.strictSame(failing.exported(), [])
+  },
+)
+
+t.test('Export: HEAD reads no list', async (t) => {
+  const { ask, reading, exported } = await createWorldOfPages(t)
+  const { headers, payload } = await ask(SUITES, { as: 'viewer', method: 'HEAD' })
+  t.match(headers, { 'content-type': /^text\/csv/ })
+  t.strictSame([payload, headers['content-length'], reading.pages, exported()], ['', undefined, 1, []])
+})
+
+t.test('Export: the pages of the console link to files with their filters, as CSV and as JSON', async (t) => {
+  const { signIn, administration } = await createConsoleWorld(t)
+  for (const suiteId of ['one', 'two']) await administration.suites.register({ suiteId, name: '=A' })
+  const browser = await signIn('viewer')
+  const file = async (page: string, format: string) => {
+    const [, href = ''] = new RegExp(`href="([^"]*\\.${format}[^"]*)"`).exec((await browser(page)).body) ?? []
+    return browser(href.replaceAll('&amp;', '&'))
+  }
+  const json = async (page: string) => (await file(page, 'json')).json()
+  t.match(await json('/suites'), [{ id: 'one' }, { id: 'two' }])
+  t.match((await file('/suites', 'csv')).body, "one,'=A,2027-01-15T08:00:00.000Z\r\n")
+  const { headers } = await file('/audit', 'json')
+  t.equal(headers['content-disposition'], 'attachment; filename="audit-events-2027-01-15.json"')
+  const two = { action: 'suite registered', subject: { kind: 'suite', id: 'two' } }
+  t.match(await json('/audit?subject=tw&action=suite+registered&until=2027-01-15'), [two])
+  t.match(
+    (await file('/audit?subject=two', 'csv')).body,
+    /,subject_kind,subject_id,before,after\r\n.*,suite,two,,"\{""id""/,
+  )
+  t.strictSame((await browser('/audit.json?until=2027-01-14')).json(), [])
+  t.equal((await browser('/audit.csv?until=tomorrow')).statusCode, 422)
+})
