@@ -14,7 +14,7 @@ ENV HOST=0.0.0.0 OPS_ADDRESS=0.0.0.0:9464 DATABASE_URL=sqlite:/data/token-server
 COPY --from=dependencies /app/node_modules /app/node_modules
 COPY package.json /app/
 COPY migrations /app/migrations
-COPY docs/openapi.yaml docs/reference.html /app/docs/
+COPY docs/openapi.yaml docs/openapi-admin.yaml docs/reference.html /app/docs/
 COPY src /app/src
 WORKDIR /app
 COPY --from=dependencies --chown=65532:65532 --chmod=700 /data /data

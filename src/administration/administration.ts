@@ -47,6 +47,7 @@ export function createAdministration({ store, now, observe, author, handOverUrl 
     handOvers: createHandOvers(context, handOverUrl),
     operators: createOperators(context),
     seed: createSeed(context),
+    listRefusedRequests: store.listRefusedRequests,
     searchAuditEvents: (query: AuditQuery, maxSteps?: number) => searchAuditEvents(store, query, maxSteps),
     why: createWhy(context),
   }

@@ -28,6 +28,8 @@ export interface Diagnosis {
   health: Health
   /** One line per likely cause, with its remedy: newest first, but causes from before the last token come last. */
   lines: string[]
+  /** The refusals that are the newest cause, if it is one. */
+  cause?: RefusalGroup | undefined
   /** Where else to look if the partner still sees errors although nothing is refused now. */
   elsewhere?: string
 }
@@ -62,9 +64,9 @@ function diagnoseRequests(findings: ApplicationFindings): Diagnosis {
   const causes = [...now, ...before].map((group) => `${whatHappens(group, findings)} ${remedyOf(group, findings)}`)
   if (hasSuites && application.suites.length === 0) {
     const approve = `It is approved for no suite, so its tokens are valid nowhere: ${instructions.approve(clientId, [])}.`
-    return { health: 'wrong', lines: [...causes, approve] }
+    return { health: 'wrong', lines: [...causes, approve], cause: now[0] }
   }
-  if (now.length > 0) return { health: 'wrong', lines: causes }
+  if (now.length > 0) return { health: 'wrong', lines: causes, cause: now[0] }
   if (before[0]) {
     const worksAgain = nothingHappens(findings)
     // A single refusal before the last token is harmless. After several, another instance may still be misconfigured.

@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts'
 import { type DatabaseLocation, locationText, type SqliteLocation } from '../domain/database-location.ts'
 import { OperatorError } from '../domain/operator-error.ts'
+import { OLD_BACKUP_MS } from '../domain/statistics.ts'
 import type { Clock } from '../domain/time.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
 import type { Inspector, Schema, SecretOwner } from '../store/inspect.ts'
@@ -16,8 +17,6 @@ const OLDEST_POSTGRES = '15'
 
 /** Longer than the hour for which the purge pauses after the clock has jumped. */
 const PURGE_BEHIND_MS = 2 * 60 * 60_000
-
-const OLD_BACKUP_MS = 48 * 60 * 60_000
 
 /** Checks the store: its software and schema and, if this program can use it, its contents. */
 export async function checkStore(

@@ -24,3 +24,26 @@ export async function inSteps<Row>(rows: Iterable<Row>, handle: (step: Row[]) =>
     await new Promise(setImmediate)
   }
 }
+
+/** How many rows are written at a time. Rows of many applications are far apart in the database: 3 ms on SQLite. */
+const WRITTEN_AT_A_TIME = 50
+
+/** Writes the rows that wait, in small steps. If one fails, puts those back that are not written, oldest first, and throws. */
+export async function drain<Row>(
+  takeAll: () => Row[],
+  write: (step: Row[]) => Promise<void>,
+  putBack: (row: Row) => void,
+): Promise<void> {
+  const rows = takeAll()
+  let written = 0
+  const writeStep = async (step: Row[]) => {
+    await write(step)
+    written += step.length
+  }
+  try {
+    await inSteps(rows, writeStep, WRITTEN_AT_A_TIME)
+  } catch (error) {
+    for (const row of [...rows.slice(written), ...takeAll()]) putBack(row)
+    throw error
+  }
+}

@@ -30,11 +30,21 @@ export const AUTHENTICATION_REASONS = {
   'revoked secret': notAuthenticated('The secret was revoked'),
   'suspended application': notAuthenticated('The application is suspended'),
   // A used link is unknown, too: its code is forgotten.
-  'unknown hand-over link': refusedLink(
-    'This link was used or withdrawn, or its code is not complete: ask for a new one',
+  'unknown hand-over link': invalidRequest(
+    403,
+    'This link was used or withdrawn, or its code is not complete. If you have not used it, tell the sender',
+    'A hand-over link was used before, or its code is wrong',
   ),
-  'expired hand-over link': refusedLink('This link has expired, an hour after it was made: ask for a new one'),
-  'hand-over to a suspended application': refusedLink('This link does not work now: ask the person who sent it'),
+  'expired hand-over link': invalidRequest(
+    403,
+    'This link has expired, an hour after it was made: ask for a new one',
+    'A hand-over link has expired',
+  ),
+  'hand-over to a suspended application': invalidRequest(
+    403,
+    'This link does not work now: ask the person who sent it',
+    'The application is suspended',
+  ),
 }
 
 export type AuthenticationReason = keyof typeof AUTHENTICATION_REASONS
@@ -146,10 +156,6 @@ export function isFailure(reason: string): boolean {
 /** The answer to every client that is not authenticated, RFC 6749 §5.2. */
 function notAuthenticated(words: string): ReasonFacts {
   return { status: 401, code: 'invalid_client', description: 'Unknown client or wrong secret', words }
-}
-
-function refusedLink(description: string): ReasonFacts {
-  return invalidRequest(403, description, 'A hand-over link was refused')
 }
 
 /** The answer to every token that is not active, RFC 6750 §3.1. */

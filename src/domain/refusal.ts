@@ -1,4 +1,6 @@
 import type { AuthenticationReason, RequestReason } from './reasons.ts'
+import type { REFUSED_REQUEST } from './views/refused-request.ts'
+import type { SourceOf } from './views/schema.ts'
 
 /** A refused request. Its stack is not collected: that is expensive (docs/performance), and the fault is the caller's. */
 export class Refusal<Reason extends string = string> extends Error {
@@ -82,6 +84,34 @@ export interface RefusedClient extends Pick<RefusalCount, 'reason' | 'count' | '
   /** The suite that was asked for; empty: none. */
   readonly suite: string
 }
+
+/** Refused requests are in the order of their ids. */
+export interface RefusedRequest extends SourceOf<typeof REFUSED_REQUEST> {
+  readonly id: number
+  readonly kind: 'application' | 'suite' | null
+}
+
+export type NewRefusedRequest = Omit<RefusedRequest, 'id' | 'kind' | 'name'>
+
+/** What refused requests can be filtered by, besides the request id: the names of their fields. */
+export const REFUSAL_FILTERS = ['client_id', 'reason', 'suite', 'endpoint', 'remote_address'] as const
+
+/** An omitted field matches every request. */
+export interface RefusedRequestFilter
+  extends Partial<Pick<RefusedRequest, 'requestId' | 'clientId' | 'reason' | 'suite' | 'endpoint' | 'remoteAddress'>> {
+  /** Only those older than this one, the last of the previous page. */
+  readonly before?: RefusedRequest['id'] | undefined
+  readonly limit: number
+}
+
+/** How many refused requests the store keeps. */
+export const MAX_REFUSED_REQUESTS = 10_000
+
+/**
+ * How many of them a process keeps between two flushes: of one registered client or, of other callers, of one address; and of
+ * all registered clients and all other callers each.
+ */
+export const MAX_LISTED = { party: 20, all: 100 }
 
 /** Refusal counts kept per application or suite, and for all unregistered client ids together. */
 export const MAX_REFUSALS = { known: 20, unknown: 100 }

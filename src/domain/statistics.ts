@@ -26,6 +26,30 @@ export interface Statistics
   /** The last ten minutes, as a sliding 60-second window that moves by ten seconds. */
   readonly lastTenMinutes: readonly Minute[]
   readonly nodes: readonly NodeStatistics[]
+  readonly trouble: Trouble | undefined
+}
+
+/** What clients have trouble with, on all nodes; the most frequent first. */
+export interface Trouble {
+  /** Applications and suites that are refused now, and were refused in the last day. */
+  readonly failing: readonly ({ kind: 'application' | 'suite'; id: string; name: string } & Refused)[]
+  /** Checks of tokens that are of no known application, in the last hour. */
+  readonly refusedChecks: readonly ({ suite: string } & Refused)[]
+  readonly heavy: readonly HeavyClient[]
+}
+
+/** An application that gets many tokens. `tokens`: in the hour of the clock in which it got most, this one or the last. */
+export interface HeavyClient {
+  readonly id: string
+  readonly name: string
+  readonly tokens: number
+}
+
+/** `since`: when this reason came up, in milliseconds since the epoch. */
+interface Refused {
+  reason: string
+  count: number
+  since: number
 }
 
 export interface Traffic extends Omit<SourceOf<typeof TRAFFIC>, 'tokenLatency' | 'checkLatency'> {
@@ -65,6 +89,9 @@ export interface ServerNode extends Omit<SourceOf<typeof NODE>, 'isThis' | 'isGo
   /** A UUID, new at each start. */
   readonly id: string
 }
+
+/** A backup that is older is worth a warning. Milliseconds. */
+export const OLD_BACKUP_MS = 48 * 60 * 60_000
 
 /** Interval of the reports. Milliseconds. */
 export const NODE_INTERVAL_MS = 10_000

@@ -3,9 +3,9 @@ import type { Audit, AuditEvent, AuditFilter } from './audit-event.ts'
 import type { Change, ChangeResult } from './change.ts'
 import type { HandOverLink } from './hand-over.ts'
 import type { Operator, Session } from './operator.ts'
-import type { RefusalCount, RefusedClient } from './refusal.ts'
+import type { NewRefusedRequest, RefusalCount, RefusedClient, RefusedRequest, RefusedRequestFilter } from './refusal.ts'
 import type { OwnedSecret } from './secret.ts'
-import type { EndingSecret, ServerNode } from './statistics.ts'
+import type { EndingSecret, HeavyClient, ServerNode } from './statistics.ts'
 import type { NewSuite, Suite, SuiteKey } from './suite.ts'
 import type { StoredToken } from './token.ts'
 import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from './usage.ts'
@@ -38,7 +38,14 @@ export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens,
 }
 
 /** `token counts`: of earlier hours. `sign-ins`: expired login codes, hand-over links and sessions (see `isOver`), at most `limit` of each. */
-export type Purgeable = 'tokens' | 'token counts' | 'refusals' | 'audit events' | 'idempotency records' | 'sign-ins'
+export type Purgeable =
+  | 'tokens'
+  | 'token counts'
+  | 'refusals'
+  | 'refused requests'
+  | 'audit events'
+  | 'idempotency records'
+  | 'sign-ins'
 
 /** What maintenance could not reclaim, and why: a reader that never ends, an error. */
 export interface Backlog {
@@ -157,6 +164,10 @@ export interface Refusals {
   listRefusals(clientId: string | undefined): Promise<RefusalCount[]>
   /** The last refusals of applications and suites, newest first. */
   listLastRefused(limit: number): Promise<RefusedClient[]>
+  /** Keeps MAX_REFUSED_REQUESTS, the newest. */
+  recordRefusedRequests(requests: readonly NewRefusedRequest[]): Promise<void>
+  /** Newest first. */
+  listRefusedRequests(filter: RefusedRequestFilter): Promise<RefusedRequest[]>
 }
 
 /** Figures of the store for metrics and statistics. */
@@ -176,6 +187,8 @@ export interface Figures {
   countLiveTokens(fromId: Buffer, limit: number): Promise<number | undefined>
   /** The tokens that were issued in an hour, as reported by all processes. */
   countIssued(hour: number): Promise<number>
+  /** The applications that got more than `least` tokens in this hour or one after it, most first. */
+  listHeavyClients(hour: number, least: number, limit: number): Promise<HeavyClient[]>
   /** When `token-server backup` last made a backup; undefined: never, or the store is PostgreSQL. */
   lastBackupAt(): Promise<number | undefined>
 }

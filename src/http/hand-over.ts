@@ -37,7 +37,7 @@ const STYLE = html`
 :root { color-scheme: light dark; font: 1rem/1.5 system-ui, "Liberation Sans", sans-serif; background: light-dark(#f5f6f8, #0f1318); color: light-dark(#1c2430, #e3e7ed) }
 * { box-sizing: border-box }
 body { margin: 0; padding: 1rem }
-main { max-width: 42rem; margin: 6vh auto; padding: 1rem 2rem 2rem; border: 1px solid light-dark(#dfe3e8, #2d3540); border-radius: 8px; background: light-dark(#fff, #171c23); overflow-wrap: anywhere }
+main { max-width: 42rem; margin: 6vh auto; padding: 1rem clamp(1rem, 5vw, 2rem); border: 1px solid light-dark(#dfe3e8, #2d3540); border-radius: 8px; background: light-dark(#fff, #171c23); overflow-wrap: anywhere }
 h1 { font-size: 1.5rem; line-height: 1.25 }
 label, dt { display: block; font-weight: 600 }
 dd { display: flex; flex-wrap: wrap; gap: .5rem; align-items: start; margin: .25rem 0 1rem }
@@ -46,6 +46,7 @@ input { width: 100%; border: 1px solid light-dark(#828c99, #738091) }
 code { flex: 1 1 16rem; white-space: pre-wrap; user-select: all }
 button { padding: .5rem 1rem; border: 0; border-radius: 6px; background: light-dark(#0b57c4, #8ab8ff); color: light-dark(#fff, #0b1b33); font: inherit; font-weight: 600; cursor: pointer }
 :is(a, button, input):focus-visible { outline: 2px solid light-dark(#0b57c4, #8ab8ff); outline-offset: 2px }
+dd button { border: 1px solid light-dark(#828c99, #738091); background: none; color: inherit; font-size: .875rem }
 a { color: light-dark(#0b57c4, #8ab8ff) }
 [hidden] { display: none }
 `
@@ -92,7 +93,7 @@ export function handOver(app: FastifyInstance, { issuer, observe, publicUrl }: C
         ['Client secret', clientSecret],
         ['Get a token with it, in a terminal', command],
       ].map(copyable)}</dl>
-<p>Older secrets of the application end at ${timestamp(othersEndAt)}, if not earlier.</p>`,
+<p>Older secrets of the application end at ${timestamp(othersEndAt).slice(0, 16).replace('T', ' ')} UTC, if not earlier.</p>`,
     )
   })
 }

@@ -28,8 +28,18 @@ export async function startAdmin(
   const { createAdministration } = await import('../administration/administration.ts')
   const { createSignIn } = await import('../administration/sign-in.ts')
 
+  const { findTrouble } = await import('../administration/trouble.ts')
+
   const context = { store, now: Date.now, observe }
-  const statistics = startStatistics(figures, { storeKind: config.DATABASE_URL.kind, name: `${hostname()}:${PORT}` })
+  const reading = createAdministration({
+    ...context,
+    author: { actor: 'server', origin: 'console', remoteAddress: '' },
+  })
+  const statistics = startStatistics(figures, {
+    storeKind: config.DATABASE_URL.kind,
+    name: `${hostname()}:${PORT}`,
+    findTrouble: () => findTrouble(reading, context),
+  })
   const app = await buildAdminApp({
     ...context,
     administration: (author) => createAdministration({ ...context, author, handOverUrl: handOverUrl(config) }),

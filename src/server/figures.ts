@@ -33,13 +33,13 @@ interface Clocks {
 }
 
 /** How long a scrape waits for the store, which may hang. Milliseconds. */
-const STORE_TIMEOUT_MS = 1000
+export const STORE_TIMEOUT_MS = 1000
 
 /** How long the result of a query is used. Milliseconds. */
 const MAX_AGE_MS = 15_000
 
 /** The same for live tokens and nodes, which the overview updates live. Milliseconds. */
-const LIVE_MAX_AGE_MS = 5000
+export const LIVE_MAX_AGE_MS = 5000
 
 /** How many of the applications and suites that soon lose their last secret are listed. */
 const MAX_ENDING = 20

@@ -77,10 +77,11 @@ export async function purge({ store, now, observe }: Omit<PurgeOptions, 'monoton
   if (tokens === STEP) return true
   const counts = await store.purge('token counts', now() - KEEP_COUNTS_MS, STEP)
   const refusals = await store.purge('refusals', now() - KEEP_REFUSALS_MS, STEP)
+  const requests = await store.purge('refused requests', now() - KEEP_REFUSALS_MS, STEP)
   const auditEvents = await purgeAuditEvents(store, now())
   const records = await store.purge('idempotency records', now() - IDEMPOTENCY_LIFETIME, STEP)
   await store.purge('sign-ins', now(), STEP)
-  return [counts, refusals, records, auditEvents].includes(STEP)
+  return [counts, refusals, requests, records, auditEvents].includes(STEP)
 }
 
 /** Keeps at least the 400 days before the newest event: a clock that is years ahead must not empty the trail. */

@@ -6,23 +6,31 @@ import {
   type ServerNode,
   type Statistics,
   type StatisticsSource,
+  type Trouble,
   type WorkerStatistics,
 } from '../domain/statistics.ts'
 import type { Nodes } from '../domain/store.ts'
 import type { Sample } from '../telemetry/metrics/fleet.ts'
 import { createHistory } from '../telemetry/metrics/history.ts'
 import { VERSION } from '../version.ts'
-import type { ServerFigures } from './figures.ts'
+import { LIVE_MAX_AGE_MS, type ServerFigures, STORE_TIMEOUT_MS, shareFigure } from './figures.ts'
 import { startLoop, within } from './loops.ts'
 
 const { compare: byName } = new Intl.Collator('en', { numeric: true })
 
+interface StatisticsOptions {
+  storeKind: Statistics['store']['kind']
+  name: string
+  findTrouble: () => Promise<Trouble>
+}
+
 /** Collects the statistics of the server until it is stopped. */
 export function startStatistics(
   { counters, fleet, workers, storeFigures, now, monotonic }: ServerFigures,
-  { storeKind, name }: { storeKind: Statistics['store']['kind']; name: string },
+  { storeKind, name, findTrouble }: StatisticsOptions,
 ): StatisticsSource & { thisNode(): ServerNode; stop(): void } {
   const history = createHistory(counters, { now, monotonic })
+  const trouble = shareFigure(findTrouble, { maxAge: LIVE_MAX_AGE_MS, timeout: STORE_TIMEOUT_MS, monotonic })
   const startedAt = now()
   const id = randomUUID()
   const timer = setInterval(history.takeSnapshot, 1000).unref()
@@ -44,13 +52,15 @@ export function startStatistics(
   return {
     thisNode,
     async read() {
-      const { isUp, size, lastBackupAt, liveTokens, endingSecrets, nodes = [] } = await storeFigures.readAll()
+      const [figures, { figure }] = await Promise.all([storeFigures.readAll(), trouble()])
+      const { isUp, size, lastBackupAt, liveTokens, endingSecrets, nodes = [] } = figures
       const seen = history.read()
       return {
         at: now(),
         startedAt,
         version: VERSION,
         ...seen,
+        trouble: figure,
         liveTokens,
         endingSecrets,
         workers: { expected: workers.expected, serving: workers.serving(), each: fleet.samples().map(workerOf) },

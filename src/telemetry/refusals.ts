@@ -1,30 +1,32 @@
 import type { Event, Observer } from '../domain/events.ts'
-import { inSteps } from '../domain/in-steps.ts'
+import { drain } from '../domain/in-steps.ts'
 import { MAX_REFUSALS, type RefusalCount } from '../domain/refusal.ts'
 import type { Store } from '../domain/store.ts'
 import { detachText } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
+import { createRefusedRequests } from './refused-requests.ts'
 
 /** How many registered clients are kept between two flushes. */
 const MAX_CLIENTS = 1000
-
-/** How many rows are written at a time. Rows of many applications are far apart in the database: 3 ms on SQLite. */
-const STEP = 50
 
 /** Rows by what their refusals have in common. The last row has the latest refusal. */
 type Rows = Map<string, RefusalCount>
 
 /**
- * Keeps the last refusals of each client until `flush` hands them to the store. Memory is bounded: new ones replace the
- * oldest. Anybody can make up client ids that are not registered, so all of these together have as much room as a few
- * applications.
+ * Keeps the last refusals of each client, and refused requests one by one, until `flush` hands them to the store. Memory is
+ * bounded: new refusals replace the oldest. Anybody can make up client ids that are not registered, so all of these together
+ * have as much room as a few applications.
  */
 export function createRefusals({ now }: { now: Clock }) {
   let registered = new Map<string, Rows>()
   let unregistered: Rows = new Map()
+  const requests = createRefusedRequests()
 
   const observe: Observer = (event) => {
-    const refusal = refusalOf(event, now)
+    const request = requestOf(event, now)
+    if (!request) return
+    requests.add(request)
+    const refusal = countOf(request, event.type === 'token refused')
     if (refusal) add(refusal)
   }
 
@@ -42,20 +44,10 @@ export function createRefusals({ now }: { now: Clock }) {
     return rows
   }
 
-  /** Hands the refusals to the store, in small steps. Throws StoreUnavailable; the next flush tries again. */
-  async function flush(store: Pick<Store, 'recordRefusals'>): Promise<void> {
-    const rows = takeAll()
-    let written = 0
-    const write = async (step: RefusalCount[]) => {
-      await store.recordRefusals(step)
-      written += step.length
-    }
-    try {
-      await inSteps(rows, write, STEP)
-    } catch (error) {
-      for (const refusal of [...rows.slice(written), ...takeAll()]) add(refusal)
-      throw error
-    }
+  /** Hands them to the store, in small steps. Throws StoreUnavailable; the next flush tries again. */
+  async function flush(store: Pick<Store, 'recordRefusals' | 'recordRefusedRequests'>): Promise<void> {
+    await drain(takeAll, store.recordRefusals, add)
+    await requests.flush(store)
   }
 
   return { observe, flush }
@@ -80,24 +72,32 @@ function withDetachedTexts(refusal: RefusalCount): RefusalCount {
   return { ...refusal, ...texts }
 }
 
-/** The refusal that an event reports. Undefined if it reports none, or has neither client nor suite. */
-function refusalOf(event: Event, now: Clock): RefusalCount | undefined {
+/** The request whose refusal or failure an event reports. Undefined if it reports none. */
+function requestOf(event: Event, now: Clock) {
   const isRefusal =
     event.type === 'authentication refused' ||
     event.type === 'request refused' ||
     event.type === 'token refused' ||
+    event.type === 'request failed' ||
     event.type === 'quota refusal'
   if (!isRefusal) return undefined
-  const suite = 'suite' in event ? event.suite : undefined
-  const isOfSuite = event.type === 'token refused' && event.clientId === undefined
-  const clientId = isOfSuite ? suite : event.clientId
-  if (clientId === undefined) return undefined
-  const { endpoint = 'other', requestId, traceId } = event
-  // Anybody can send such tokens, from many addresses: they must not replace the refusals of the suite itself.
-  const remoteAddress = isOfSuite ? '' : event.remoteAddress
+  const { endpoint = 'other', requestId, traceId, remoteAddress } = event
   const reason = event.type === 'quota refusal' ? 'token quota exceeded' : event.reason
-  const isKnown = reason !== 'unknown client'
-  const at = now()
+  const clientId = 'clientId' in event ? event.clientId : undefined
+  const suite = 'suite' in event ? event.suite : undefined
+  const isKnown = clientId !== undefined && reason !== 'unknown client'
+  return { at: now(), requestId, traceId, reason, endpoint, clientId, isKnown, suite, remoteAddress, leftOut: 0 }
+}
+
+/** The count of a refused request. Undefined if it has neither client nor suite. */
+function countOf(request: NonNullable<ReturnType<typeof requestOf>>, isCheck: boolean): RefusalCount | undefined {
+  const { at, reason, endpoint, suite, requestId, traceId } = request
+  const isOfSuite = isCheck && request.clientId === undefined
+  const clientId = isOfSuite ? suite : request.clientId
+  if (clientId === undefined) return undefined
+  // Anybody can send such tokens, from many addresses: they must not replace the refusals of the suite itself.
+  const remoteAddress = isOfSuite ? '' : request.remoteAddress
+  const isKnown = isOfSuite || request.isKnown
   const times = { count: 1, firstAt: at, lastAt: at }
   return { clientId, isKnown, reason, endpoint, suite, remoteAddress, requestId, traceId, ...times }
 }

@@ -19,7 +19,8 @@ import { mintToken } from '../../src/domain/token.ts'
 import { openStore, restoreStore } from '../../src/store/open.ts'
 import { MARK } from '../../src/store/sqlite/files.ts'
 import { LATEST } from '../support/migrations.ts'
-import { AUTHOR, on } from '../support/on.ts'
+import { application } from '../support/newcomers.ts'
+import { AUDIT, AUTHOR, on } from '../support/on.ts'
 import { expectAll, fails, shell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
@@ -292,30 +293,36 @@ t.test('Restore: tokens of the backup are valid again, and with --revoke-all-tok
   t.equal(await isFound(elsewhere), false)
 })
 
-t.test('Restore: operators and their keys are restored, sessions and login links are not', async (t) => {
-  const { file, copy, run, json } = await createBackup(t)
-  const times = { createdAt: Date.now(), endsAt: Date.now() + 600_000 }
-  const from = { remoteAddress: '192.0.2.1', userAgent: 'Browser' }
-  const store = await openFile(file)
-  await on(store).addOperator({ name: 'anna', role: 'admin', createdAt: Date.now() })
-  await on(store).addAdminKey('anna', { digest: 'key', ...times })
-  await store.close()
-  for (const flags of ['', ' --without-tokens']) {
-    const before = await openFile(file)
-    for (const digest of ['used', 'code']) await on(before).addLoginCode('anna', { digest, ...times })
-    await on(before).beginSession('anna', 'used', { digest: 'session', ...times, ...from })
-    await before.close()
-    await json(`backup ${copy}${flags}`)
-    await json('operators remove anna')
-    const { out } = await run(`restore ${copy}`)
-    t.match(out, /Operators and admin keys are as they were: [\s\S]* Logins have ended\./)
-    const after = await openFile(file)
-    t.match(await after.findAdminKey('key'), { operator: { name: 'anna', keys: [{ revokedAt: null }] } })
-    t.equal(await after.findSession('session'), undefined)
-    t.equal(await after.findLoginCode('code'), undefined)
-    await after.close()
-  }
-})
+t.test(
+  'Restore: operators and their keys are restored, sessions, login links and hand-over links are not',
+  async (t) => {
+    const { file, copy, run, json } = await createBackup(t)
+    const times = { createdAt: Date.now(), endsAt: Date.now() + 600_000 }
+    const from = { remoteAddress: '192.0.2.1', userAgent: 'Browser' }
+    const store = await openFile(file)
+    await on(store).addOperator({ name: 'anna', role: 'admin', createdAt: Date.now() })
+    await on(store).addAdminKey('anna', { digest: 'key', ...times })
+    await store.register({ suites: [], applications: [application('shop')] }, AUDIT)
+    await store.close()
+    for (const flags of ['', ' --without-tokens']) {
+      const before = await openFile(file)
+      for (const digest of ['used', 'code']) await on(before).addLoginCode('anna', { digest, ...times })
+      await on(before).beginSession('anna', 'used', { digest: 'session', ...times, ...from })
+      await on(before).makeHandOver('shop', { digest: `link${flags}`, ...times })
+      await before.close()
+      await json(`backup ${copy}${flags}`)
+      await json('operators remove anna')
+      const { out } = await run(`restore ${copy}`)
+      t.match(out, /Operators and admin keys are as they were: [\s\S]* Logins have ended\./)
+      const after = await openFile(file)
+      t.match(await after.findAdminKey('key'), { operator: { name: 'anna', keys: [{ revokedAt: null }] } })
+      t.equal(await after.findSession('session'), undefined)
+      t.equal(await after.findLoginCode('code'), undefined)
+      t.strictSame(await after.listHandOverLinks('shop'), [])
+      await after.close()
+    }
+  },
+)
 
 t.test('Restore: an older backup is migrated on the way, and a newer one that allows it stays as it is', async (t) => {
   const { file, copy, inFolder, json } = await createBackup(t)

@@ -107,15 +107,15 @@ t.test('Live tokens: a very large number is estimated, and marked as an estimate
 type World = Awaited<ReturnType<typeof createWorld>>
 
 /** The figures of a server with the clocks of a world, and the statistics that are made of them. */
-function startFigures(
-  t: Test,
-  { clock }: World,
-  options: Parameters<typeof startStatistics>[1] = { storeKind: 'sqlite', name: 'web-1:80' },
-) {
+function startFigures(t: Test, { clock }: World, options: Partial<Parameters<typeof startStatistics>[1]> = {}) {
+  const findTrouble = async () => ({ failing: [], refusedChecks: [], heavy: [] })
   const counters = createCounters()
   const clocks = { now: () => clock.time, monotonic: () => clock.monotonic }
   const { storeFigures, ...figures } = createServerFigures(counters, { expected: 2, serving: () => 1 }, clocks)
-  const { read, thisNode, stop } = startStatistics({ ...figures, storeFigures }, options)
+  const { read, thisNode, stop } = startStatistics(
+    { ...figures, storeFigures },
+    { storeKind: 'sqlite', name: 'web-1:80', findTrouble, ...options },
+  )
   t.teardown(stop)
   const count = createEventCounter(counters)
   return {
@@ -223,6 +223,7 @@ t.test('Statistics: a server that has just started has all fields, even before i
   t.strictSame(rest, {
     at: START,
     startedAt: START,
+    trouble: { failing: [], refusedChecks: [], heavy: [] },
     version: VERSION,
     lastHour: lastMinute,
     refusals: [],

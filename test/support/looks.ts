@@ -45,7 +45,7 @@ const HOSTILE_NAMES = [
 ]
 
 /** Pages that look different on an empty server. */
-const EMPTY = ['/', '/applications', '/new-application', '/suites']
+const EMPTY = ['/', '/applications', '/new-application', '/suites', '/refusals', '/search']
 
 /**
  * Looks at the pages of a server with some applications: narrow ones in light and wide ones in dark colours, because the
@@ -99,6 +99,9 @@ async function fill({ env, command }: Console, count: number): Promise<string[]>
     `/applications?for=${suite}`,
     '/applications?sort=used&status=quiet',
     '/applications?search=nobody-is-called-this',
+    '/search?q=x',
+    '/search?q=nobody-is-called-this',
+    '/requests/nobody',
     '/applications?status=suspended',
     `/suites/${suite}`,
     '/suites/store',

@@ -1,4 +1,4 @@
-import type { RefusalCount } from '../../src/domain/refusal.ts'
+import type { NewRefusedRequest, RefusalCount } from '../../src/domain/refusal.ts'
 import { START } from './world.ts'
 
 /** A refusal of a client, as a store keeps it; of an application, and for a wrong secret, where nothing else is said. */
@@ -15,6 +15,21 @@ export function refusal(clientId: string, more: Partial<RefusalCount> = {}): Ref
     lastAt: START,
     requestId: undefined,
     traceId: undefined,
+    ...more,
+  }
+}
+
+/** A refused request of an application, for a wrong secret, where nothing else is said. */
+export function refusedRequest(requestId: string, more: Partial<NewRefusedRequest> = {}): NewRefusedRequest {
+  return {
+    at: START,
+    requestId,
+    reason: 'wrong secret',
+    endpoint: '/v1/oauth/accesstoken',
+    clientId: 'a',
+    suite: null,
+    remoteAddress: '192.0.2.1',
+    leftOut: 0,
     ...more,
   }
 }

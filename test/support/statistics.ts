@@ -43,6 +43,7 @@ export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
     lastTenMinutes: windows(10_000, 2),
     refusals: [],
     outages: [],
+    trouble: { failing: [], refusedChecks: [], heavy: [] },
     liveTokens: { count: 0, isExact: true },
     endingSecrets: { inADay: 0, inAWeek: 0, next: [] },
     workers: { expected: 1, serving: 1, each: [] },

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Event } from '../../src/domain/events.ts'
-import type { RefusalCount } from '../../src/domain/refusal.ts'
+import type { NewRefusedRequest, RefusalCount } from '../../src/domain/refusal.ts'
 import { createRefusals } from '../../src/telemetry/refusals.ts'
 import { heapUsed } from '../support/heap-used.ts'
 import { refusal } from '../support/refusal.ts'
@@ -21,12 +21,20 @@ function createWorld() {
 
   /** What the next flush gives to the store. */
   async function flushed(): Promise<RefusalCount[]> {
-    const steps: RefusalCount[] = []
-    await refusals.flush({ recordRefusals: async (step) => void steps.push(...step) })
-    return steps
+    return (await flush()).counts
   }
 
-  return { clock, refusals, see, flushed }
+  async function flush() {
+    const counts: RefusalCount[] = []
+    const requests: NewRefusedRequest[] = []
+    await refusals.flush({
+      recordRefusals: async (step) => void counts.push(...step),
+      recordRefusedRequests: async (step) => void requests.push(...step),
+    })
+    return { counts, requests }
+  }
+
+  return { clock, refusals, see, flush, flushed }
 }
 
 t.test('Refusals: those of one client, reason, endpoint, suite and address are one, of the last request', async (t) => {
@@ -124,7 +132,9 @@ t.test('Refusals: what could not be stored is stored later, and nothing twice', 
     }
     stored.push(...step)
   }
-  await t.rejects(refusals.flush({ recordRefusals: failing }), { message: 'full' })
+  await t.rejects(refusals.flush({ recordRefusals: failing, recordRefusedRequests: async () => {} }), {
+    message: 'full',
+  })
   t.equal(stored.length, 50)
   const later = await flushed()
   t.strictSame(new Set([...stored, ...later].map(({ clientId }) => clientId)).size, 600)
@@ -152,9 +162,91 @@ t.test('Refusals: a flush of very many lets others have their turn', async (t) =
   const stored: RefusalCount[] = []
   let turns = 0
   let isOver = false
-  const flushing = refusals.flush({ recordRefusals: async (step) => void stored.push(...step) })
+  const flushing = refusals.flush({
+    recordRefusals: async (step) => void stored.push(...step),
+    recordRefusedRequests: async () => {},
+  })
   void flushing.then(() => (isOver = true))
   for (; !isOver; turns++) await new Promise(setImmediate)
   t.equal(stored.length, 2000)
   t.ok(turns >= 40, `${turns} turns`)
+})
+
+t.test(
+  'Refused requests: each is kept with its request id, also of failures and of callers without a client id',
+  async (t) => {
+    const { clock, see, flush } = createWorld()
+    const failed: Event = {
+      type: 'request failed',
+      reason: 'store unavailable',
+      err: new Error('gone'),
+      ...asked,
+      status: 503,
+    }
+    const nobody = { ...wrongSecret, reason: 'no credentials', clientId: undefined, requestId: 'r2' } as const
+    see(failed)
+    for (const event of [nobody, wrongSecret, { ...expired, clientId: undefined, requestId: 'r3' }]) {
+      clock.time += 1
+      see(event)
+    }
+    const { counts, requests } = await flush()
+    t.match(requests, [
+      { at: START, requestId: 'r1', reason: 'store unavailable', clientId: undefined, leftOut: 0 },
+      { at: START + 1, requestId: 'r2', reason: 'no credentials', clientId: undefined },
+      { at: START + 2, requestId: 'r1', reason: 'wrong secret', clientId: 'a', remoteAddress: '192.0.2.1', endpoint },
+      {
+        at: START + 3,
+        requestId: 'r3',
+        reason: 'expired token',
+        clientId: undefined,
+        suite: 'store',
+        remoteAddress: '192.0.2.1',
+      },
+    ])
+    t.strictSame(counts.map(({ reason }) => reason).sort(), ['expired token', 'wrong secret'])
+    t.strictSame((await flush()).requests, [], 'once')
+  },
+)
+
+t.test(
+  'Refused requests: in a flood the first of each client and address are kept, and the others counted',
+  async (t) => {
+    const { see, flush } = createWorld()
+    for (let n = 0; n < 50; n++) see({ ...wrongSecret, requestId: `a${n}` }, { ...unknownClient, requestId: `u${n}` })
+    const { requests } = await flush()
+    t.equal(requests.length, 40)
+    t.strictSame(
+      requests.filter(({ leftOut }) => leftOut > 0).map(({ requestId, leftOut }) => [requestId, leftOut]),
+      [
+        ['a19', 30],
+        ['u19', 30],
+      ],
+    )
+    for (let n = 0; n < 300; n++) {
+      see({ ...wrongSecret, clientId: `client ${n}` }, { ...unknownClient, remoteAddress: `192.0.2.${n}` })
+    }
+    const { requests: many } = await flush()
+    t.strictSame([many.length, many.reduce((sum, { leftOut }) => sum + leftOut, 0)], [200, 400])
+    t.equal(
+      many.filter(({ clientId }) => clientId?.startsWith('client')).length,
+      100,
+      'the others do not take their room',
+    )
+  },
+)
+
+t.test('Refused requests: what could not be stored is stored later, the oldest first', async (t) => {
+  const { refusals, see, flush } = createWorld()
+  for (let n = 0; n < 25; n++) see({ ...wrongSecret, requestId: `r${n}` })
+  const recordRefusedRequests = async () => {
+    see({ ...wrongSecret, requestId: 'late' })
+    throw new Error('full')
+  }
+  await t.rejects(refusals.flush({ recordRefusals: async () => {}, recordRefusedRequests }), { message: 'full' })
+  const { requests } = await flush()
+  t.strictSame(
+    requests.map(({ requestId }) => requestId),
+    Array.from({ length: 20 }, (_, n) => `r${n}`),
+  )
+  t.equal(requests.at(-1)?.leftOut, 6)
 })

@@ -19,6 +19,7 @@ export function picturesOf({ clientId }: Shown): Picture[] {
     { name: 'application', path: application },
     { name: 'suites', path: '/suites' },
     { name: 'secrets', path: '/secrets' },
+    { name: 'refusals', path: '/refusals' },
     { name: 'audit', path: '/audit' },
     { name: 'operators', path: '/operators' },
     { name: 'about', path: '/about' },

@@ -35,6 +35,7 @@ export const TAGS = {
     'no call makes a credential.',
   ),
   Audit: 'Who changed what, and from where, for 400 days.',
+  Refusals: 'Which requests and token checks were refused, and why.',
   Statistics: 'The figures of the last hour.',
 }
 
@@ -86,6 +87,12 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
   audit_subject: inQuery('subject', 'Only changes to this client id, suite, operator or database', {
     example: CLIENT_ID,
   }),
+  request_id: inQuery('request_id', 'Only requests with this `X-Request-Id`', { example: '3ed9e1cb5f4d1ee3cb00' }),
+  client_id_filter: inQuery('client_id', 'Only requests with this client id, as the list has it'),
+  suite_filter: inQuery('suite', 'Only requests about this suite'),
+  reason: inQuery('reason', 'Only requests that were refused for this reason'),
+  endpoint: inQuery('endpoint', 'Only requests to this endpoint'),
+  remote_address: inQuery('remote_address', 'Only requests from this address'),
   audit_limit: inQuery('limit', 'How many entries the page has at most', { ...LIMIT, example: 1 }),
   before: inQuery('before', 'The `next` of the previous page; leave it out for the first page', CURSOR),
   'Idempotency-Key': {

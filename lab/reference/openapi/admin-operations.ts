@@ -485,6 +485,34 @@ const HISTORY: Record<string, OperationText> = {
       next: 'MTI',
     }),
   },
+  'GET /admin/v1/refusals': {
+    tag: 'Refusals',
+    operationId: 'listRefusals',
+    summary: 'List refused requests',
+    description: lines(
+      'Requests and token checks that were refused, or failed with 5xx, on all nodes, newest first. They show up within',
+      'five seconds. The last 10,000 are kept, for 30 days at most; in a flood `left_out` counts those that are not listed.',
+    ),
+    own: { client_id: 'client_id_filter', suite: 'suite_filter', limit: 'audit_limit' },
+    answer: 'One page of these requests.',
+    examples: one('page', 'The request that a partner asks about', {
+      refusals: [
+        {
+          at: '2027-01-15T09:01:00.000Z',
+          request_id: '3ed9e1cb5f4d1ee3cb00',
+          reason: 'wrong secret',
+          endpoint: '/v1/oauth/accesstoken',
+          client_id: CLIENT_ID,
+          kind: 'application',
+          name: 'Demo application',
+          suite: null,
+          remote_address: '192.0.2.7',
+          left_out: 0,
+        },
+      ],
+      next: null,
+    }),
+  },
   'GET /admin/v1/statistics': {
     tag: 'Statistics',
     operationId: 'showStatistics',

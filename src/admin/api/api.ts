@@ -9,6 +9,7 @@ import { createNotFoundHandler } from '../wire/routing.ts'
 import { applications } from './applications.ts'
 import { auditEvents } from './audit-events.ts'
 import { operators } from './operators.ts'
+import { refusals } from './refusals.ts'
 import { createRoutes } from './routes.ts'
 import { query } from './schemas.ts'
 import { secrets } from './secrets.ts'
@@ -26,7 +27,7 @@ export function adminApi(api: FastifyInstance, context: AdminContext): void {
     route.schema = { querystring: query(), ...route.schema }
   })
   const addRoute = createRoutes(api, context)
-  for (const resource of [applications, secrets, suites, operators, auditEvents]) resource(addRoute)
+  for (const resource of [applications, secrets, suites, operators, auditEvents, refusals]) resource(addRoute)
   statistics(api, context)
 }
 

@@ -140,7 +140,7 @@ function createView(context: AdminContext) {
         mayChange && html`<a class="button primary" href="${base}/edit">Edit</a>${statusChange(application, base)}`,
       content: html`${notes(errors, mayChange)}
 ${LIVE_ENDED}
-${withContents(html`${section('health', 'Status', html`${live.status}${factsOf(application)}`, html`${live.asOf}${liveControls(base, clientId)}`)}
+${withContents(html`${section('health', 'Status', html`${live.status}${factsOf(application)}`, html`${live.asOf}${liveControls(base, { client: clientId })}`)}
 ${lastTokenAt === undefined && use}
 ${live.refusals}
 ${section('approvals', 'Approvals', approvals(approved, await listChoices(context)))}

@@ -31,6 +31,12 @@ export function time(moment: number | null | undefined, never = 'never'): Html {
   return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`
 }
 
+/** The same with seconds. */
+export function exactTime(moment: number): Html {
+  const iso = new Date(moment).toISOString()
+  return html`<time datetime="${iso}" data-seconds>${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`
+}
+
 /** How long before `now` a time was, with the time as tooltip. No time: `never`. */
 export function age(moment: number | null | undefined, now: number, never = 'never'): Html {
   if (moment === undefined || moment === null) return time(moment, never)
@@ -44,9 +50,9 @@ export function asOf(now: number, base?: string): Html {
   return html`<p class="hint">As of <time data-clock="seconds" datetime="${iso}">${iso.slice(11, 19)} UTC</time>${base && html` · <a href="${base}">Reload</a>`}</p>`
 }
 
-/** What live.js shows and uses on a live page. `base`: its path; `client`: a client id or suite id, unless it is the overview. */
-export function liveControls(base: string, client = ''): Html {
-  return html`<span class="badge good" data-live-state data-client="${client}" role="status" hidden></span><button type="button" class="button" data-live-pause hidden>Pause</button><a class="button" href="${base}" data-live-reload>Reload</a>`
+/** What live.js shows and uses on a live page. `base`: its path; `of`: the query of /live, unless it is the overview. */
+export function liveControls(base: string, of: Readonly<Record<string, string>> = {}): Html {
+  return html`<span class="badge good" data-live-state data-of="${new URLSearchParams(of).toString()}" role="status" hidden></span><button type="button" class="button" data-live-pause hidden>Pause</button><a class="button" href="${base}" data-live-reload>Reload</a>`
 }
 
 export const LIVE_ENDED: Html = html`<div data-live-ended hidden>${note('warn', html`<p>Your session has ended, so these figures have stopped. <a href="/login">Sign in again</a></p>`)}</div>`

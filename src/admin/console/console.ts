@@ -14,6 +14,8 @@ import { serveLive } from './live.ts'
 import { login, recognizeSessions } from './login.ts'
 import { operatorPages } from './operators.ts'
 import { overviewPage } from './overview.ts'
+import { refusalPages } from './refusals.ts'
+import { searchPage } from './search.ts'
 import { suite } from './suite.ts'
 import { listSuites, newSuite } from './suites.ts'
 
@@ -43,6 +45,8 @@ export async function adminConsole(console: FastifyInstance, context: AdminConte
   newSuite(console, context)
   suite(console, context)
   listSecrets(console, context)
+  refusalPages(console, context)
+  searchPage(console, context)
   auditPage(console, context)
   operatorPages(console, context)
   aboutPage(console, context)

@@ -60,7 +60,7 @@ const SUSPENDED = ['quiet', 'An operator has suspended it.'] as const
 /** The diagnosis of a client: whether there is a problem, a line for each reason, and buttons that mend it. */
 export function diagnosisNote(
   { application, health, lines, elsewhere }: Explanation,
-  buttons: PageInstructions['buttons'],
+  buttons: PageInstructions['buttons'] = new Map(),
 ): Html {
   const [tone, answer] = application?.status === 'suspended' ? SUSPENDED : ANSWERS[health]
   const parts = lines.map(withTimes)
@@ -142,6 +142,12 @@ function reasonOf(reason: string): Html {
   return html`<span class="name">${words === undefined ? reason : html`${words} <span class="hint">${reason}</span>`}</span>`
 }
 
+/** Where refusals of an application or a suite are mended. */
+export function placeOf(kind: 'application' | 'suite', id: string, reason: string): string {
+  if (kind === 'suite') return path`/suites/${id}` + (isTokenReason(reason) ? '#gateway' : '')
+  return path`/applications/${id}` + (reason === 'application not approved' ? '#approvals' : '')
+}
+
 /** How many of the last refusals the pages look at. */
 export const LOOKED_AT = 1000
 
@@ -156,12 +162,11 @@ export function refusedTable(refused: readonly RefusedClient[], empty: string): 
   const rows = [...Map.groupBy(refused, keyOf).values()].slice(0, MAX_ROWS).map((alike) => {
     const { kind, id, name: called, suite, reason, lastAt } = alike[0] as RefusedClient
     const isUnknown = kind === 'suite' && isTokenReason(reason)
-    const client = kind === 'suite' ? path`/suites/${id}` : path`/applications/${id}`
-    const place = isUnknown ? '#gateway' : reason === 'application not approved' ? '#approvals' : ''
+    const place = placeOf(kind, id, reason)
     return [
-      isUnknown ? 'no known application' : html`<a href="${client}">${name(called)}</a>`,
+      isUnknown ? 'no known application' : html`<a href="${place}">${name(called)}</a>`,
       suite === '' ? '–' : html`<a href="${path`/suites/${suite}`}"><code>${suite}</code></a>`,
-      html`<a href="${client}${place}">${reasonOf(reason)}</a>`,
+      html`<a href="${place}">${reasonOf(reason)}</a>`,
       alike.reduce((sum, { count }) => sum + count, 0).toLocaleString('en'),
       time(Math.min(...alike.map(({ firstAt }) => firstAt))),
       time(lastAt),

@@ -15,6 +15,7 @@ const SECTIONS = [
   ['/applications', 'Applications'],
   ['/suites', 'Suites'],
   ['/secrets', 'Secrets'],
+  ['/refusals', 'Refusals'],
   ['/audit', 'Audit'],
   ['/operators', 'Operators'],
   ['/about', 'About'],
@@ -34,6 +35,8 @@ export interface Page {
   lead?: Part
   actions?: Part
   content: Part
+  /** What was searched for. */
+  search?: string
   /** The names of modules in assets/ to load besides console.js. */
   scripts?: readonly string[]
 }
@@ -59,12 +62,11 @@ export function showPage(reply: FastifyReply, page: Page, { status = 200 } = {})
   )
 }
 
-const DEMO = html`<aside class="note demo" aria-label="About this demo"><p><strong>This is a demo.</strong> Everything in it is gone when it stops. Try this:</p>
-<ol><li><a href="/new-application">Register an application</a></li><li>Get a token with the command shown there</li><li>Change a letter of the secret in that command, run it again, and see why it fails: on its page, under <a href="/applications">Applications</a></li></ol></aside>`
+const DEMO = html`<aside class="note demo" aria-label="About this demo"><p><strong>This is a demo</strong>, with made-up partners. Some have a problem: the <a href="/">overview</a> shows which. Everything is gone when it stops.</p></aside>`
 
 /** The HTML document of a page. */
 export function layout({ title, heading = title, section, ...page }: Page, { operator, done, isDemo }: Visit): string {
-  const { trail = [], lead, actions, content, scripts = [] } = page
+  const { trail = [], lead, actions, content, search = '', scripts = [] } = page
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -79,8 +81,7 @@ ${['console.js', ...scripts].map((name) => html`<script type="module" src="${ass
 <a class="skip" href="#main">Skip to the content</a>
 <header class="bar">
 <a class="brand" href="/"><img src="${asset('icon.svg')}" alt="" width="24" height="24">token-server</a>
-${operator && navigation(section)}
-${operator && account(operator)}
+${operator && tools(operator, section, search)}
 </header>
 <main id="main" tabindex="-1">
 ${operator && isDemo && DEMO}
@@ -97,6 +98,14 @@ ${operator && html`<p class="hint" data-zone>Times are in UTC.</p>`}
 </body>
 </html>
 `.text
+}
+
+/** The search, and a menu, which is always open where there is room for it. */
+function tools(operator: NonNullable<Visit['operator']>, section: Section | undefined, search: string): Html {
+  return html`<form class="find" method="get" action="/search" role="search" aria-label="Search everything"><input type="search" name="q" value="${search}" aria-label="Search everything" aria-keyshortcuts="/" placeholder="Name, request id" dir="auto" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></form>
+<button type="button" class="button menu-button" popovertarget="menu">Menu</button>
+<div class="menu" id="menu" popover>${navigation(section)}
+${account(operator)}</div>`
 }
 
 function navigation(section: Section | undefined): Html {

@@ -10,11 +10,12 @@ import { canChange, fieldsOf } from './forms.ts'
 import { type Html, html } from './html.ts'
 import { sessionReferenceIn } from './login.ts'
 import { liveParts } from './overview.ts'
+import { liveRefusals } from './refusals.ts'
 import { liveSuite } from './suite.ts'
 
 /**
- * GET /live: the live parts of the overview, or of the page of a `client`, which live.js requests every second. They do not
- * keep the session alive. `window`: an id that the page has generated; `new`: sent until the page gets its first answer.
+ * GET /live: the live parts of the overview, of the page of a `client`, or of the `page` of refusals, which live.js requests every
+ * second. They do not keep the session alive. `window`: an id that the page has generated; `new`: sent until the page gets its first answer.
  */
 export function serveLive(console: FastifyInstance, context: AdminContext): void {
   const { signIn, statistics, now } = context
@@ -22,7 +23,9 @@ export function serveLive(console: FastifyInstance, context: AdminContext): void
   const ofThisSecond = everySecond(now)
 
   async function partsFor(request: FastifyRequest): Promise<Html[]> {
-    const clientId = fieldsOf(request.query).text('client')
+    const { text } = fieldsOf(request.query)
+    if (text('page') === 'refusals') return [await liveRefusals(context, request.query)]
+    const clientId = text('client')
     if (clientId === '') {
       return Object.values(liveParts(await ofThisSecond('', () => statistics.read()), canChange(request)))
     }
@@ -57,7 +60,8 @@ export function serveLive(console: FastifyInstance, context: AdminContext): void
       return reply.code(503).header('retry-after', '30').type('text/plain').send('Too many pages are open.\n')
     }
     // Viewers of the same page see the same, but for what only admins are offered. A new window may follow a change.
-    const key = `${canChange(request)} ${text('client')} ${isNew && text('window')}`
+    const { window, new: _, ...page } = request.query as Record<string, unknown>
+    const key = `${canChange(request)} ${JSON.stringify(page)} ${isNew && window}`
     const body = await ofThisSecond(key, async () => gzipSync(html`<!doctype html>${await partsFor(request)}`.text))
     // All browsers accept gzip. The parts contain nothing secret.
     return reply.header('content-encoding', 'gzip').type('text/html; charset=utf-8').send(body)

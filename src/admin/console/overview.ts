@@ -1,10 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import type { RefusedClient } from '../../domain/refusal.ts'
-import type { EndingSecrets, NodeStatistics, Outage, Statistics, WorkerStatistics } from '../../domain/statistics.ts'
+import type { NodeStatistics, Statistics, WorkerStatistics } from '../../domain/statistics.ts'
 import type { AdminContext } from '../context.ts'
+import { attention } from './attention.ts'
 import { chart } from './chart.ts'
 import {
-  asOf,
   badge,
   card,
   emptyState,
@@ -12,32 +11,23 @@ import {
   LIVE_ENDED,
   liveControls,
   name,
-  note,
   number,
   section,
   table,
   time,
 } from './components.ts'
-import { LOOKED_AT, refusedTable } from './diagnosis.ts'
 import { count, duration, NONE, overviewCharts, percent, size, topReasons, uptime } from './figures.ts'
 import { canChange } from './forms.ts'
-import { type Html, html, type Part, path } from './html.ts'
+import { type Html, html, type Part } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 
 /** /: the overview. */
-export function overviewPage(console: FastifyInstance, { statistics, store }: AdminContext): void {
-  console.get('/', async (request, reply) => {
-    // The page is shown even if the store does not answer.
-    const refused = store.listLastRefused(LOOKED_AT).catch(() => undefined)
-    return showPage(reply, overview(await statistics.read(), { refused: await refused, canChange: canChange(request) }))
-  })
+export function overviewPage(console: FastifyInstance, { statistics }: AdminContext): void {
+  console.get('/', async (request, reply) => showPage(reply, overview(await statistics.read(), canChange(request))))
 }
 
-/** The figures of the server. live.js keeps some of them up to date. `refused`: undefined if the store does not answer. */
-export function overview(
-  statistics: Statistics,
-  { refused, canChange }: { refused: readonly RefusedClient[] | undefined; canChange: boolean },
-): Page {
+/** The figures of the server. live.js keeps some of them up to date. */
+export function overview(statistics: Statistics, canChange: boolean): Page {
   const live = liveParts(statistics, canChange)
   return {
     title: 'Overview',
@@ -52,42 +42,30 @@ ${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic, ti
 ${live.cards}
 ${nodesSection(statistics)}
 ${live.charts}
-${section('refused', 'Refused most recently: requests and checks', refused ? refusedTable(refused, 'Nothing was refused in the last 30 days.') : html`<p class="quiet-text">Not known, because the database does not answer.</p>`, asOf(statistics.at, '/'))}
 ${section('table', 'Figures as a table', figuresTable(statistics))}
 <div class="columns">
-${section('ending', 'Last secrets that end within 7 days', endingTable(statistics.endingSecrets))}
 ${section('database', 'Database', live.database)}
-</div>
-${live.processes}`,
+${live.processes}
+</div>`,
   }
 }
 
 /** The parts of the page that change while it is open. */
 export function liveParts(statistics: Statistics, canChange: boolean) {
-  const { at, version, store, workers, lastHour, outages } = statistics
-  const recent = outages.filter(({ endedAt }) => at - endedAt < OUTAGE_SHOWN_MS)
+  const { at, version, lastHour } = statistics
   const only = (part: string, condition: boolean, content: Part) =>
     html`<div data-live="${part}"${!condition && html` hidden`}>${content}</div>`
   const now = new Date(at).toISOString()
   return {
     lead: html`<span data-live="lead">Version ${version}, up for ${uptime(statistics)}. Figures as of <time data-clock="seconds" datetime="${now}">${now.slice(11, 19)} UTC</time>.</span>`,
     alerts: html`
-${only('store-down', !store.isUp, note('bad', html`<p>The database does not answer, so no tokens can be issued or checked. <code>token-server doctor</code> and the log say why.</p>`))}
-${only('outages', recent.length > 0, note('warn', recent.toReversed().map(outageText)))}
-${only('workers-missing', workers.serving < workers.expected, note('warn', html`<p>Some processes do not answer requests. One that has ended is replaced within seconds; look for <code>worker exited unexpectedly</code> in the log.</p>`))}
+<div data-live="attention">${attention(statistics)}</div>
 ${only('no-tokens', lastHour.tokens === 0, emptyState('No tokens were issued in the last hour', html`<p>${canChange && html`<a href="/new-application">Register an application</a> and get a token with its secret: you will see it here at once. `}If a request is refused, the page of the <a href="/applications">application</a> says why.</p>`))}`,
     cards: html`<div class="cards by-four" data-live="cards">${cards(statistics)}</div>`,
     charts: html`<div class="columns" data-live="charts">${chartSections(statistics)}</div>`,
     database: html`<div data-live="database">${storeFacts(statistics)}</div>`,
     processes: html`<div data-live="processes">${section('processes', 'Processes', workersTable(statistics))}</div>`,
   }
-}
-
-/** An outage stays on the page for a day. Milliseconds. */
-const OUTAGE_SHOWN_MS = 24 * 60 * 60_000
-
-function outageText({ beganAt, endedAt, failures }: Outage): Html {
-  return html`<p>Outage from ${time(beganAt)} to ${time(endedAt)}: the database could not be used, and ${count(failures)} ${failures === 1 ? 'request was' : 'requests were'} answered with 503. They are not refusals.</p>`
 }
 
 function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store }: Statistics): Html[] {
@@ -126,7 +104,7 @@ function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store
     card(
       'Last secrets that end within 7 days',
       endingSecrets ? count(endingSecrets.inAWeek) : NONE,
-      html`<a href="#ending">${endingSecrets ? count(endingSecrets.inADay) : NONE} within 24 hours</a>`,
+      `${endingSecrets ? count(endingSecrets.inADay) : NONE} within 24 hours`,
     ),
     card(
       'Processes',
@@ -153,7 +131,7 @@ function chartSections(statistics: Statistics): Html[] {
 /** What is counted apart, and the kinds of its reasons. */
 const COUNTED: readonly (readonly [label: Part, kinds: readonly string[]])[] = [
   ['Refusals: requests without a token check', ['authentication', 'request']],
-  [html`Token checks: not valid. <a href="#refused">By application and suite</a>`, ['check']],
+  [html`Token checks: not valid. <a href="/refusals#counted">By application and suite</a>`, ['check']],
   ['Failures: answered with 5xx', ['failure']],
 ]
 
@@ -225,23 +203,6 @@ function figuresTable({ minutes, at }: Statistics): Html {
     ['Minute until', ...columns.map(number)],
     rows.toReversed(),
   )}</details>`
-}
-
-function endingTable(ending: EndingSecrets | undefined): Html {
-  if (!ending) return html`<p class="quiet-text">Not known yet.</p>`
-  if (ending.next.length === 0)
-    return html`<p class="quiet-text">No application or suite loses its last secret within 7 days.</p>`
-  const rows = ending.next.map(({ kind, id, name: called, endsAt }) => [
-    html`<a href="${kind === 'application' ? path`/applications/${id}` : path`/suites/${id}`}">${name(called)}</a>`,
-    kind,
-    time(endsAt),
-  ])
-  const more = ending.inAWeek - ending.next.length
-  return html`<p>After that, all their requests are refused. Rotate the secret of each, and pass the new one on in time.</p>${table(
-    'Applications and suites whose last secret ends soon',
-    ['Name', 'Kind', 'Last secret ends'],
-    rows,
-  )}${more > 0 && html`<p class="quiet-text">And ${count(more)} more.</p>`}`
 }
 
 function workersTable({ workers: { expected, each } }: Statistics): Html {

@@ -185,9 +185,9 @@ function whatRemains(id: number, active: readonly ListedSecret[], now: number): 
 export function urlsOf({ about: { settings } }: Pick<AdminContext, 'about'>) {
   const settingOf = (name: string) => {
     const value = settings.find((setting) => setting.name === name)?.value
-    return value === undefined || value === 'none' ? '' : value
+    return value === undefined || value === 'none' || value === 'off' ? '' : value
   }
-  return { publicUrl: settingOf('PUBLIC_URL'), docsUrl: settingOf('DOCS_URL') }
+  return { publicUrl: settingOf('PUBLIC_URL'), docsUrl: settingOf('DOCS_URL'), opsAddress: settingOf('OPS_ADDRESS') }
 }
 
 interface NewCredentials extends Omit<Page, 'heading'> {

@@ -79,7 +79,7 @@ function createView(context: AdminContext) {
       actions: mayChange && html`<a class="button primary" href="${base}/edit">Edit</a>`,
       content: html`${notes(errors, mayChange)}
 ${LIVE_ENDED}
-${withContents(html`${section('health', 'Status', html`${live.status}${known}`, html`${live.asOf}${liveControls(base, suiteId)}`)}
+${withContents(html`${section('health', 'Status', html`${live.status}${known}`, html`${live.asOf}${liveControls(base, { client: suiteId })}`)}
 ${approvedPanel(suiteId, await suites.countApproved(suiteId), mayChange)}
 ${live.checks}
 ${live.refusals}

@@ -30,7 +30,8 @@ export async function createDemoWorld(administration: Administration) {
   const suspended = await register('Old stock import', 'import@partner-two.example')
   await applications.suspend(suspended.clientId)
   const { clientId, clientSecret: rightSecret } = await register('Nightly report', 'reports@partner-five.example')
-  const wrongSecret = { clientId, clientSecret: 'a secret that was cut off', rightSecret }
+  const isMended = async () => (await applications.show(clientId)).secrets.length > 1
+  const wrongSecret = { clientId, clientSecret: 'a secret that was cut off', rightSecret, isMended }
   const application = await register('Demo application (for you to try)', 'developer@demo.example')
   return { application, partners: { busy, notApproved, suspended, wrongSecret } }
 
@@ -85,7 +86,8 @@ export async function makeTraffic(
       await useToken(notApproved, 'invoices')
       await ask(suspended)
       for (const partner of busy) await useToken(partner, 'invoices')
-      await ask(wrongSecret)
+      // Once it has a new secret, the partner finds the mistake.
+      await ask({ ...wrongSecret, ...((await wrongSecret.isMended()) && { clientSecret: wrongSecret.rightSecret }) })
       await check('store', 'no-token-of-this-server')
     }
   } catch {}

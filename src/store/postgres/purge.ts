@@ -52,6 +52,14 @@ const purgeRefusals = `
   )
   SELECT count(*) FROM deleted`
 
+const purgeRefusedRequests = `
+  WITH oldest AS (
+    SELECT id, at FROM refused_requests ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
+  ), deleted AS (
+    DELETE FROM refused_requests WHERE id IN (SELECT id FROM oldest WHERE at < $1) RETURNING 1
+  )
+  SELECT count(*) FROM deleted`
+
 export const purgeAuditEvents = `
   WITH old AS (
     SELECT id FROM audit_events WHERE at < $1 ORDER BY at, id LIMIT $2 FOR UPDATE SKIP LOCKED
@@ -92,6 +100,7 @@ const purgeSignIns = `
 const IN_BACKGROUND: Record<Exclude<Purgeable, 'tokens'>, string> = {
   'token counts': purgeTokenCounts,
   refusals: purgeRefusals,
+  'refused requests': purgeRefusedRequests,
   'audit events': purgeAuditEvents,
   'idempotency records': purgeIdempotencyRecords,
   'sign-ins': purgeSignIns,

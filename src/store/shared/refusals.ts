@@ -1,4 +1,11 @@
-import { MAX_REFUSALS, type RefusalCount, type RefusedClient } from '../../domain/refusal.ts'
+import {
+  MAX_REFUSALS,
+  MAX_REFUSED_REQUESTS,
+  type NewRefusedRequest,
+  type RefusalCount,
+  type RefusedClient,
+  type RefusedRequest,
+} from '../../domain/refusal.ts'
 import type { Refusals } from '../../domain/store.ts'
 import * as sql from './statements/refusals.ts'
 import { ask, type Database, rowsJson, toObjects, type Work } from './work.ts'
@@ -8,6 +15,14 @@ const COLUMNS = [
   ...(['clientId', 'isKnown', 'reason', 'endpoint', 'suite', 'remoteAddress'] as const),
   ...(['count', 'firstAt', 'lastAt', 'requestId', 'traceId'] as const),
 ]
+
+/** The columns of `listRefusedRequests`. At most one of the names is not null. */
+const REQUEST_COLUMNS = [
+  ...(['id', 'at', 'requestId', 'reason', 'endpoint', 'clientId', 'suite', 'remoteAddress', 'leftOut'] as const),
+  ...(['applicationName', 'suiteName'] as const),
+]
+
+type ReadRequest = Omit<RefusedRequest, 'kind' | 'name'> & Record<'applicationName' | 'suiteName', string | null>
 
 /** The last refusals. */
 export function createRefusals({ askInBackground, transactInBackground }: Database): Refusals {
@@ -30,6 +45,21 @@ export function createRefusals({ askInBackground, transactInBackground }: Databa
       const rows = await askInBackground(sql.listLastRefused, [limit])
       return toObjects<RefusedClient>(rows, 'kind', 'id', 'name', 'reason', 'suite', 'count', 'firstAt', 'lastAt')
     },
+
+    recordRefusedRequests: (requests) => transactInBackground(() => recordRequests(requests)),
+
+    async listRefusedRequests({ requestId, clientId, suite, reason, endpoint, remoteAddress, before, limit }) {
+      const wanted = [clientId && storable(clientId), suite, reason, endpoint, remoteAddress]
+      const values = [before ?? Number.MAX_SAFE_INTEGER, limit, ...wanted.map((text) => text ?? null)]
+      const rows = await (requestId === undefined
+        ? askInBackground(sql.listRefusedRequests, values)
+        : askInBackground(sql.findRefusedRequests, [...values, requestId]))
+      return toObjects<ReadRequest>(rows, ...REQUEST_COLUMNS).map(({ applicationName, suiteName, ...request }) => ({
+        ...request,
+        kind: applicationName !== null ? 'application' : suiteName !== null ? 'suite' : null,
+        name: applicationName ?? suiteName,
+      }))
+    },
   }
 }
 
@@ -43,6 +73,12 @@ function* record(refusals: readonly RefusalCount[]): Work<void> {
   }
   const { known, unknown } = MAX_REFUSALS
   yield* ask(sql.keepNewestRefusals, [JSON.stringify([...owners]), known, unknown])
+}
+
+function* recordRequests(requests: readonly NewRefusedRequest[]): Work<void> {
+  const rows = requests.map(({ clientId, ...rest }) => ({ ...rest, clientId: clientId && storable(clientId) }))
+  yield* ask(sql.recordRefusedRequests, [rowsJson(rows)])
+  yield* ask(sql.keepNewestRefusedRequests, [MAX_REFUSED_REQUESTS])
 }
 
 function toRow({ isKnown, clientId, suite = '', ...rest }: RefusalCount) {

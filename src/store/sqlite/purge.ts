@@ -20,6 +20,9 @@ export const PURGES: Record<Purgeable, string[]> = {
     `DELETE FROM refusals
       WHERE rowid IN (SELECT rowid FROM refusals WHERE last_at < $1 ORDER BY last_at LIMIT $2)`,
   ],
+  'refused requests': [
+    `DELETE FROM refused_requests WHERE id IN (SELECT id FROM refused_requests ORDER BY id LIMIT $2) AND at < $1`,
+  ],
   'audit events': [
     `DELETE FROM audit_events WHERE id IN (SELECT id FROM audit_events WHERE at < $1 ORDER BY at LIMIT $2)`,
   ],

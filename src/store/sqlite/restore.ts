@@ -150,7 +150,7 @@ function prepareCopy(copy: string, { source, database, revokeAllTokens, audit }:
       db.transaction(() => {
         createRunner(db).run(record(audit, [databaseEntry('database restored', database, {}, after)]))
         // A session in the backup may have been ended since.
-        db.exec('DELETE FROM sessions; DELETE FROM login_codes')
+        db.exec('DELETE FROM sessions; DELETE FROM login_codes; DELETE FROM hand_over_links')
         // Deleted rather than marked as revoked, which would depend on the clock.
         if (revokeAllTokens) db.exec('DELETE FROM tokens')
       })()

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type ApiWorld, createApiWorld } from '../../support/api.ts'
-import { refusal } from '../../support/refusal.ts'
+import { refusal, refusedRequest } from '../../support/refusal.ts'
 import { serverNode } from '../../support/server-node.ts'
 import { statisticsOf } from '../../support/statistics.ts'
 import { START } from '../../support/world.ts'
@@ -49,6 +49,43 @@ t.test('API: lists can be filtered, and are read page by page', async (t) => {
       t.equal((await listed(world, `${path}&${path.includes('audit') ? 'before' : 'after'}=${next}`)).ids, rest, path)
   }
   t.match((await call('GET', '/suites/one/applications')).body.applications[0], { suites: ['one', 'two'] })
+})
+
+t.test('API: refused requests are listed one by one, newest first, and can be filtered', async (t) => {
+  const world = await createApiWorld(t)
+  const { call, store } = world
+  await world.administration.applications.register({ ...NEW, clientId: 'a', suites: [] })
+  await store.recordRefusedRequests([
+    refusedRequest('r1'),
+    refusedRequest('r2', { clientId: null, suite: 'store', reason: 'unknown token', leftOut: 3 }),
+    refusedRequest('r3', { remoteAddress: '::1', endpoint: '/other' }),
+  ])
+  const list = async (query: string) => (await call('GET', `/refusals?${query}`, { as: 'viewer' })).body
+  const ids = async (query: string) => (await list(query)).refusals.map((one: { request_id: string }) => one.request_id)
+  const { refusals, next } = await list('limit=2')
+  t.match(refusals, [
+    { request_id: 'r3', client_id: 'a', kind: 'application', name: 'Störe', suite: null },
+    {
+      at: AT_START,
+      request_id: 'r2',
+      reason: 'unknown token',
+      client_id: null,
+      kind: null,
+      suite: 'store',
+      left_out: 3,
+    },
+  ])
+  t.strictSame(await ids(`limit=2&before=${next}`), ['r1'])
+  for (const [query, found] of Object.entries({
+    'request_id=r1': ['r1'],
+    'client_id=a': ['r3', 'r1'],
+    'suite=store': ['r2'],
+    'reason=unknown+token': ['r2'],
+    'endpoint=%2Fother': ['r3'],
+    'remote_address=%3A%3A1&client_id=a': ['r3'],
+  })) {
+    t.strictSame(await ids(query), found, query)
+  }
 })
 
 t.test('API: an invalid or repeated parameter is refused', async (t) => {

@@ -41,7 +41,7 @@ t.test('Application: the cause of its refusals comes first, with a remedy on the
   const { page, text, path, refuse, clock, administration, clientId } = await setting(t)
   t.match(
     await page(),
-    `data-client="${clientId}" role="status" hidden></span><button type="button" class="button" data-live-pause hidden>Pause</button><a class="button" href="${path}" data-live-reload>Reload</a>`,
+    `data-of="client=${encodeURIComponent(clientId)}" role="status" hidden></span><button type="button" class="button" data-live-pause hidden>Pause</button><a class="button" href="${path}" data-live-reload>Reload</a>`,
     'live.js keeps it up to date; without scripts there is a link to reload it',
   )
   t.match(

@@ -4,7 +4,6 @@ import { layout } from '../../../src/admin/console/layout.ts'
 import { liveParts, overview } from '../../../src/admin/console/overview.ts'
 import type { Statistics } from '../../../src/domain/statistics.ts'
 import { createConsoleWorld, textOf } from '../../support/console-world.ts'
-import { refusal } from '../../support/refusal.ts'
 import { serverNode } from '../../support/server-node.ts'
 import { NO_TRAFFIC, statisticsOf, traffic } from '../../support/statistics.ts'
 import { START } from '../../support/world.ts'
@@ -29,10 +28,8 @@ const BUSY = statisticsOf({
   },
 })
 
-const pageOf = (statistics: Statistics, shown: Partial<Parameters<typeof overview>[1]> = {}) =>
-  layout(overview(statistics, { refused: [], canChange: false, ...shown }), {
-    operator: { name: 'anna', role: 'viewer' },
-  })
+const pageOf = (statistics: Statistics, canChange = false) =>
+  layout(overview(statistics, canChange), { operator: { name: 'anna', role: 'viewer' } })
 
 /** The page where these statistics differ from those of an empty server. */
 const page = (statistics: Parameters<typeof statisticsOf>[0] = {}) => pageOf(statisticsOf(statistics))
@@ -55,15 +52,14 @@ const rowsOf = (text: string, caption: string) => {
 const momentOf = (time: number) => `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
 t.test('Overview: an empty server says what to do next', async (t) => {
-  const text = pageOf(statisticsOf(), { canChange: true })
+  const text = pageOf(statisticsOf(), true)
   t.ok(isShown(text, 'no-tokens'))
   t.match(text, '<a href="/new-application">Register an application</a>')
   t.notMatch(page(), '/new-application', 'but not a viewer, who would be refused')
   t.match(text, 'Nothing was refused in the last hour.')
-  t.match(text, 'No application or suite loses its last secret')
   t.match(text, /Last backup.*never.*token-server backup FILE/)
   const busy = pageOf(BUSY)
-  t.notOk(isShown(busy, 'no-tokens') || isShown(busy, 'store-down'))
+  t.notOk(isShown(busy, 'no-tokens'))
   for (const [text, statistics] of [
     [busy, BUSY],
     [page(), statisticsOf()],
@@ -107,12 +103,10 @@ t.test('Overview: it says what its figures are of, and problems come first', asy
   t.match(postgres, 'PostgreSQL')
   t.notMatch(postgres, 'Last backup')
   t.notMatch(page(), 'those of this node')
-  t.match(page({ endingSecrets: undefined }), 'Not known yet.')
   t.notMatch(pageOfStore({ databaseBytes: 0 }), 'Last backup', 'a database in memory has no backup')
 
   const { store } = statisticsOf()
   const down = page({ store: { ...store, isUp: false }, workers: { expected: 4, serving: 1, each: [] } })
-  t.ok(isShown(down, 'store-down') && isShown(down, 'workers-missing'))
   t.notMatch(textOf(down), ' answers ')
   t.match(textOf(down), 'SQLite does not answer')
   t.match(textOf(down), 'Processes 1 of 4')
@@ -183,111 +177,26 @@ t.test('Overview: the charts show the time since the start, later the last hour'
   t.equal(latency?.[1], '')
 })
 
-t.test('Overview: who was refused most recently, and whose secrets end soon, is linked', async (t) => {
-  const shop = { kind: 'application', id: 'a/b?c', name: '<b>Shop' } as const
-  const store = { kind: 'suite', id: 'store', name: 'Store' } as const
-  const once = { suite: '', count: 1, firstAt: START, lastAt: START }
-  const refused = pageOf(statisticsOf(), {
-    refused: [
-      { ...shop, ...once, reason: 'wrong secret' },
-      { ...shop, ...once, reason: 'made up' },
-      { ...store, ...once, reason: 'unknown token', suite: 'store' },
-      { ...store, ...once, reason: 'made up', lastAt: START - MINUTE },
+t.test('Overview: refusals, checks that were not valid and failures are counted apart', async (t) => {
+  const text = page({
+    lastHour: { ...traffic(0), activeChecks: 1, inactiveChecks: 1, failures: 3 },
+    refusals: [
+      { kind: 'failure', reason: 'store unavailable', count: 3 },
+      { kind: 'check', reason: 'unknown token', count: 1 },
     ],
   })
-  t.match(
-    textOf(refused),
-    /Refused most recently: requests and checks As of 08:00:00 UTC · Reload .* <b>Shop – The secret does not match wrong secret 1 .* Store – made up 1 2027-01-15 08:00 UTC 2027-01-15 07:59 UTC/,
-  )
-  t.match(page(), 'Nothing was refused in the last 30 days.')
-  const next = [shop, store].map((one, n) => ({ ...one, endsAt: START + n }))
-  const ending = page({ endingSecrets: { inADay: 2, inAWeek: 21, next } })
-  t.match(ending, 'And 19 more.')
-  t.match(textOf(ending), 'within 7 days 21 2 within 24 hours')
-  const links = ['<a href="/applications/a%2Fb%3Fc">', '<a href="/suites/store">']
-  for (const link of links) for (const text of [refused, ending]) t.match(text, link)
+  const shown = textOf(text)
+  t.match(shown, /Token checks: not valid\. By application and suite unknown token 1 Failures: .* store unavailable 3/)
+  t.match(shown, ', 3 more failed')
+  t.match(text, '<a href="#reasons">50\u00a0% valid</a>')
 })
 
-t.test(
-  'Overview: refusals are listed by application, suite and reason, each with a link to where it is mended',
-  async (t) => {
-    const shop = { kind: 'application', id: 'shop', name: 'Shop', suite: 'store', count: 3, firstAt: START } as const
-    const refused = [
-      { ...shop, reason: 'application not approved', lastAt: START },
-      { ...shop, reason: 'application not approved', count: 4, firstAt: START - HOUR, lastAt: START - 1 },
-      { ...shop, reason: 'expired token', suite: '', lastAt: START - 2 },
-      { ...shop, kind: 'suite', id: 'store', reason: 'unknown token', count: 1200, lastAt: START - 3 } as const,
-      { ...shop, reason: 'wrong secret', lastAt: START - 4 },
-    ]
-    const text = pageOf(statisticsOf(), { refused })
-    const words = 'The application is not approved for the suite'
-    const [first, before] = [momentOf(START), momentOf(START - 1)]
-    t.strictSame(rowsOf(text, 'Refusals by client, suite and reason'), [
-      ['Shop', 'store', `${words} `, 'application not approved', '7', momentOf(START - HOUR), first],
-      ['Shop', '–', 'The token is older than 60 minutes ', 'expired token', '3', first, before],
-      ['no known application', 'store', 'unknown token', '1,200', first, before],
-      ['Shop', 'store', 'The secret does not match ', 'wrong secret', '3', first, before],
-    ])
-    for (const link of [
-      '/applications/shop#approvals',
-      '/applications/shop',
-      '/suites/store#gateway',
-      '/suites/store',
-    ]) {
-      t.match(text, `href="${link}"`)
-    }
-    t.match(page(), 'Nothing was refused in the last 30 days.')
-  },
-)
-
-t.test(
-  'Overview: refusals, checks that were not valid and failures are counted apart, and an outage is shown',
-  async (t) => {
-    const text = page({
-      lastHour: { ...traffic(0), activeChecks: 1, inactiveChecks: 1, failures: 3 },
-      refusals: [
-        { kind: 'failure', reason: 'store unavailable', count: 3 },
-        { kind: 'check', reason: 'unknown token', count: 1 },
-      ],
-      outages: [
-        { beganAt: START - 30 * HOUR, endedAt: START - 25 * HOUR, failures: 9 },
-        { beganAt: START - 2 * HOUR, endedAt: START - HOUR, failures: 1184 },
-        { beganAt: START - MINUTE, endedAt: START, failures: 1 },
-      ],
-    })
-    const shown = textOf(text)
-    t.match(
-      shown,
-      /Token checks: not valid\. By application and suite unknown token 1 Failures: .* store unavailable 3/,
-    )
-    t.match(shown, ', 3 more failed')
-    t.match(text, '<a href="#reasons">50\u00a0% valid</a>')
-    const outage = `Outage from ${momentOf(START - 2 * HOUR)} to ${momentOf(START - HOUR)} : the database could not be used, and 1,184 requests were`
-    t.match(shown, `1 request was answered with 503. They are not refusals. ${outage}`)
-    t.notMatch(shown, ' 9 requests were', 'a day later it is gone')
-    t.ok(isShown(text, 'outages'))
-    t.notOk(isShown(page(), 'outages'))
-  },
-)
-
-t.test('Overview: the newest refusal comes first, and the page works if the store does not', async (t) => {
-  const { signIn, store, administration, clock } = await createConsoleWorld(t)
-  const browser = await signIn()
-  for (let n = 1; n <= 6; n++) {
-    await administration.applications.register({ clientId: `app-${n}`, name: 'A', developerEmail: 'a@b.example' })
-    await store.recordRefusals([refusal(`app-${n}`, { lastAt: clock.time + n })])
-  }
-  const { body } = await browser('/')
-  const linked = [...body.matchAll(/href="\/applications\/app-(\d)"/g)].map(([, n]) => n)
-  t.strictSame([...new Set(linked)], ['6', '5', '4', '3', '2', '1'])
-  t.match(body, /<script type="module" src="\/assets\/live-[0-9a-f]+\.js">/, 'a script updates it')
+t.test('Overview: an admin can register an application there, and a script updates it', async (t) => {
+  const { signIn } = await createConsoleWorld(t)
+  const { body } = await (await signIn())('/')
+  t.match(body, /<script type="module" src="\/assets\/live-[0-9a-f]+\.js">/)
   t.match(body, statisticsOf().version)
   const button = '<a class="button primary" href="/new-application">Register an application</a>'
   t.match(body, button)
-  t.notMatch((await (await signIn('viewer'))('/')).body, button, 'for those who may')
-
-  store.listLastRefused = async () => {
-    throw new Error('no store')
-  }
-  t.match((await browser('/')).body, 'Not known, because the database does not answer.')
+  t.notMatch((await (await signIn('viewer'))('/')).body, button, 'a viewer cannot')
 })

@@ -4,13 +4,13 @@ import { asset } from '../../../src/admin/console/assets.ts'
 import type { Author } from '../../../src/domain/audit-event.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { actionsOf, createConsoleWorld, textOf } from '../../support/console-world.ts'
-import { refusal } from '../../support/refusal.ts'
+import { refusal, refusedRequest } from '../../support/refusal.ts'
 
 const CONSOLE = new URL('../../../src/admin/console/', import.meta.url)
 
 const PAGES = [
   ...['/', '/applications', '/new-application', '/applications/nobody', '/suites', '/new-suite'],
-  ...['/secrets', '/audit', '/operators', '/about', '/login', '/nowhere'],
+  ...['/secrets', '/refusals', '/requests/none', '/search', '/audit', '/operators', '/about', '/login', '/nowhere'],
 ]
 
 const HOSTILE = `"'><script>alert(1)</script><b/onmouseover=alert(1)>`
@@ -36,6 +36,10 @@ t.test('Console: every page is free of inline code, whatever the names that it s
       }),
     ),
   )
+  const texts = { reason: HOSTILE, endpoint: HOSTILE, suite: HOSTILE, remoteAddress: HOSTILE }
+  await store.recordRefusedRequests(
+    [HOSTILE, `${HOSTILE}.`].map((clientId) => refusedRequest(HOSTILE, { clientId, ...texts })),
+  )
   const from = { remoteAddress: HOSTILE, userAgent: HOSTILE, requestId: HOSTILE }
   await context.signIn.logIn(await codeFor('viewer'), from)
   const browser = await signIn()
@@ -47,7 +51,15 @@ t.test('Console: every page is free of inline code, whatever the names that it s
     `/applications/${id}/remove`,
     `/applications/${id}/edit`,
   ]
-  const strange = [...naming, '/operators', `/applications?search=${id}`, `/audit?subject=${id}&since=${id}`]
+  const strange = [
+    ...naming,
+    '/operators',
+    '/refusals',
+    `/requests/${id}`,
+    `/search?q=${id}`,
+    `/applications?search=${id}`,
+    `/audit?subject=${id}&since=${id}`,
+  ]
   const asking = [`/applications/${id}.`, `/suites/${id}`, `/?done=${id}`, `/login?why=${id}`, `/${id}`]
   for (const page of [...PAGES, ...strange, ...asking]) {
     const { headers, body } = await browser(page)

@@ -5,7 +5,7 @@ import { firstTokenIdAt, mintToken } from '../../../src/domain/token.ts'
 import { HOUR } from '../../../src/domain/usage.ts'
 import { isReady } from '../../support/is-ready.ts'
 import { on } from '../../support/on.ts'
-import { refusal } from '../../support/refusal.ts'
+import { refusal, refusedRequest } from '../../support/refusal.ts'
 import { serverNode } from '../../support/server-node.ts'
 import { until } from '../../support/until.ts'
 import { keyOf, START } from '../../support/world.ts'
@@ -75,6 +75,9 @@ export function callsOf(
     listRefusals: () => store.listRefusals('owner'),
     listLastRefused: () => store.listLastRefused(1),
     refusals: () => store.purge('refusals', START, 1),
+    recordRefusedRequests: () => store.recordRefusedRequests([refusedRequest('r')]),
+    listRefusedRequests: () => store.listRefusedRequests({ limit: 1 }),
+    'refused requests': () => store.purge('refused requests', START, 1),
     listAuditEvents: () => store.listAuditEvents({ limit: 1 }),
     'audit events': () => store.purge('audit events', START, 1),
     size: () => store.size(),
@@ -83,6 +86,7 @@ export function callsOf(
     listEndingSecrets: () => store.listEndingSecrets(START, START + 1, 1),
     countLiveTokens: () => store.countLiveTokens(firstTokenIdAt(START), 1),
     countIssued: () => store.countIssued(1),
+    listHeavyClients: () => store.listHeavyClients(1, 1, 1),
     lastBackupAt: () => store.lastBackupAt(),
   }
 }

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
-import type { RefusalCount } from '../../../src/domain/refusal.ts'
+import { MAX_REFUSED_REQUESTS, type RefusalCount, type RefusedRequestFilter } from '../../../src/domain/refusal.ts'
 import { on } from '../../support/on.ts'
-import { refusal } from '../../support/refusal.ts'
+import { refusal, refusedRequest } from '../../support/refusal.ts'
 import { START } from '../../support/world.ts'
 import { type Harness, onEmptyStore, register, registerSuites } from './harness.ts'
 
@@ -140,5 +140,60 @@ export function refusalConformance(t: Test, harness: Harness): void {
     await on(store).removeApplication('c')
     await on(store).removeSuite('s')
     t.strictSame(await listed(9), [newest, a], 'removed ones are left out')
+  })
+
+  test('Store: refused requests are listed newest first, with the names of registered clients, and are filtered', async (t, store) => {
+    await registerSuites(store, 's')
+    await register(store, 'a')
+    const ofSuite = { clientId: 's', endpoint: '/v1/oauth/introspect', leftOut: 7 }
+    const unknown = { clientId: 'ab\0\ud800... (9 characters)', reason: 'unknown client' }
+    await store.recordRefusedRequests([
+      refusedRequest('r1'),
+      refusedRequest('r2', ofSuite),
+      refusedRequest('r2', unknown),
+    ])
+    await store.recordRefusedRequests([
+      refusedRequest('r3', { clientId: null, suite: 's', reason: 'unknown token', remoteAddress: '::1' }),
+    ])
+    const listed = async (filter: Partial<RefusedRequestFilter> = {}) =>
+      (await store.listRefusedRequests({ limit: 9, ...filter })).map(({ requestId, name }) => `${requestId} ${name}`)
+    t.strictSame(await listed(), ['r3 null', 'r2 null', 'r2 Suite s', 'r1 Application a'])
+    const [, , second] = await store.listRefusedRequests({ limit: 9 })
+    t.match(second, { ...refusedRequest('r2', ofSuite), kind: 'suite', name: 'Suite s' })
+    t.strictSame(await listed({ limit: 1 }), ['r3 null'])
+    t.strictSame(await listed({ before: second?.id }), ['r1 Application a'])
+    for (const [filter, found] of [
+      [{ requestId: 'r2' }, ['r2 null', 'r2 Suite s']],
+      [{ requestId: 'r2', clientId: 's' }, ['r2 Suite s']],
+      [{ clientId: unknown.clientId }, ['r2 null']],
+      [{ suite: 's' }, ['r3 null']],
+      [{ reason: 'wrong secret' }, ['r2 Suite s', 'r1 Application a']],
+      [{ endpoint: '/v1/oauth/introspect' }, ['r2 Suite s']],
+      [{ remoteAddress: '::1' }, ['r3 null']],
+      [{ suite: 's', reason: 'wrong secret' }, []],
+    ] as [RefusedRequestFilter, string[]][]) {
+      t.strictSame(await listed(filter), found, JSON.stringify(filter))
+    }
+    await on(store).removeApplication('a')
+    t.match((await store.listRefusedRequests({ requestId: 'r1', limit: 1 }))[0], {
+      clientId: 'a',
+      kind: null,
+      name: null,
+    })
+  })
+
+  test('Store: old refused requests are purged, the oldest first, no more than the limit', async (t, store) => {
+    await store.recordRefusedRequests([1, 2, 3, 4].map((time) => refusedRequest(`r${time}`, { at: START + time })))
+    const purge = (before: number, limit: number) => store.purge('refused requests', START + before, limit)
+    t.strictSame([await purge(1, 9), await purge(4, 2), await purge(4, 2), await purge(4, 2)], [0, 2, 1, 0])
+    t.match(await store.listRefusedRequests({ limit: 9 }), [{ requestId: 'r4' }])
+  })
+
+  test('Store: 10,000 refused requests are kept, the newest', async (t, store) => {
+    const all = Array.from({ length: MAX_REFUSED_REQUESTS + 3 }, (_, n) => refusedRequest(`r${n}`))
+    await store.recordRefusedRequests(all)
+    const kept = await store.listRefusedRequests({ limit: all.length })
+    t.equal(kept.length, MAX_REFUSED_REQUESTS)
+    t.equal(kept.at(-1)?.requestId, 'r3')
   })
 }

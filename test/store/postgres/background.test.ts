@@ -28,6 +28,7 @@ const BACKGROUND: [name: string, table: string, ask: (store: Opened) => Promise<
   ['the tokens of an hour', 'token_counts', (store) => store.countIssued(1)],
   ['the last refusals', 'refusals', (store) => store.listRefusals('a')],
   ['the clients refused last', 'refusals', (store) => store.listLastRefused(1)],
+  ['the refused requests', 'refused_requests', (store) => store.listRefusedRequests({ limit: 1 })],
   ['the list of nodes', 'nodes', (store) => store.nodes?.list(1)],
   ['the report of a node', 'nodes', (store) => store.nodes?.record(serverNode())],
   ['the end of a node', 'nodes', (store) => store.nodes?.remove(serverNode().id)],

@@ -1,12 +1,17 @@
 import t from 'tap'
 import * as sql from '../../../src/store/shared/statements/audit.ts'
-import { listLastRefused } from '../../../src/store/shared/statements/refusals.ts'
+import {
+  findRefusedRequests,
+  listLastRefused,
+  listRefusedRequests,
+} from '../../../src/store/shared/statements/refusals.ts'
 import { PURGES } from '../../../src/store/sqlite/purge.ts'
 import { openTables } from './databases.ts'
 
 t.test('SQLite: every way to list or purge audit events or refusals uses an index, and reads no further', async (t) => {
   const db = openTables(t)
   const page = { 1: 1, 2: 1, 3: 1, 4: 1 }
+  const requests = { 1: 1, 2: 1, 3: null, 4: null, 5: null, 6: null, 7: null }
   const newest = 'CO-ROUTINE newest, SCAN refusals USING INDEX refusals_by_time, SCAN newest,'
   const plans: [statement: string, parameters: object, index: string][] = [
     [sql.listAuditEvents, page, 'INTEGER PRIMARY KEY (rowid>? AND rowid<?),'],
@@ -20,6 +25,8 @@ t.test('SQLite: every way to list or purge audit events or refusals uses an inde
     ],
     [PURGES['audit events'][0] as string, { 1: 1, 2: 1 }, 'audit_events_by_time (at<?),'],
     [listLastRefused, { 1: 100 }, newest],
+    [listRefusedRequests, requests, 'SEARCH refused_requests USING INTEGER PRIMARY KEY (rowid<?),'],
+    [findRefusedRequests, { ...requests, 8: 'r' }, 'refused_requests_by_request_id (request_id=? AND rowid<?),'],
   ]
   for (const [statement, parameters, index] of plans) {
     const steps = db.prepare(`EXPLAIN QUERY PLAN ${statement}`).all(parameters) as { detail: string }[]

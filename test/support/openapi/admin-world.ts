@@ -10,8 +10,8 @@ import { type Answered, exchange, type Sent } from './exchange.ts'
 
 /** Values from the examples in docs/openapi-admin.yaml. */
 const clientId = 'fGRB0YkSebqKmtSvwMb7Sfa1sR97KK3Z'
-const requestId = '6f1f4a7e-0a52-4f2c-9a36-4c7f0c1d2e3f'
-const asked = { remoteAddress: '192.0.2.7', requestId }
+const changeId = '6f1f4a7e-0a52-4f2c-9a36-4c7f0c1d2e3f'
+const asked = { remoteAddress: '192.0.2.7', requestId: changeId }
 
 const HOUR = 3_600_000
 
@@ -31,6 +31,9 @@ export async function createDescribedAdmin(t: Test, { trouble }: { trouble?: Tro
   const counts = { hour: clock.time / HOUR, issued: 3, refused: 0, lastTokenAt: clock.time + 1000 }
   await store.addTokenCounts([{ applicationKey, ...counts }])
   clock.time += 60_000
+  const requestId = '3ed9e1cb5f4d1ee3cb00'
+  const refused = { reason: 'wrong secret', endpoint: '/v1/oauth/accesstoken', suite: null, leftOut: 0 }
+  await store.recordRefusedRequests([{ ...refused, at: clock.time, requestId, clientId, remoteAddress: '192.0.2.7' }])
   const { code } = await operators.makeLoginCode('anna')
   const userAgent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
   await context.signIn.logIn(code, { ...asked, userAgent })

@@ -11,7 +11,10 @@ function showLocalTimes(part) {
     // Sweden writes dates as in ISO 8601.
     element.textContent = clock
       ? moment.toLocaleTimeString('sv-SE', { timeStyle: clock === 'seconds' ? 'medium' : 'short' })
-      : moment.toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
+      : moment.toLocaleString('sv-SE', {
+          dateStyle: 'short',
+          timeStyle: 'seconds' in element.dataset ? 'medium' : 'short',
+        })
   }
 }
 
@@ -155,6 +158,18 @@ function forgetSecret() {
   })
 }
 
+/** Moves the focus to the search when “/” is pressed outside of a field. */
+function focusSearch() {
+  document.addEventListener('keydown', (event) => {
+    const isTyping = event.target instanceof Element && event.target.closest('input, select, textarea, dialog')
+    const search = document.querySelector('.find input')
+    if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return
+    if (!(search instanceof HTMLInputElement)) return
+    event.preventDefault()
+    search.select()
+  })
+}
+
 document.body.append(announcer)
 showLocalTimes(document)
 nameZone()
@@ -165,6 +180,7 @@ sendOnce()
 guardForms()
 enableTicking()
 forgetSecret()
+focusSearch()
 
 // live.js has changed a time on the page.
 document.addEventListener('console:changed', ({ target }) => {

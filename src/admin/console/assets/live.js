@@ -35,7 +35,7 @@ let shownAt = 0
 function start() {
   if (isRunning || isPaused || hasEnded || document.hidden) return
   isRunning = true
-  query = `window=${crypto.randomUUID()}&new=yes&${new URLSearchParams({ client: state.dataset.client ?? '' })}`
+  query = `window=${crypto.randomUUID()}&new=yes&${state.dataset.of}`
   waitingSince = Date.now()
   say('Connecting', 'warn')
   ask()

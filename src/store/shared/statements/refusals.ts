@@ -50,3 +50,36 @@ export const listLastRefused = `
                    LIMIT $1) newest) named
    WHERE name IS NOT NULL
    ORDER BY last_at DESC`
+
+// Refused requests, one by one.
+
+export const recordRefusedRequests = `
+  INSERT INTO refused_requests (at, request_id, reason, endpoint, client_id, suite, remote_address, left_out)
+  SELECT CAST(value ->> 'at' AS bigint), value ->> 'requestId', value ->> 'reason', value ->> 'endpoint',
+         value ->> 'clientId', value ->> 'suite', value ->> 'remoteAddress', CAST(value ->> 'leftOut' AS bigint)
+    FROM rows_of($1)
+   ORDER BY CAST(value ->> 'position' AS bigint)`
+
+export const keepNewestRefusedRequests = `
+  DELETE FROM refused_requests WHERE id <= (SELECT max(id) FROM refused_requests) - CAST($1 AS bigint)`
+
+/** A filter that is NULL matches every row. */
+const refusedRequests = (where: string) => `
+  SELECT newest.*,
+         (SELECT name FROM applications WHERE applications.client_id = newest.client_id),
+         (SELECT name FROM suites WHERE suites.suite_id = newest.client_id)
+    FROM (SELECT id, at, request_id, reason, endpoint, client_id, suite, remote_address, left_out
+            FROM refused_requests
+           WHERE id < $1
+             AND (client_id = $3 OR $3 IS NULL)
+             AND (suite = $4 OR $4 IS NULL)
+             AND (reason = $5 OR $5 IS NULL)
+             AND (endpoint = $6 OR $6 IS NULL)
+             AND (remote_address = $7 OR $7 IS NULL)
+             ${where}
+           ORDER BY id DESC
+           LIMIT $2) newest
+   ORDER BY id DESC`
+
+export const listRefusedRequests = refusedRequests('')
+export const findRefusedRequests = refusedRequests('AND request_id = $8')

@@ -1,0 +1,115 @@
+import { factsOf } from '../../domain/reasons.ts'
+import { OLD_BACKUP_MS, type Statistics } from '../../domain/statistics.ts'
+import { badge, name, section, type Tone, time } from './components.ts'
+import { placeOf } from './diagnosis.ts'
+import { count, percent } from './figures.ts'
+import { type Html, html, type Part, path } from './html.ts'
+
+/** What an operator should look at: a link to where it is mended, and the details. */
+type Matter = readonly [tone: Tone, href: string, what: Part, detail: Part]
+
+/** How many matters of one kind are shown. */
+const SHOWN = 5
+
+/** An outage is shown for a day, and may continue for a minute after a failure. Milliseconds. */
+const OUTAGE_SHOWN_MS = 24 * 60 * 60_000
+const OUTAGE_GAP_MS = 60_000
+
+/** Up to this share, such checks are usual for a server on the Internet. */
+const MANY_REFUSED = 0.05
+
+/** What needs attention, the most serious first, or one line that says that nothing does. */
+export function attention(statistics: Statistics): Html {
+  const kinds = [ofServer, ofClients, ofOutages, ofSecrets, ofChecks, ofHeavy, ofBackup]
+  const { bad = [], others = [] } = Object.groupBy(
+    kinds.flatMap((find) => [...find(statistics)]),
+    ([tone]) => (tone === 'bad' ? 'bad' : 'others'),
+  )
+  const items = [...bad, ...others].map(
+    ([tone, href, what, detail]) =>
+      html`<li class="${tone}"><strong><a href="${href}">${what}</a></strong> <span>${detail}</span></li>`,
+  )
+  if (items.length > 0) return section('attention', 'Needs attention', html`<ul class="matters">${items}</ul>`)
+  return html`<p>${statistics.trouble ? badge('Nothing needs attention', 'good') : badge('It is not known yet whether clients have problems')}</p>`
+}
+
+function* ofServer({ store, workers: { expected, serving }, nodes }: Statistics): Generator<Matter> {
+  if (!store.isUp) {
+    const advice = html`No tokens can be issued or checked. <code>token-server doctor</code> and the log say why.`
+    yield ['bad', '#database', 'The database does not answer', advice]
+  }
+  if (serving < expected) {
+    const advice = html`One that has ended is replaced within seconds: look for <code>worker exited unexpectedly</code> in the log.`
+    yield [
+      'bad',
+      '#processes',
+      `${count(expected - serving)} of ${many(expected, 'process', 'processes')} do not answer`,
+      advice,
+    ]
+  }
+  for (const { name: called, lastSeenAt } of nodes.filter(({ isGone }) => isGone))
+    yield ['bad', '#nodes', html`Node ${name(called)} is gone`, html`It has not reported since ${time(lastSeenAt)}.`]
+}
+
+function* ofClients({ trouble }: Statistics): Generator<Matter> {
+  const { failing = [] } = trouble ?? {}
+  for (const { kind, id, name: called, reason, count: times, since } of failing.slice(0, SHOWN)) {
+    const detail = html`${wordsOf(reason)}: refused ${many(times, 'time')} since ${time(since)}.`
+    yield ['bad', placeOf(kind, id, reason), name(called), detail]
+  }
+  const more = failing.length - SHOWN
+  if (more > 0) yield ['bad', '/applications?status=failing', `${count(more)} more`, 'They are refused now, too.']
+}
+
+function* ofOutages({ at, outages }: Statistics): Generator<Matter> {
+  for (const { beganAt, endedAt, failures } of outages.toReversed()) {
+    const detail = html`From ${time(beganAt)} to ${time(endedAt)}: ${many(failures, 'request')} answered with 503.`
+    const tone = at - endedAt < OUTAGE_GAP_MS ? 'bad' : 'warn'
+    if (at - endedAt < OUTAGE_SHOWN_MS)
+      yield [tone, '/refusals?reason=store+unavailable', 'Outage of the database', detail]
+  }
+}
+
+function* ofSecrets({
+  endingSecrets: { next, inAWeek } = { next: [], inADay: 0, inAWeek: 0 },
+}: Statistics): Generator<Matter> {
+  for (const { kind, id, name: called, endsAt } of next.slice(0, SHOWN)) {
+    const detail = html`Its last secret ends at ${time(endsAt)}. After that, all its requests are refused.`
+    yield ['warn', `${placeOf(kind, id, 'expired secret')}#secrets`, name(called), detail]
+  }
+  const more = inAWeek - SHOWN
+  if (more > 0) yield ['warn', '/secrets', `${count(more)} more`, 'Their last secrets end within 7 days.']
+}
+
+function* ofChecks({ lastHour, refusals, trouble }: Statistics): Generator<Matter> {
+  const checks = Math.max(lastHour.activeChecks + lastHour.inactiveChecks, 1)
+  for (const { suite, reason, count: times, since } of trouble?.refusedChecks.slice(0, SHOWN) ?? []) {
+    const counted = refusals.find((one) => one.kind === 'check' && one.reason === reason)
+    const share = (counted?.count ?? 0) / checks
+    const detail = html`${wordsOf(reason)}: ${many(times, 'check')} since ${time(since)}; ${percent(share)} of all checks in the last hour.`
+    if (share > MANY_REFUSED)
+      yield ['warn', `${path`/suites/${suite}`}#checks`, html`Checks at <code>${suite}</code>`, detail]
+  }
+}
+
+function* ofHeavy({ trouble }: Statistics): Generator<Matter> {
+  for (const { id, name: called, tokens } of trouble?.heavy ?? []) {
+    const detail = `Many tokens, ${count(tokens)} in an hour: it should use each token until it expires.`
+    yield ['warn', path`/applications/${id}`, name(called), detail]
+  }
+}
+
+function* ofBackup({ at, store: { kind, databaseBytes, lastBackupAt = 0 } }: Statistics): Generator<Matter> {
+  if (kind !== 'sqlite' || databaseBytes === 0 || at - lastBackupAt < OLD_BACKUP_MS) return
+  const last = lastBackupAt === 0 ? 'None was made yet.' : html`The last one was made at ${time(lastBackupAt)}.`
+  yield ['warn', '#database', 'No backup', html`${last} <code>token-server backup FILE</code> makes one.`]
+}
+
+function wordsOf(reason: string): string {
+  const { words = reason } = factsOf(reason) ?? {}
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+function many(number: number, thing: string, things = `${thing}s`): string {
+  return `${count(number)} ${number === 1 ? thing : things}`
+}

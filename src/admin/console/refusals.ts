@@ -1,0 +1,183 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { COMMANDS } from '../../administration/remedies.ts'
+import { abbreviated } from '../../domain/application.ts'
+import { factsOf } from '../../domain/reasons.ts'
+import { REFUSAL_FILTERS, type RefusedRequest } from '../../domain/refusal.ts'
+import { camelCased } from '../../domain/text.ts'
+import type { AdminContext } from '../context.ts'
+import { administrationOf } from '../wire/caller.ts'
+import {
+  asOf,
+  emptyState,
+  exactTime,
+  LIVE_ENDED,
+  liveControls,
+  name,
+  note,
+  pager,
+  section,
+  table,
+} from './components.ts'
+import { diagnosisNote, LOOKED_AT, placeOf, refusedTable } from './diagnosis.ts'
+import { field, fieldsOf, select } from './forms.ts'
+import { address, type Html, html, type Part, path } from './html.ts'
+import { type Page, showPage } from './layout.ts'
+
+const PAGE_SIZE = 50
+
+const PARENT = { href: '/refusals', label: 'Refusals' } as const
+
+type Filter = Record<(typeof REFUSAL_FILTERS)[number], string>
+
+function filterIn(query: unknown): Filter {
+  return Object.fromEntries(REFUSAL_FILTERS.map((name) => [name, fieldsOf(query).text(name)])) as Filter
+}
+
+/** /refusals: refused requests one by one, newest first. /requests/ID: those with a request id, and why. */
+export function refusalPages(console: FastifyInstance, context: AdminContext): void {
+  const { store, now } = context
+
+  console.get('/refusals', async (request, reply) => {
+    const filter = filterIn(request.query)
+    const before = /^[1-9]\d{0,14}$/.exec(fieldsOf(request.query).text('before'))?.[0]
+    const found = await find(store, filter, before === undefined ? undefined : Number(before))
+    const recent = await store.listRefusedRequests({ limit: LOOKED_AT })
+    const base = address('/refusals', filter)
+    const isFiltered = base !== '/refusals'
+    const isFirst = before === undefined
+    const next =
+      found.length > PAGE_SIZE && address('/refusals', { ...filter, before: String(found.at(PAGE_SIZE - 1)?.id) })
+    const counted =
+      isFirst && !isFiltered && refusedTable(await store.listLastRefused(LOOKED_AT), 'None in the last 30 days.')
+    return showPage(reply, {
+      title: 'Refusals',
+      section: '/refusals',
+      lead: 'Requests and token checks that were refused or failed, newest first, of all nodes. They show up within five seconds; the last 10,000 are kept.',
+      scripts: isFirst ? ['live.js'] : [],
+      actions: isFirst && liveControls(base, { page: 'refusals', ...filter }),
+      content: html`${isFirst && LIVE_ENDED}${filterForm(filter, recent, isFiltered)}
+${isFirst ? liveList(found, now()) : list(found)}
+${pager(!isFirst && base, next || undefined)}
+${counted && section('counted', 'By client, suite and reason', counted)}`,
+    })
+  })
+
+  console.get<{ Params: { id: string } }>('/requests/:id', async (request, reply) => {
+    const { id } = request.params
+    const found = await store.listRefusedRequests({ requestId: id, limit: PAGE_SIZE })
+    const page = found.length > 0 ? await requestPage(id, found, request, context) : unknownRequestPage(id)
+    return showPage(reply, page, { status: found.length > 0 ? 200 : 404 })
+  })
+}
+
+/** One page of the refused requests, and one more if there are more. An unregistered client id is stored abbreviated. */
+async function find(store: AdminContext['store'], filter: Filter, before?: number): Promise<RefusedRequest[]> {
+  const given = Object.entries(filter).filter(([, value]) => value !== '')
+  const wanted = { ...camelCased<Partial<RefusedRequest>>(Object.fromEntries(given)), before, limit: PAGE_SIZE + 1 }
+  const found = await store.listRefusedRequests(wanted)
+  if (found.length > 0 || !wanted.clientId) return found
+  return store.listRefusedRequests({ ...wanted, clientId: abbreviated(wanted.clientId) })
+}
+
+/** The parts of the first page that change while it is open. `query`: has the filter. */
+export async function liveRefusals({ store, now }: AdminContext, query: unknown): Promise<Html> {
+  return liveList(await find(store, filterIn(query)), now())
+}
+
+function liveList(found: readonly RefusedRequest[], now: number): Html {
+  return html`<div class="panel-part" data-live="refusals">${asOf(now)}${list(found)}</div>`
+}
+
+const COLUMNS = [
+  { label: 'When and request id', kind: 'line' },
+  { label: 'Reason', kind: 'line' },
+  'Client',
+  'Endpoint and suite',
+  'Address',
+] as const
+
+function list(found: readonly RefusedRequest[]): Html {
+  if (found.length === 0)
+    return emptyState('No refusals', html`<p>No request was refused here: none that matches is kept.</p>`)
+  return table('Refusals, newest first', COLUMNS, found.slice(0, PAGE_SIZE).map(row))
+}
+
+function row(request: RefusedRequest) {
+  const { at, requestId, reason, endpoint, suite, remoteAddress, leftOut } = request
+  const more = leftOut > 0 && html`<div class="hint">and ${leftOut.toLocaleString('en')} more then, not listed</div>`
+  return [
+    html`<a href="${path`/requests/${requestId}`}">${exactTime(at)}</a> <code title="${requestId}">${requestId}</code>`,
+    html`<span title="${factsOf(reason)?.words}">${reason}</span>${more}`,
+    clientOf(request),
+    html`<code>${endpoint}</code>${suite && html` <code>${suite}</code>`}`,
+    html`<code>${remoteAddress}</code>`,
+  ]
+}
+
+/** The client of a request, with a link to where its problem is mended. */
+function clientOf({ kind, clientId, name: named, reason, suite }: RefusedRequest): Part {
+  if (clientId) {
+    if (!kind || !named) return html`<span class="code">${clientId}</span><div class="hint">not registered</div>`
+    return html`<a href="${placeOf(kind, clientId, reason)}">${name(named)}</a>`
+  }
+  return suite ? html`<a href="${placeOf('suite', suite, reason)}">no known application</a>` : '–'
+}
+
+/** `recent`: refusals whose suites, reasons and endpoints can be chosen. */
+function filterForm(filter: Filter, recent: readonly RefusedRequest[], isFiltered: boolean): Html {
+  const choices = (label: string, named: 'suite' | 'reason' | 'endpoint') => {
+    const values = new Set([filter[named], ...recent.map((one) => one[named] ?? '')].filter(Boolean).sort())
+    const all = [{ value: '', label: 'Any' }, ...[...values].map((value) => ({ value, label: value }))]
+    return select({ label, name: named, value: filter[named] }, all)
+  }
+  return html`<form class="filters" method="get" action="/refusals" aria-label="Filter the refusals">${[
+    field({ label: 'Client id', name: 'client_id', type: 'search', value: filter.client_id, isCode: true }),
+    choices('Reason', 'reason'),
+    choices('Suite', 'suite'),
+    choices('Endpoint', 'endpoint'),
+    field({ label: 'Address', name: 'remote_address', type: 'search', value: filter.remote_address, isCode: true }),
+  ]}<div class="buttons"><button class="button">Filter</button>${isFiltered && html`<a class="button" href="/refusals">Clear</a>`}</div></form>`
+}
+
+/** Where the remedies are, seen from the page of a request. */
+const INSTRUCTIONS = {
+  ...COMMANDS,
+  resume: () => '“Resume” on its page',
+  rotate: () => '“Rotate secret” on its page',
+  approve: (_: string, suites: readonly string[]) => `approve it for ${suites.join(', ') || 'a suite'} on its page`,
+  list: 'the list of applications',
+  ofSuite: (_: string, diagnosis: string) => diagnosis,
+}
+
+/** What is known of a request id. A caller may use one for several requests. */
+async function requestPage(
+  id: string,
+  found: readonly RefusedRequest[],
+  request: FastifyRequest,
+  context: AdminContext,
+): Promise<Page> {
+  const { why } = administrationOf(context, request)
+  const client = found.find(({ kind }) => kind)
+  const { kind, clientId, name: called, reason } = client ?? {}
+  const others = clientId ? { client_id: clientId } : { remote_address: String(found[0]?.remoteAddress) }
+  return {
+    title: `Request ${id}`,
+    heading: html`<span>Request <code>${id}</code></span>`,
+    section: '/refusals',
+    trail: [PARENT],
+    actions: html`<a class="button" href="${address('/refusals', others)}">Other refusals like this</a>`,
+    lead: factsOf(String(found[0]?.reason))?.words,
+    content: html`${list(found)}
+${kind && clientId && section('why', html`${name(String(called))} now`, diagnosisNote(await why(clientId, INSTRUCTIONS)), html`<a class="button primary" href="${placeOf(kind, clientId, String(reason))}">Go to the ${kind}</a>`)}`,
+  }
+}
+
+function unknownRequestPage(id: string): Page {
+  return {
+    title: 'No such refusal',
+    section: '/refusals',
+    trail: [PARENT],
+    content: html`${note('warn', html`<p>None of the refusals that are kept has the request id <code>${id}</code>.</p>`)}
+<div class="panel prose"><p>A refusal shows up within five seconds, and the last 10,000 are kept; in a flood some are left out. A request that was answered well is not kept. The log has all of them: search it for this id.</p></div>`,
+  }
+}

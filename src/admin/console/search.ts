@@ -1,0 +1,111 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { contains } from '../../administration/search.ts'
+import type { AdminContext } from '../context.ts'
+import { administrationOf } from '../wire/caller.ts'
+import { emptyState, name, section } from './components.ts'
+import { fieldsOf } from './forms.ts'
+import { address, type Html, html, path } from './html.ts'
+import { showPage } from './layout.ts'
+
+/** How many of each kind are shown. */
+const SHOWN = 10
+
+interface Hit {
+  href: string
+  /** Undefined: the id is its name. */
+  name?: string
+  id: string
+}
+
+interface Group {
+  heading: string
+  hits: readonly Hit[]
+  /** The list of all hits, if there may be more. */
+  all?: string | false
+}
+
+/** /search: finds applications, suites, operators and request ids. A single hit is opened at once. */
+export function searchPage(console: FastifyInstance, context: AdminContext): void {
+  const { store } = context
+
+  console.get('/search', async (request, reply) => {
+    const wanted = fieldsOf(request.query).text('q')
+    const exact = wanted === '' ? [] : await findExactly(wanted)
+    const groups = exact.length === 1 || wanted === '' ? [] : await findParts(wanted, request)
+    // A request id is found only whole, and the others are found again by a part.
+    const requests = exact.filter(({ href }) => href.startsWith('/requests/'))
+    const all = [...groups, { heading: 'Requests', hits: requests }].filter(({ hits }) => hits.length > 0)
+    const [hit, another] = exact.length === 1 ? exact : all.flatMap(({ hits }) => hits)
+    if (hit && !another) return reply.redirect(hit.href, 303)
+    return showPage(reply, {
+      title: wanted === '' ? 'Search' : `Search: ${wanted}`,
+      heading: wanted === '' ? 'Search' : html`<span>Search: ${name(wanted)}</span>`,
+      search: wanted,
+      content: all.length > 0 ? all.map(groupPanel) : nothingFound(wanted),
+    })
+  })
+
+  /** What has exactly this id. */
+  async function findExactly(id: string): Promise<Hit[]> {
+    const found: [href: string, what: unknown][] = [
+      [path`/applications/${id}`, await store.findApplication(id)],
+      [path`/suites/${id}`, await store.findSuite(id)],
+      [path`/operators#operator-${id}`, await store.findOperator(id)],
+      [path`/requests/${id}`, (await store.listRefusedRequests({ requestId: id, limit: 1 }))[0]],
+    ]
+    return found.filter(([, what]) => what !== undefined).map(([href]) => ({ href, id }))
+  }
+
+  /** What has this text in its id, its name or another field. */
+  async function findParts(text: string, request: FastifyRequest): Promise<Group[]> {
+    const { applications, suites, operators } = administrationOf(context, request)
+    const found = await applications.search({ text, limit: SHOWN + 1, after: undefined })
+    const isPart = (...texts: string[]) => texts.some((one) => contains(one, text))
+    const ofApplications = found.applications.map(({ clientId: id, name }) => ({
+      href: path`/applications/${id}`,
+      id,
+      name,
+    }))
+    const ofSuites = (await suites.list())
+      .map(({ suiteId: id, name }) => ({ href: path`/suites/${id}`, id, name }))
+      .filter(({ id, name }) => isPart(id, name))
+    const ofOperators = (await operators.list())
+      .map(({ name: id }) => ({ href: path`/operators#operator-${id}`, id }))
+      .filter(({ id }) => isPart(id))
+    return [
+      groupOf('Applications', ofApplications, address('/applications', { search: text })),
+      groupOf('Suites', ofSuites, '/suites'),
+      groupOf('Operators', ofOperators, '/operators'),
+    ]
+  }
+}
+
+/** `all`: the list that has them all. */
+function groupOf(heading: string, hits: readonly Hit[], all: string): Group {
+  return { heading, hits: hits.slice(0, SHOWN), all: hits.length > SHOWN && all }
+}
+
+function groupPanel({ heading, hits, all }: Group): Html {
+  const links = hits.map(
+    ({ href, id, name: named }) =>
+      html`<li><a href="${href}">${name(named ?? id)}</a>${named !== undefined && html` <code title="${id}">${id}</code>`}</li>`,
+  )
+  const id = `found-${heading.toLowerCase()}`
+  return section(id, heading, html`<ul class="hits">${links}</ul>`, all && html`<a href="${all}">All that match</a>`)
+}
+
+/** Text that may be a client id. */
+const CLIENT_ID = /^\S{6,200}$/
+
+function nothingFound(wanted: string): Html {
+  if (wanted === '')
+    return emptyState(
+      'Find anything',
+      html`<p>Applications by name, client id, email or label, suites, operators, and the request id of a refusal.</p>`,
+    )
+  return emptyState(
+    'No matches',
+    html`<p>No application, suite, operator or refused request matches “${name(wanted)}”. Of the refusals the last 10,000 are kept.</p>
+${CLIENT_ID.test(wanted) && html`<p>Is this the client id that a partner sends? <a href="${path`/applications/${wanted}`}">See why it is refused</a>.</p>`}`,
+  )
+}

@@ -1,0 +1,20 @@
+import { object, text, time, whole } from './schema.ts'
+
+export const REFUSED_REQUEST = object(
+  'RefusedRequest',
+  'A request, or the check of a token, that was refused or failed',
+  {
+    at: time('When it was answered'),
+    request_id: text('The X-Request-Id of its answer'),
+    reason: text('The real reason, as in the log'),
+    endpoint: text('The endpoint; other: there is none'),
+    client_id: text(
+      'The client id that it named; of an unknown one only its beginning and its length; null: none',
+    ).nullable(),
+    kind: text('What has this client id, an application or a suite; null: nothing').nullable(),
+    name: text('Its name; null: nothing has this client id').nullable(),
+    suite: text('The suite that was asked for; null: none').nullable(),
+    remote_address: text('The address that it came from'),
+    left_out: whole('How many more the server refused about then without listing them, because there were too many'),
+  },
+)

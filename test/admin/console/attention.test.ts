@@ -1,0 +1,122 @@
+import t from 'tap'
+import { attention } from '../../../src/admin/console/attention.ts'
+import type { Statistics } from '../../../src/domain/statistics.ts'
+import { textOf } from '../../support/console-world.ts'
+import { serverNode } from '../../support/server-node.ts'
+import { statisticsOf, traffic } from '../../support/statistics.ts'
+import { START } from '../../support/world.ts'
+
+const HOUR = 60 * 60_000
+
+/** A server that has a backup. */
+const sound = (more: Partial<Statistics> = {}) =>
+  statisticsOf({ store: { ...statisticsOf().store, lastBackupAt: START - 47 * HOUR }, ...more })
+
+/** The matters that are shown: the link and the text of each. */
+function mattersOf(more: Partial<Statistics>): [href: string | undefined, text: string][] {
+  const items = String(attention(sound(more)))
+    .split('<li')
+    .slice(1)
+  return items.map((item) => [/ href="([^"]*)"/.exec(item)?.[1], textOf(`<li${item}`).trim()])
+}
+
+const FAILING = {
+  kind: 'application',
+  id: 'a/b',
+  name: '<b>Shop',
+  reason: 'wrong secret',
+  count: 1204,
+  since: START,
+} as const
+
+t.test('Attention: one quiet line where nothing needs it, and none where that is not known', async (t) => {
+  t.equal(textOf(String(attention(sound()))), ' Nothing needs attention ')
+  t.match(textOf(String(attention(sound({ trouble: undefined })))), 'is not known yet')
+})
+
+t.test('Attention: each matter is a link to where it is mended, the most serious first', async (t) => {
+  const at = '2027-01-15 08:00 UTC'
+  t.strictSame(
+    mattersOf({
+      store: { ...statisticsOf().store, isUp: false },
+      workers: { expected: 4, serving: 1, each: [] },
+      nodes: [{ ...serverNode({ name: 'web-2:80', lastSeenAt: START }), isThis: false, isGone: true }],
+      outages: [
+        { beganAt: START - 30 * HOUR, endedAt: START - 25 * HOUR, failures: 9 },
+        { beganAt: START - 2 * HOUR, endedAt: START - HOUR, failures: 1 },
+        { beganAt: START, endedAt: START, failures: 1184 },
+      ],
+      lastHour: { ...traffic(0), activeChecks: 90, inactiveChecks: 10 },
+      refusals: [{ kind: 'check', reason: 'expired token', count: 10 }],
+      endingSecrets: { inADay: 1, inAWeek: 1, next: [{ kind: 'suite', id: 'store', name: 'Store', endsAt: START }] },
+      trouble: {
+        failing: [FAILING, { ...FAILING, kind: 'suite', id: 's', name: 'S', reason: 'made up', count: 1 }],
+        refusedChecks: [{ suite: 'store', reason: 'expired token', count: 2, since: START }],
+        heavy: [{ id: 'a', name: 'A', tokens: 1361 }],
+      },
+    }).map(([href, text]) => [href, text.slice(0, 112)]),
+    [
+      [
+        '#database',
+        'The database does not answer No tokens can be issued or checked. token-server doctor and the log say why.',
+      ],
+      [
+        '#processes',
+        '3 of 4 processes do not answer One that has ended is replaced within seconds: look for worker exited unexpectedl',
+      ],
+      ['#nodes', `Node web-2:80 is gone It has not reported since ${at} .`],
+      ['/applications/a%2Fb', `<b>Shop The secret does not match: refused 1,204 times since ${at} .`],
+      ['/suites/s', `S Made up: refused 1 time since ${at} .`],
+      [
+        '/refusals?reason=store+unavailable',
+        `Outage of the database From ${at} to ${at} : 1,184 requests answered with 503.`,
+      ],
+      [
+        '/refusals?reason=store+unavailable',
+        'Outage of the database From 2027-01-15 06:00 UTC to 2027-01-15 07:00 UTC : 1 request answered with 503.',
+      ],
+      ['/suites/store#secrets', `Store Its last secret ends at ${at} . After that, all its requests are refused.`],
+      [
+        '/suites/store#checks',
+        `Checks at store The token is older than 60 minutes: 2 checks since ${at} ; 10 % of all checks in `,
+      ],
+      ['/applications/a', 'A Many tokens, 1,361 in an hour: it should use each token until it expires.'],
+      ['#database', 'No backup None was made yet. token-server backup FILE makes one.'],
+    ],
+  )
+})
+
+t.test('Attention: of many of a kind the first five are shown, with a link to the others', async (t) => {
+  const next = Array.from({ length: 7 }, (_, n) => ({
+    kind: 'application' as const,
+    id: `a${n}`,
+    name: 'A',
+    endsAt: START,
+  }))
+  const matters = mattersOf({
+    endingSecrets: { inADay: 7, inAWeek: 30, next },
+    trouble: {
+      failing: Array.from({ length: 8 }, (_, n) => ({ ...FAILING, id: `f${n}` })),
+      refusedChecks: [],
+      heavy: [],
+    },
+  })
+  t.equal(matters.length, 12)
+  t.match(matters[5], ['/applications?status=failing', /^3 more They/])
+  t.match(matters[11], ['/secrets', /^25 more Their/])
+})
+
+t.test('Attention: a backup is missed on SQLite after two days; a few refused checks are usual', async (t) => {
+  const { store } = statisticsOf()
+  const backup = (more: object) => mattersOf({ store: { ...store, ...more } }).length
+  t.strictSame([backup({}), backup({ databaseBytes: 0 }), backup({ kind: 'postgres' })], [1, 0, 0])
+  t.strictSame([backup({ lastBackupAt: START - 48 * HOUR }), backup({ lastBackupAt: START - 48 * HOUR + 1 })], [1, 0])
+  const reason = 'unknown token'
+  const checks = (inactiveChecks: number, counted: string) =>
+    mattersOf({
+      lastHour: { ...traffic(0), activeChecks: 100 - inactiveChecks, inactiveChecks },
+      refusals: [{ kind: 'check', reason: counted, count: inactiveChecks }],
+      trouble: { failing: [], refusedChecks: [{ suite: 'store', reason, count: 2, since: START }], heavy: [] },
+    }).length
+  t.strictSame([checks(5, reason), checks(6, reason), checks(6, 'expired token')], [0, 1, 0])
+})

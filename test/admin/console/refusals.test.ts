@@ -1,0 +1,110 @@
+import { gunzipSync } from 'node:zlib'
+import t, { type Test } from 'tap'
+import { createConsoleWorld, textOf } from '../../support/console-world.ts'
+import { refusal, refusedRequest } from '../../support/refusal.ts'
+
+/** A console with refusals of an application, a suite, an unregistered client id, and a caller without one. */
+async function start(t: Test) {
+  const world = await createConsoleWorld(t)
+  const { store, administration } = world
+  await administration.suites.register({ suiteId: 'store', name: 'Store API' })
+  await administration.applications.register({
+    clientId: 'shop/1',
+    name: '<b>Shop',
+    developerEmail: 'a@b.example',
+    suites: [],
+  })
+  await store.recordRefusals([refusal('shop/1', { count: 7 })])
+  await store.recordRefusedRequests([
+    refusedRequest('r1', { clientId: 'shop/1', leftOut: 1234 }),
+    refusedRequest('r2', { clientId: 'abcd... (9 characters)', reason: 'unknown client' }),
+    refusedRequest('r3', { clientId: null, suite: 'store', reason: 'unknown token', endpoint: '/v1/verify/:suite' }),
+    refusedRequest('r4', { clientId: null, reason: 'made up', remoteAddress: '::1' }),
+    refusedRequest('r5', { clientId: 'shop/1', suite: 'store', reason: 'application not approved' }),
+  ])
+  return { ...world, browser: await world.signIn('viewer') }
+}
+
+/** The request ids in the list, in their order. */
+const idsIn = (body: string) => [...body.matchAll(/<a href="\/requests\/(\w+)"/g)].map(([, id]) => id)
+
+t.test('Refusals: they are listed newest first, with links to where they are mended', async (t) => {
+  const { browser } = await start(t)
+  const { body } = await browser('/refusals')
+  t.strictSame(idsIn(body), ['r5', 'r4', 'r3', 'r2', 'r1'])
+  const shown = textOf(body)
+  t.match(shown, /2027-01-15 08:00:00 UTC r1 wrong secret and 1,234 more then, not listed <b>Shop/)
+  t.match(shown, 'abcd... (9 characters) not registered')
+  t.match(shown, 'made up – /v1')
+  for (const link of ['/applications/shop%2F1', '/applications/shop%2F1#approvals', '/suites/store#gateway']) {
+    t.match(body, `href="${link}"`)
+  }
+  t.match(shown, 'newest first Client Suite Reason Times First Last <b>Shop – The secret does not match wrong secret 7')
+})
+
+t.test(
+  'Refusals: they are filtered by client id, also an unregistered one, reason, suite, endpoint and address',
+  async (t) => {
+    const { browser } = await start(t)
+    for (const [query, ids] of Object.entries({
+      'client_id=shop%2F1': ['r5', 'r1'],
+      'client_id=abcdefghi': ['r2'],
+      'client_id=abcdefgh': [],
+      'suite=store': ['r5', 'r3'],
+      'reason=unknown+token&suite=store': ['r3'],
+      'endpoint=%2Fv1%2Fverify%2F%3Asuite': ['r3'],
+      'remote_address=%3A%3A1': ['r4'],
+    })) {
+      const { body } = await browser(`/refusals?${query}`)
+      t.strictSame(idsIn(body), ids, query)
+      t.equal(body.includes('No refusals'), ids.length === 0)
+      t.notMatch(body, 'By client, suite and reason')
+    }
+    const { body } = await browser('/refusals?reason=gone')
+    for (const reason of ['gone', 'unknown token', 'made up']) t.match(body, `<option value="${reason}"`)
+  },
+)
+
+t.test('Refusals: a page has 50; the first is live, and the others are not', async (t) => {
+  const { browser, store } = await start(t)
+  await store.recordRefusedRequests(Array.from({ length: 50 }, (_, n) => refusedRequest(`n${n}`, { suite: 's' })))
+  const first = (await browser('/refusals?client_id=')).body
+  t.strictSame([idsIn(first).length, idsIn(first)[0]], [50, 'n49'])
+  t.match(first, '/assets/live-')
+  const older = /href="(\/refusals\?before=\d+)"/.exec(first)?.[1] as string
+  const second = (await browser(older)).body
+  t.strictSame(idsIn(second), ['r5', 'r4', 'r3', 'r2', 'r1'])
+  t.notMatch(second, '/assets/live-')
+  t.match(second, /href="\/refusals">Newest/)
+  t.notMatch((await browser('/refusals?suite=s')).body, 'rel="next"')
+
+  const [, of = ''] = /data-of="([^"]*)"/.exec((await browser('/refusals?suite=store')).body) ?? []
+  const live = async () =>
+    String(gunzipSync((await browser(`/live?window=a&new=yes&${of.replaceAll('&amp;', '&')}`)).rawPayload))
+  t.strictSame(idsIn(await live()), ['r5', 'r3'])
+})
+
+t.test('Request: its id leads to why it was refused, and to the client', async (t) => {
+  const { browser } = await start(t)
+  const { body } = await browser('/requests/r1')
+  t.strictSame(idsIn(body), ['r1'])
+  t.match(textOf(body), /<b>Shop now Go to the application There is a problem\./)
+  t.match(textOf(body), 'approve it for a suite on its page')
+  t.match(body, 'href="/refusals?client_id=shop%2F1"')
+  const check = (await browser('/requests/r5')).body
+  t.match(check, '<a class="button primary" href="/applications/shop%2F1#approvals">')
+  const other = (await browser('/requests/r4')).body
+  t.match(other, 'href="/refusals?remote_address=%3A%3A1"')
+  t.notMatch(other, 'Go to the')
+})
+
+t.test('Request: one id may be of several requests; an unknown one says why it may be missing', async (t) => {
+  const { browser, store } = await start(t)
+  await store.recordRefusedRequests([refusedRequest('r1', { clientId: 'store' })])
+  const { body } = await browser('/requests/r1')
+  t.match(body, 'Go to the suite')
+  t.strictSame(idsIn(body), ['r1', 'r1'])
+  const unknown = await browser('/requests/nobody%2F')
+  t.equal(unknown.statusCode, 404)
+  t.match(textOf(unknown.body), 'has the request id nobody/ .')
+})

@@ -1,0 +1,56 @@
+import t, { type Test } from 'tap'
+import { createConsoleWorld, textOf } from '../../support/console-world.ts'
+import { refusedRequest } from '../../support/refusal.ts'
+
+async function start(t: Test) {
+  const world = await createConsoleWorld(t)
+  const { suites, applications } = world.administration
+  await suites.register({ suiteId: 'store', name: 'Store API' })
+  for (const [clientId, name] of [
+    ['shop/1', 'Shop <one>'],
+    ['shop/2', 'Store front'],
+    ['anna', 'An application'],
+  ] as const) {
+    await applications.register({ clientId, name, developerEmail: `${clientId[0]}@partner.example`, suites: [] })
+  }
+  await world.store.recordRefusedRequests([refusedRequest('3ed9e1cb5f4d1ee3cb00'), refusedRequest('store')])
+  const browser = await world.signIn('viewer')
+  return { ...world, search: (text: string) => browser(`/search?q=${encodeURIComponent(text)}`) }
+}
+
+t.test('Search: a single hit is opened at once', async (t) => {
+  const { search } = await start(t)
+  for (const [text, page] of Object.entries({
+    'shop/1': '/applications/shop%2F1',
+    '3ed9e1cb5f4d1ee3cb00': '/requests/3ed9e1cb5f4d1ee3cb00',
+    viktor: '/operators#operator-viktor',
+    ' ONE> ': '/applications/shop%2F1',
+    api: '/suites/store',
+    vik: '/operators#operator-viktor',
+  })) {
+    const { statusCode, headers } = await search(text)
+    t.strictSame([statusCode, headers.location], [303, page], text)
+  }
+})
+
+t.test('Search: several hits are listed by kind', async (t) => {
+  const { search, administration } = await start(t)
+  const { body } = await search('store')
+  t.match(textOf(body), /Search: store Applications Store front shop\/2 Suites Store API store Requests store/)
+  t.match(body, 'name="q" value="store"')
+  t.match(textOf((await search('anna')).body), /Applications An application anna Operators anna/)
+  t.notMatch(body, 'All that match')
+  for (let n = 0; n < 10; n++) await administration.suites.register({ suiteId: `store-${n}`, name: 'S' })
+  const many = (await search('store')).body
+  t.match(many, '<a href="/suites">All that match</a>')
+  t.notMatch(many, 'store-9')
+})
+
+t.test('Search: without a hit it says what is searched, and where a client id is explained', async (t) => {
+  const { search } = await start(t)
+  const none = (await search('nobody/1')).body
+  t.match(textOf(none), 'matches “ nobody/1 ”')
+  t.match(none, '<a href="/applications/nobody%2F1">See why it is refused</a>')
+  t.notMatch((await search('no')).body, 'See why')
+  t.match((await search('')).body, 'Find anything')
+})
