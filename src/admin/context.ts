@@ -1,4 +1,4 @@
-import type { Administration } from '../administration/administration.ts'
+import type { Administration, AdministrationOptions } from '../administration/administration.ts'
 import type { SignIn } from '../administration/sign-in.ts'
 import type { Author } from '../domain/audit-event.ts'
 import type { Observer } from '../domain/events.ts'
@@ -12,7 +12,7 @@ export interface AdminContext {
   now: Clock
   observe: Observer
   /** Returns the administration on behalf of an author, who is recorded with each change. */
-  administration: (author: Author) => Administration
+  administration: (author: Author, conditions?: AdministrationOptions['conditions']) => Administration
   signIn: SignIn
   statistics: StatisticsSource
   about: About

@@ -1,4 +1,4 @@
-import type { Author } from '../domain/audit-event.ts'
+import type { Audit, Author } from '../domain/audit-event.ts'
 import { type ChangeEvent, eventOf } from '../domain/change.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
@@ -19,6 +19,8 @@ export interface AdministrationOptions {
   observe: Observer
   /** The author of all changes. */
   author: Author
+  /** For each change. */
+  conditions?: Pick<Audit, 'onlyIf' | 'isTrial'> | undefined
   /** Where hand-over links lead; undefined: they are off. */
   handOverUrl?: string | undefined
 }
@@ -26,8 +28,8 @@ export interface AdministrationOptions {
 export type Administration = ReturnType<typeof createAdministration>
 
 /** What operators can do. A method that throws OperatorError has changed nothing. */
-export function createAdministration({ store, now, observe, author, handOverUrl }: AdministrationOptions) {
-  const audit = () => ({ author, at: now() })
+export function createAdministration({ store, now, observe, author, conditions, handOverUrl }: AdministrationOptions) {
+  const audit = () => ({ author, at: now(), ...conditions })
   const report = (change: ChangeEvent) => observe({ ...change, ...author })
   const context: Context = {
     store,
@@ -36,6 +38,7 @@ export function createAdministration({ store, now, observe, author, handOverUrl 
     report,
     async change(change, audited = audit()) {
       const result = await store.change(change, audited)
+      if (audited.isTrial) return result
       for (const subject of result.subjects) report(eventOf(change, result, subject))
       return result
     },

@@ -7,7 +7,7 @@ import {
   type NewApplication,
   namedSuites,
 } from '../domain/application.ts'
-import type { Change, ChangeEvent } from '../domain/change.ts'
+import type { Change, ChangeEvent, ChangeResult } from '../domain/change.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import {
   digestGenerated,
@@ -24,12 +24,14 @@ import { unknownSuite } from '../domain/suite.ts'
 import type { Clock } from '../domain/time.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
-import { importedSecretSchema, registrationSchema, takenId, updateSchema, valid } from './rules.ts'
+import { importedSecretSchema, registrationSchema, settingsSchema, takenId, updateSchema, valid } from './rules.ts'
 import { createSearch, type ListedApplication, withUse } from './search.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
 
 /** Without a client id or a secret, one is generated; without suites, it is approved for none. */
 export type Registration = z.infer<typeof registrationSchema>
+
+export type ApplicationSettings = z.infer<typeof settingsSchema>
 
 /** A registered application. */
 export interface RegisteredApplication extends ApplicationValues {
@@ -82,6 +84,14 @@ function createApplicationChanges(context: Context) {
     return changeExisting({ type: 'application updated', clientId, values })
   }
 
+  /** Sets an application to these values. Resolves to what differed. Throws OperatorError with all that is wrong. */
+  async function set(clientId: string, settings: ApplicationSettings): Promise<ChangeResult> {
+    const { status, suites, ...values } = valid(settingsSchema, settings)
+    await find(context, clientId)
+    await assertSuites(context, suites, unknownSuiteField)
+    return change({ type: 'application updated', clientId, values, status, suites })
+  }
+
   /** Imports a secret in addition to the others. Throws OperatorError if it equals an active one, or if there are too many. */
   async function addSecret(clientId: string, clientSecret: string): Promise<void> {
     valid(importedSecretSchema, { clientSecret })
@@ -121,6 +131,7 @@ function createApplicationChanges(context: Context) {
 
   return {
     update,
+    set,
     addSecret,
     /** From the next request on it gets no tokens, and its tokens are inactive. */
     suspend: (clientId: string) => changeExisting({ type: 'application suspended', clientId }),

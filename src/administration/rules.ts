@@ -48,6 +48,15 @@ export const registrationSchema = z.object({
 
 export const updateSchema = z.object(fields).partial()
 
+/** All that an operator can set of an application. None is optional: what is forgotten must not be withdrawn or resumed. */
+export const settingsSchema = z.object({
+  ...fields,
+  status: z
+    .enum(['active', 'suspended'], { error: 'The status must be active or suspended' })
+    .describe('`suspended`: it gets no tokens, and its tokens are refused'),
+  suites: z.array(z.string()).describe('The suites that it is approved for, and no others'),
+})
+
 export const importedSecretSchema = registrationSchema.pick({ clientSecret: true }).required()
 
 export const suiteSchema = z.object({

@@ -18,6 +18,13 @@ export interface Audit {
   readonly at: number
   /** Set if the call may be retried. The store throws IdempotencyKeyTaken if the change was already made. */
   readonly idempotency?: IdempotencyRecord | undefined
+  /**
+   * Versions (`versionOf`), or `*` for any. If the application or suite has none of them, or does not exist, nothing is changed,
+   * and the store throws OperatorError.
+   */
+  readonly onlyIf?: readonly string[] | undefined
+  /** Whether the change is taken back: the result says what would have changed. */
+  readonly isTrial?: boolean | undefined
 }
 
 export type SubjectKind = 'application' | 'suite' | 'operator' | 'database'

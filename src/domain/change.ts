@@ -1,4 +1,5 @@
-import type { ApplicationChanges } from './application.ts'
+import type { Application, ApplicationChanges } from './application.ts'
+import type { PublicFields } from './audit-event.ts'
 import type { HandOverLink } from './hand-over.ts'
 import type { NewSession, Role } from './operator.ts'
 import type { NewSecret } from './secret.ts'
@@ -9,7 +10,14 @@ import { timestamp } from './time.ts'
  * `Audit`. `owner`: a client id or a suite id.
  */
 export type Change =
-  | { type: 'application updated'; clientId: string; values: ApplicationChanges }
+  /** Sets what is given: `suites` to exactly these, those that do not exist left out. */
+  | {
+      type: 'application updated'
+      clientId: string
+      values: ApplicationChanges
+      status?: Application['status']
+      suites?: readonly string[]
+    }
   | { type: 'application suspended' | 'application resumed'; clientId: string }
   /** Removes its secrets, too. Its tokens stay stored until the purge. */
   | { type: 'application removed'; clientId: string }
@@ -66,6 +74,9 @@ export interface ChangeResult {
   readonly subjects: readonly string[]
   /** The JSON names of the public fields that changed. */
   readonly fields: readonly string[]
+  /** These fields before and after the change; null: it did not exist. */
+  readonly before: PublicFields | null
+  readonly after: PublicFields | null
   /** The id of the admin key, session or hand-over link that was added, or of the link that was used. */
   readonly id: number | undefined
 }

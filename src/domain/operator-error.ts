@@ -1,5 +1,14 @@
-/** `invalid`: a field breaks a rule; `conflict`: the call contradicts the current state; `refused`: everything else. */
-export type OperatorErrorKind = 'invalid' | 'not found' | 'conflict' | 'idempotency key reused' | 'refused'
+/**
+ * `invalid`: a field breaks a rule; `conflict`: the call contradicts the current state; `another version`: the state is not the
+ * one that the call names; `refused`: everything else.
+ */
+export type OperatorErrorKind =
+  | 'invalid'
+  | 'not found'
+  | 'conflict'
+  | 'another version'
+  | 'idempotency key reused'
+  | 'refused'
 
 /** An invalid field by its JSON name, and the reason, without a final period. */
 export interface WrongField {

@@ -42,7 +42,8 @@ export async function startAdmin(
   })
   const app = await buildAdminApp({
     ...context,
-    administration: (author) => createAdministration({ ...context, author, handOverUrl: handOverUrl(config) }),
+    administration: (author, conditions) =>
+      createAdministration({ ...context, author, conditions, handOverUrl: handOverUrl(config) }),
     signIn: createSignIn(context),
     statistics,
     about: describe(config, Date.now()),

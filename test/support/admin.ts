@@ -55,7 +55,8 @@ export async function createAdminWorld(
     store,
     now,
     observe,
-    administration: (author) => createAdministration({ store, now, observe, author, handOverUrl }),
+    administration: (author, conditions) =>
+      createAdministration({ store, now, observe, author, conditions, handOverUrl }),
     signIn: createSignIn({ store, now, observe }),
     statistics: { read: async () => statistics },
     about: describe(config, START),

@@ -95,6 +95,19 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
   remote_address: inQuery('remote_address', 'Only requests from this address'),
   audit_limit: inQuery('limit', 'How many entries the page has at most', { ...LIMIT, example: 1 }),
   before: inQuery('before', 'The `next` of the previous page; leave it out for the first page', CURSOR),
+  dry_run: inQuery('dry_run', 'With `true`, the answer says what would change, and nothing is changed', {
+    type: 'boolean',
+    default: false,
+  }),
+  'If-Match': {
+    name: 'If-Match',
+    in: 'header',
+    description: lines(
+      'The `ETag` of the application or suite as you know it. If it was changed since, the answer is 412, and nothing is',
+      'changed. `*`: it must exist',
+    ),
+    schema: { type: 'string' },
+  },
   'Idempotency-Key': {
     name: 'Idempotency-Key',
     in: 'header',
@@ -136,6 +149,10 @@ export const HEADERS: Record<string, Part> = {
     description: 'This is the answer to an earlier call; nothing was changed now',
     schema: { const: 'true' },
   },
+  ETag: header('Identifies this state, for `If-Match`. Every change makes another one; usage does not', {
+    type: 'string',
+    pattern: '^"[A-Za-z0-9_-]{22}"$',
+  }),
   'Content-Disposition': {
     description: 'The name of the file, with `format=csv`',
     schema: { type: 'string', pattern: '^attachment; filename="[a-z-]+-\\d{4}-\\d\\d-\\d\\d\\.csv"$' },
@@ -196,6 +213,7 @@ export const EXAMPLES: Examples = {
   'bad-cursor': problem('A cursor that is not from `next`', 400, `The parameter after ${NOT_FROM_NEXT}`),
   'bad-before': problem('A cursor that is not from `next`', 400, `The parameter before ${NOT_FROM_NEXT}`),
   'bad-force': problem('Not `true` or `false`', 400, 'The parameter force must be true or false.'),
+  'bad-dry-run': problem('Not `true` or `false`', 400, 'The parameter dry_run must be true or false.'),
   'bad-since': problem(
     'A time without a zone, for example',
     400,
@@ -218,6 +236,9 @@ export const EXAMPLES: Examples = {
   'taken-id': problem('An application or a suite has this id', 409, 'The id store is taken already.'),
   'wrong-value': problem('A value that is not allowed', 422, 'The name must not be empty.', [
     { detail: 'The name must not be empty', pointer: '#/name' },
+  ]),
+  'unknown-suite': problem('A suite that does not exist', 422, 'There is no suite with the id nowhere.', [
+    { detail: 'There is no suite with the id nowhere', pointer: '#/suites' },
   ]),
   'unknown-field': wrongField('A field that is not described', 'colour', 'is unknown'),
   'wrong-overlap': wrongField('More than 365 days', 'overlap_seconds', 'must be 31536000 or less'),
@@ -243,6 +264,7 @@ export const WRONG_PARAMETER: Record<string, string> = {
   after: 'bad-cursor',
   before: 'bad-before',
   force: 'bad-force',
+  dry_run: 'bad-dry-run',
   since: 'bad-since',
   until: 'bad-until',
   action: 'bad-action',
@@ -308,6 +330,15 @@ export const RESPONSES: Record<string, ResponseText> = {
     ),
     headers: ['Allow'],
   },
+  AnotherVersion: only(
+    'It was changed in the meantime.',
+    'another-version',
+    problem(
+      'An `If-Match` that is not the current `ETag`',
+      412,
+      'It is not in the state that If-Match names: read it again before you change it.',
+    ),
+  ),
   TooSlow: only(
     'The request took too long to arrive.',
     'too-slow',

@@ -162,11 +162,7 @@ const APPLICATIONS: Record<string, OperationText> = {
     wrong: {
       ...known('wrong-value'),
       'wrong-type': wrongField('A value of the wrong type', 'suites', 'must be a list, or "all"'),
-      ...known('unknown-field'),
-      'unknown-suite': problem('A suite that does not exist', 422, 'There is no suite with the id nowhere.', [
-        { detail: 'There is no suite with the id nowhere', pointer: '#/suites' },
-      ]),
-      ...known('key-reused'),
+      ...known('unknown-field', 'unknown-suite', 'key-reused'),
     },
   },
   'GET /admin/v1/applications/{client_id}': {
@@ -190,6 +186,32 @@ const APPLICATIONS: Record<string, OperationText> = {
       'nothing-to-change': problem('No field at all', 422, 'The body must have at least one field.', [
         { detail: 'must have at least one field', pointer: '#' },
       ]),
+    },
+  },
+  'PUT /admin/v1/applications/{client_id}': {
+    tag: 'Applications',
+    operationId: 'setApplication',
+    summary: 'Set an application to these values',
+    description: lines(
+      'All in one transaction, with one audit event, `application updated`. If nothing differs, nothing is changed. It does not',
+      'register an application: clients and proxies may repeat a PUT, and the secret of the first answer would be lost.',
+    ),
+    request: one('settings', 'Another name, suspended, for one suite', {
+      name: 'Demo shop',
+      developer_email: 'developer@demo.example',
+      status: 'suspended',
+      suites: ['reports'],
+    }),
+    answer: 'What changed, or would change.',
+    examples: one('difference', 'Its name, its status and its suites', {
+      changed: ['name', 'status', 'suites'],
+      before: { name: 'Demo application', status: 'active', suites: ['store'] },
+      after: { name: 'Demo shop', status: 'suspended', suites: ['reports'] },
+    }),
+    wrong: {
+      ...known('wrong-value'),
+      'wrong-status': wrongField('Another status', 'status', 'must be active or suspended'),
+      ...known('unknown-field', 'unknown-suite'),
     },
   },
   'DELETE /admin/v1/applications/{client_id}': {

@@ -137,12 +137,18 @@ function operation(route: Route, text: OperationText | undefined): Part {
   }
 }
 
+/** Whether it changes an application or a suite that exists. */
+function isChange({ method, path }: Route): boolean {
+  return method !== 'GET' && /\{(client|suite)_id\}/.test(path)
+}
+
 /** The parameters in the query and the headers. */
-function parametersOf({ schema }: Route, { own = {} }: OperationText): string[] {
+function parametersOf({ schema, ...route }: Route, { own = {} }: OperationText): string[] {
   const { properties } = schema.querystring
   return [
     ...Object.keys(properties as Part).map((name) => own[name] ?? name),
     ...(schema.response?.[201] ? ['Idempotency-Key'] : []),
+    ...(isChange({ schema, ...route }) ? ['If-Match'] : []),
   ]
 }
 
@@ -154,6 +160,7 @@ function responsesOf(route: Route, text: OperationText): Part {
   const headers = [
     ...(status === '201' ? [...(text.hasLocation ? ['Location'] : []), 'Idempotent-Replayed'] : []),
     ...(isList ? ['Content-Disposition'] : []),
+    ...(/^(Application|Suite)$/.test(String(body?.title)) ? ['ETag'] : []),
   ]
   const isRead = method === 'GET'
   const unknown = notFound ?? Object.assign({}, ...pathParametersOf(path).map((one) => NOT_FOUND[one]))
@@ -175,6 +182,7 @@ function responsesOf(route: Route, text: OperationText): Part {
     405: ref('responses', 'MethodNotAllowed'),
     408: ref('responses', 'TooSlow'),
     ...(conflict && { 409: problemResponse('It conflicts with the current state.', conflict) }),
+    ...(isChange(route) && { 412: ref('responses', 'AnotherVersion') }),
     ...(schema.body && { 413: ref('responses', 'TooLarge'), 415: ref('responses', 'NotJson') }),
     ...(path.includes('{') && { 414: ref('responses', 'PathTooLong') }),
     421: ref('responses', 'AnotherHost'),

@@ -1,5 +1,7 @@
+import type { FastifyReply } from 'fastify'
+import type { Administration } from '../../administration/administration.ts'
 import { aboutSuite, COMMANDS, type Instructions } from '../../administration/remedies.ts'
-import { registrationSchema, updateSchema } from '../../administration/rules.ts'
+import { registrationSchema, settingsSchema, updateSchema } from '../../administration/rules.ts'
 import {
   EXPLANATION,
   explanationView,
@@ -11,9 +13,10 @@ import {
 } from '../../administration/views.ts'
 import { camelCased } from '../../domain/text.ts'
 import { APPLICATION } from '../../domain/views/application.ts'
-import { constant, list, object, text } from '../../domain/views/schema.ts'
+import { constant, fields, list, object, text } from '../../domain/views/schema.ts'
+import { PUBLIC_FIELDS } from '../../domain/views/version.ts'
 import { choiceOf, pageOptions } from './query.ts'
-import { type AddRoute, repeatable } from './routes.ts'
+import { type AddRoute, repeatable, tag } from './routes.ts'
 import { answer, body, pageOf, query } from './schemas.ts'
 
 const STATUSES = ['active', 'suspended'] as const
@@ -43,6 +46,18 @@ const REGISTER = {
 const CHANGE = {
   body: { ...body('ApplicationChanges', 'The fields to change', updateSchema), minProperties: 1 },
   ...SHOW,
+}
+
+const SET = {
+  querystring: query('dry_run'),
+  body: body('ApplicationSettings', 'What to set an application to', settingsSchema),
+  ...answer(
+    object('ApplicationDifference', 'What changed', {
+      changed: list('The fields that differed; none: nothing changed', text('The name of a field')),
+      before: fields('Their values before. Of lists, only the entries that were removed'),
+      after: fields('Their values now. Of lists, only the entries that were added'),
+    }),
+  ),
 }
 
 const APPLICATIONS = '/admin/v1/applications'
@@ -75,13 +90,22 @@ export function applications(route: AddRoute): void {
   })
 
   const path = '/applications/:client_id'
-  route('GET', path, SHOW, async ({ applications }, { params: { client_id } }) =>
-    shownApplicationView(await applications.show(client_id)),
-  )
+  const show = async ({ applications }: Administration, clientId: string, reply: FastifyReply) => {
+    const application = await applications.show(clientId)
+    tag(reply, PUBLIC_FIELDS.application(application))
+    return shownApplicationView(application)
+  }
+  route('GET', path, SHOW, (administration, { params }, reply) => show(administration, params.client_id, reply))
 
-  route<object>('PATCH', path, CHANGE, async ({ applications }, { params: { client_id }, body }) => {
-    await applications.update(client_id, camelCased(body))
-    return shownApplicationView(await applications.show(client_id))
+  route<object>('PATCH', path, CHANGE, async (administration, { params: { client_id }, body }, reply) => {
+    await administration.applications.update(client_id, camelCased(body))
+    return show(administration, client_id, reply)
+  })
+
+  // It registers none: clients and proxies may repeat a PUT by themselves, and the secret of the first answer would be lost.
+  route<object>('PUT', path, SET, async ({ applications }, { params: { client_id }, body }) => {
+    const { fields: changed, before, after } = await applications.set(client_id, camelCased(body))
+    return { changed, before: before ?? {}, after: after ?? {} }
   })
 
   route('GET', `${path}/diagnosis`, answer(EXPLANATION), async ({ why }, { params: { client_id } }) =>

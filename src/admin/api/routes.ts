@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
 import type { Repeatable } from '../../administration/idempotency.ts'
+import type { PublicFields } from '../../domain/audit-event.ts'
 import type { JsonSchema } from '../../domain/views/schema.ts'
+import { versionOf } from '../../domain/views/version.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
 import { everyPage, FORMATS, type Row, sendList } from '../wire/export.ts'
@@ -28,6 +30,7 @@ export type AddRoute = <Body>(
 
 export function createRoutes(api: FastifyInstance, context: AdminContext): AddRoute {
   return (method, url, schema, handle) => {
+    const hasVersion = /:(client_id|suite_id|owner)\b(?!\/approvals)/.test(url)
     const [status = '204'] = Object.keys(schema.response ?? {})
     api.route({
       method,
@@ -35,7 +38,10 @@ export function createRoutes(api: FastifyInstance, context: AdminContext): AddRo
       schema,
       handler: async (sent, reply) => {
         const request = sent as Parameters<typeof handle>[1]
-        const administration = administrationOf(context, request)
+        const { 'if-match': ifMatch } = request.headers
+        const isTrial = choiceOf('dry_run', ['true', 'false'], request.query) === 'true'
+        const onlyIf = ifMatch !== undefined && hasVersion ? versionsIn(ifMatch) : undefined
+        const administration = administrationOf(context, request, { onlyIf, isTrial })
         if (choiceOf('format', FORMATS, request.query) === 'csv') {
           const pageAt = (query: Query) =>
             handle(administration, Object.create(request, { query: { value: query } }), reply)
@@ -59,6 +65,17 @@ function listOf({ querystring, response }: FastifySchema, query: Query, pageAt: 
     return { rows: rows as Row[], next: query.limit === undefined ? next : null }
   })
   return { list, row, pages }
+}
+
+/** The versions in If-Match, which have strong entity tags (RFC 9110 §13.1.1). */
+function versionsIn(ifMatch: string): string[] {
+  if (ifMatch.trim() === '*') return ['*']
+  return [...ifMatch.matchAll(/(W\/)?"([^"]*)"/g)].flatMap(([, weak, version = '']) => (weak ? [] : version))
+}
+
+/** Names the version of an application or a suite in the answer (RFC 9110 §8.8.3). */
+export function tag(reply: FastifyReply, fields: PublicFields): void {
+  reply.header('etag', `"${versionOf(fields)}"`)
 }
 
 /** 1 to 255 printable ASCII characters, without spaces at the ends. A UUID has 36. */

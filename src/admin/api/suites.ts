@@ -1,10 +1,13 @@
+import type { FastifyReply } from 'fastify'
+import type { Administration } from '../../administration/administration.ts'
 import { approvalsSchema, suiteSchema, suiteUpdateSchema } from '../../administration/rules.ts'
 import { registeredSuiteView, SHOWN_SUITE, shownSuiteView } from '../../administration/views.ts'
 import { APPLICATION, applicationFields } from '../../domain/views/application.ts'
 import { list, object, text } from '../../domain/views/schema.ts'
 import { SUITE, suiteFields } from '../../domain/views/suite.ts'
+import { PUBLIC_FIELDS } from '../../domain/views/version.ts'
 import { pageOptions } from './query.ts'
-import { type AddRoute, repeatable } from './routes.ts'
+import { type AddRoute, repeatable, tag } from './routes.ts'
 import { answer, body, pageOf, query } from './schemas.ts'
 
 const LIST = {
@@ -54,11 +57,16 @@ export function suites(route: AddRoute): void {
   })
 
   const path = '/suites/:suite_id'
-  route('GET', path, SHOW, async ({ suites }, { params }) => shownSuiteView(await suites.show(params.suite_id)))
+  const show = async ({ suites }: Administration, suiteId: string, reply: FastifyReply) => {
+    const suite = await suites.show(suiteId)
+    tag(reply, PUBLIC_FIELDS.suite(suite))
+    return shownSuiteView(suite)
+  }
+  route('GET', path, SHOW, (administration, { params }, reply) => show(administration, params.suite_id, reply))
 
-  route<{ name: string }>('PATCH', path, CHANGE, async ({ suites }, { params: { suite_id }, body }) => {
-    await suites.update(suite_id, body)
-    return shownSuiteView(await suites.show(suite_id))
+  route<{ name: string }>('PATCH', path, CHANGE, async (administration, { params: { suite_id }, body }, reply) => {
+    await administration.suites.update(suite_id, body)
+    return show(administration, suite_id, reply)
   })
 
   route('DELETE', path, {}, ({ suites }, { params }) => suites.remove(params.suite_id))

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Administration } from '../../administration/administration.ts'
+import type { Administration, AdministrationOptions } from '../../administration/administration.ts'
 import { addressIn, addressVia, withoutZone } from '../../domain/address.ts'
 import type { Author } from '../../domain/audit-event.ts'
 import type { Operator } from '../../domain/operator.ts'
@@ -68,6 +68,10 @@ export function callerOf({ caller }: FastifyRequest): Caller {
 }
 
 /** The administration on behalf of the operator who sent the request. */
-export function administrationOf(context: AdminContext, request: FastifyRequest): Administration {
-  return context.administration(callerOf(request).author)
+export function administrationOf(
+  context: AdminContext,
+  request: FastifyRequest,
+  conditions?: AdministrationOptions['conditions'],
+): Administration {
+  return context.administration(callerOf(request).author, conditions)
 }

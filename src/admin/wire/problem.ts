@@ -94,6 +94,7 @@ const STATUSES: Record<OperatorError['kind'], number> = {
   invalid: 422,
   'not found': 404,
   conflict: 409,
+  'another version': 412,
   'idempotency key reused': 422,
   refused: 409,
 }
@@ -190,6 +191,7 @@ function detailOf({ keyword, params }: FastifySchemaValidationError, isBody: boo
   if (keyword === 'minProperties') return 'must have at least one field'
   if (keyword === 'anyOf') return 'must be a list, or "all"'
   if (!isBody) return 'is given more than once'
+  if (keyword === 'enum') return `must be ${(params.allowedValues as string[]).join(' or ')}`
   // The type of an optional field is ['object', 'null'].
   if (keyword === 'type') return `must be ${TYPES[[params.type].flat()[0] as string]}`
   return `must be ${params.limit} or ${params.comparison === '>=' ? 'more' : 'less'}`

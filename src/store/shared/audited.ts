@@ -1,16 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Application } from '../../domain/application.ts'
 import type { Audit, PublicFields } from '../../domain/audit-event.ts'
 import type { Event } from '../../domain/events.ts'
 import type { HandOverLink } from '../../domain/hand-over.ts'
 import { IDEMPOTENCY_LIFETIME, IdempotencyKeyTaken } from '../../domain/idempotency.ts'
 import type { Operator } from '../../domain/operator.ts'
-import type { Suite } from '../../domain/suite.ts'
+import { OperatorError } from '../../domain/operator-error.ts'
 import { timestamp } from '../../domain/time.ts'
-import { applicationFields } from '../../domain/views/application.ts'
 import { operatorFields } from '../../domain/views/operator.ts'
-import { secretFields } from '../../domain/views/secret.ts'
-import { suiteFields } from '../../domain/views/suite.ts'
+import { PUBLIC_FIELDS, versionOf } from '../../domain/views/version.ts'
 import { type AuditEntry, record } from './audit.ts'
 import * as sql from './statements/audit.ts'
 import { readHandOverLinks } from './statements/hand-overs.ts'
@@ -31,9 +28,8 @@ const READ = {
 type StoredKind = keyof typeof READ
 
 /** How each kind of stored subject becomes its public fields. */
-const PUBLIC_FIELDS = {
-  application: (stored: Application) => ({ ...applicationFields(stored), secrets: stored.secrets.map(secretFields) }),
-  suite: (stored: Suite) => ({ ...suiteFields(stored), secrets: stored.secrets.map(secretFields) }),
+const FIELDS = {
+  ...PUBLIC_FIELDS,
   operator: (stored: Operator) => operatorFields(stored),
   'hand-over links': (stored: HandOverLink[]) => ({
     hand_over_links: stored.map(({ id, endsAt }) => ({ id, ends_at: timestamp(endsAt) })),
@@ -49,19 +45,21 @@ export interface AuditSubject {
 
 /**
  * Makes a change in a transaction, and stores one audit event for each of these subjects that it changed, and the idempotency
- * record if there is one. Throws IdempotencyKeyTaken if the change was already made.
+ * record if there is one. Throws IdempotencyKeyTaken if the change was already made, OperatorError if a subject does not have the
+ * version that `audit` names, and Trial if the change is to be taken back.
  */
 export function* audited<Result>(
   audit: Audit,
   subjects: readonly AuditSubject[],
   change: Work<Result>,
 ): Work<{ result: Result; entries: AuditEntry[] }> {
-  const { idempotency, at } = audit
+  const { idempotency, onlyIf, at } = audit
   if (idempotency) {
     const made = yield* ask(sql.findSealedAnswer, [idempotency.digest, at - IDEMPOTENCY_LIFETIME])
     if (made.length > 0) throw new IdempotencyKeyTaken()
   }
   const before = yield* snapshots(subjects)
+  if (onlyIf) assertVersion(subjects, before, onlyIf)
   const result = yield* change
   const after = yield* snapshots(subjects)
   const entries = subjects.flatMap((subject, index) => entryOf(subject, before[index], after[index]) ?? [])
@@ -69,7 +67,35 @@ export function* audited<Result>(
   if (idempotency && entries.length > 0) {
     yield* ask(sql.insertIdempotencyRecord, [idempotency.digest, idempotency.sealed, at])
   }
+  if (audit.isTrial) throw new Trial({ result, entries })
   return { result, entries }
+}
+
+/** Ends the transaction of a change that is to be taken back. */
+export class Trial extends Error {
+  readonly made: { result: unknown; entries: AuditEntry[] }
+
+  constructor(made: Trial['made']) {
+    super('The change is taken back.')
+    this.made = made
+  }
+}
+
+/** Each application or suite must have one of these versions, and there must be one (RFC 9110 §13.1.1). */
+function assertVersion(
+  subjects: readonly AuditSubject[],
+  snapshots: readonly (string | undefined)[],
+  versions: readonly string[],
+) {
+  const found = subjects.flatMap(({ kind }, at) => {
+    const fields = kind in PUBLIC_FIELDS ? fieldsOf(kind, snapshots[at]) : null
+    return fields ? versionOf(fields) : []
+  })
+  const isExpected = (version: string) => versions.includes('*') || versions.includes(version)
+  if (found.length > 0 && found.every(isExpected)) return
+  throw new OperatorError('It is not in the state that If-Match names: read it again before you change it.', {
+    kind: 'another version',
+  })
 }
 
 /** The subjects as JSON, in order, equal if and only if nothing changed. Undefined: the subject does not exist. */
@@ -96,7 +122,7 @@ function entryOf({ action, kind, id }: AuditSubject, jsonBefore?: string, jsonAf
 }
 
 function fieldsOf(kind: StoredKind, json: string | undefined): PublicFields | null {
-  return json === undefined ? null : PUBLIC_FIELDS[kind](JSON.parse(json))
+  return json === undefined ? null : FIELDS[kind](JSON.parse(json) as never)
 }
 
 /** The fields whose values differ from `others`; all fields if `others` is null. */

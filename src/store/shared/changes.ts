@@ -10,8 +10,13 @@ import { ask, type Database, namesJson, rowsJson, type Work } from './work.ts'
 
 /** The statements of each change. They return the id in ChangeResult as one row. */
 const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => Work<unknown[][]> } = {
-  'application updated': ({ clientId, values }) =>
-    ask(sql.updateApplication, [clientId, ...Object.values(columnsOf(values))]),
+  *'application updated'({ clientId, values, status, suites }) {
+    yield* ask(sql.updateApplication, [clientId, ...Object.values(columnsOf(values))])
+    if (status) yield* ask(sql.setStatus, [clientId, status])
+    if (!suites) return []
+    yield* ask(sql.withdrawOthers, [clientId, namesJson(suites)])
+    return yield* ask(sql.approve, [rowsJson(suites.map((suite) => ({ clientId, suite })))])
+  },
   'application suspended': ({ clientId }) => ask(sql.setStatus, [clientId, 'suspended']),
   'application resumed': ({ clientId }) => ask(sql.setStatus, [clientId, 'active']),
   'application removed': ({ clientId }) => ask(sql.deleteApplication, [clientId]),
@@ -55,13 +60,18 @@ const LOGIN_CHANGES = new Set<Change['type']>(['login link made', 'operator logg
 export function createChanges(database: Database): Changes {
   return {
     async change(change, audit) {
-      const { audited } = await import('./audited.ts')
+      const { audited, Trial } = await import('./audited.ts')
       const make = MAKE[change.type] as (change: Change, at: number) => Work<[id: number][]>
       const begin = () => audited(audit, subjectsOf(change), make(change, audit.at))
-      const { result, entries } = await database.transact(begin, { isCopied: !LOGIN_CHANGES.has(change.type) })
-      const [entry] = entries
+      const made = database.transact(begin, { isCopied: !LOGIN_CHANGES.has(change.type) })
+      const { result, entries } = await made.catch((error) => {
+        if (error instanceof Trial) return error.made as Awaited<typeof made>
+        throw error
+      })
+      const [{ before, after } = { before: null, after: null }] = entries
       const subjects = entries.map(({ subject }) => subject)
-      return { changed: entry !== undefined, subjects, fields: Object.keys(entry?.after ?? {}), id: result[0]?.[0] }
+      const fields = Object.keys(after ?? {})
+      return { changed: subjects.length > 0, subjects, fields, before, after, id: result[0]?.[0] }
     },
 
     async register(newcomers, audit) {

@@ -11,6 +11,7 @@ const at = (time: number) => new Date(time).toISOString()
 
 const A = '/applications/a'
 const S = '/suites/s'
+const SETTINGS = { name: 'C', developer_email: 'c@c', status: 'active', suites: ['s'] }
 const VIKTOR = '/operators/viktor'
 const NONE = { length: 0 }
 const REVOKED = { state: 'revoked', revoked_at: at(START) }
@@ -39,6 +40,7 @@ const CHANGES: [
   ['approval withdrawn', ['DELETE', `${A}/suites/s`], 204, A, { suites: NONE }],
   ['application approved', ['POST', `${S}/approvals`, APPROVED], 200, A, { suites: ['s'] }],
   ['approval withdrawn', ['POST', `${S}/approvals`, { ...APPROVED, approved: false }], 200, A, { suites: NONE }],
+  ['application updated', ['PUT', A, SETTINGS], 200, A, { ...SETTINGS, client_id: 'a' }],
   ['all tokens revoked', ['DELETE', `${A}/tokens`], undefined, A, { tokens_valid_from: at(START) }],
   ['secret rotated', ['POST', `${A}/secrets`], undefined, A, { secrets: [{ ends_at: at(START + DAY) }, ACTIVE] }],
   ['secret revoked', ['DELETE', `${A}/secrets/2`], 204, `${A}/secrets`, { secrets: [REVOKED, ACTIVE] }],
@@ -101,6 +103,109 @@ t.test('API: many applications are approved in one call, unless one is unknown o
   t.match(JSON.parse(lines.at(-1) as string), { msg: 'application approved', client_id: 'a-119', suite: 's' })
   t.strictSame((await approvals(ids, false)).body, { client_ids: ids })
   t.strictSame((await approvals([])).body, { client_ids: [] })
+})
+
+t.test(
+  'If-Match: every change of an application or suite makes another ETag, and is refused with an old one',
+  async (t) => {
+    const { call, clock, administration } = await createApiWorld(t)
+    const changes = CHANGES.filter(
+      ([, [, path]]) => path.startsWith(A) || (path.startsWith(S) && path !== `${S}/approvals`),
+    )
+    await administration.suites.register({ suiteId: 's', name: 'S' })
+    await administration.applications.register({ clientId: 'a', name: 'A', developerEmail: 'a@a' })
+    let old = '"x"'
+    for (const [, [method, path, json]] of changes) {
+      const owner = path.startsWith(A) ? A : S
+      const what = `${method} ${path}`
+      const { etag = '' } = (await call('GET', owner)).headers
+      for (const ifMatch of [old, `W/${etag}`, 'nonsense', '']) {
+        t.equal(
+          (await call(method, path, { json, headers: { 'if-match': ifMatch } })).status,
+          412,
+          `${what} ${ifMatch}`,
+        )
+      }
+      t.equal((await call('GET', owner)).headers.etag, etag, 'nothing was changed')
+      clock.time += 1000
+      t.ok((await call(method, path, { json, headers: { 'if-match': `${old}, ${etag}` } })).status < 300, what)
+      t.not((await call('GET', owner)).headers.etag, etag, what)
+      old = etag
+    }
+  },
+)
+
+t.test('If-Match: usage makes no other ETag, any state is *, and a change answers with its ETag', async (t) => {
+  const { call, clock, administration, store } = await createApiWorld(t)
+  await administration.suites.register({ suiteId: 's', name: 'S' })
+  await administration.applications.register({ clientId: 'a', name: 'A', developerEmail: 'a@a', suites: ['s'] })
+  for (const path of [A, S]) {
+    const first = await call('GET', path)
+    clock.time += 1000
+    await store.recordSecretUses([1, 2].map((secretId) => ({ secretId, lastUsedAt: clock.time })))
+    const used = await call('GET', path)
+    t.notSame(used.body, first.body)
+    t.equal(used.headers.etag, first.headers.etag)
+    const changed = await call('PATCH', path, { json: { name: 'B' }, headers: { 'if-match': '*' } })
+    t.equal(changed.status, 200)
+    t.not(changed.headers.etag, first.headers.etag)
+    t.equal(changed.headers.etag, (await call('GET', path)).headers.etag)
+  }
+  const headers = { 'if-match': '"x"' }
+  t.equal(
+    (await call('POST', '/suites', { json: { id: 'new', name: 'N' }, headers })).status,
+    201,
+    'there is no version',
+  )
+})
+
+t.test('PUT: an application is set to what is sent, or with dry_run only compared', async (t) => {
+  const { call, administration, events, store } = await createApiWorld(t)
+  for (const suiteId of ['r', 's']) await administration.suites.register({ suiteId, name: suiteId })
+  await administration.applications.register({ clientId: 'a', name: 'A', developerEmail: 'a@a', suites: ['r'] })
+  const json = { name: 'B', developer_email: 'a@a', status: 'suspended', suites: ['s', 's'] }
+  const difference = {
+    changed: ['name', 'status', 'suites'],
+    before: { name: 'A', status: 'active', suites: ['r'] },
+    after: { name: 'B', status: 'suspended', suites: ['s'] },
+  }
+  const same = { changed: [], before: {}, after: {} }
+  const state = async () => [
+    await store.findApplication('a'),
+    await store.listAuditEvents({ limit: 100 }),
+    events.length,
+  ]
+  const before = await state()
+  t.strictSame((await call('PUT', `${A}?dry_run=true`, { json })).body, difference)
+  t.strictSame(await state(), before, 'nothing is changed, and nothing is logged')
+  t.strictSame((await call('PUT', A, { json })).body, difference)
+  t.match(await store.findApplication('a'), { name: 'B', status: 'suspended', suites: ['s'] })
+  const [event] = await store.listAuditEvents({ limit: 1 })
+  t.match(event, { action: 'application updated', before: difference.before, after: difference.after })
+  t.match(events.at(-1), { type: 'application updated', clientId: 'a', changed: difference.changed })
+  const after = await state()
+  for (const path of [A, `${A}?dry_run=true`, `${A}?dry_run=false`]) {
+    t.strictSame((await call('PUT', path, { json })).body, same, path)
+  }
+  t.strictSame(await state(), after, 'there is no event if nothing differs')
+  const refused: [path: string, json: object, status: number, pointer?: string][] = [
+    ['/applications/nobody', json, 404],
+    [A, { ...json, status: undefined }, 422, '#/status'],
+    [A, { ...json, suites: undefined }, 422, '#/suites'],
+    [A, { ...json, status: 'removed' }, 422, '#/status'],
+    [A, { ...json, suites: ['nowhere'] }, 422, '#/suites'],
+    [A, { ...json, suites: 'all' }, 422, '#/suites'],
+    [A, { ...json, name: ' ' }, 422, '#/name'],
+  ]
+  for (const [path, wrong, status, pointer] of refused) {
+    for (const target of [path, `${path}?dry_run=true`]) {
+      const answer = await call('PUT', target, { json: wrong })
+      t.match(answer, { status, ...(pointer && { body: { errors: [{ pointer }] } }) }, JSON.stringify(wrong))
+    }
+  }
+  const headers = { 'if-match': '"x"' }
+  t.equal((await call('PUT', `${A}?dry_run=true`, { json: { ...json, name: 'C' }, headers })).status, 412)
+  t.strictSame(await state(), after)
 })
 
 for (const [owners, registration] of Object.entries({

@@ -1,7 +1,9 @@
 import type { Test } from 'tap'
+import type { Application } from '../../../src/domain/application.ts'
 import type { Audit, AuditEvent } from '../../../src/domain/audit-event.ts'
 import { IdempotencyKeyTaken } from '../../../src/domain/idempotency.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
+import { PUBLIC_FIELDS, versionOf } from '../../../src/domain/views/version.ts'
 import { application, suite } from '../../support/newcomers.ts'
 import { AUDIT, on } from '../../support/on.ts'
 import { START } from '../../support/world.ts'
@@ -120,6 +122,34 @@ export function auditConformance(t: Test, harness: Harness): void {
     t.strictSame(await newest(), [[{ suites: [] }, { suites: ['three'] }]])
     await on(store).withdraw('a', 'two')
     t.strictSame(await newest(), [[{ suites: ['two'] }, { suites: [] }]])
+  })
+
+  test('Audit: several values of an application are set in one event, only in the state that is named, or as a trial', async (t, store) => {
+    await registerSuites(store, 'one', 'two', 'three')
+    await register(store, application('a', { suites: ['one', 'two'] }))
+    const set = (audit: Partial<Audit> = {}) => {
+      const to = { values: { name: 'New' }, status: 'suspended', suites: ['two', 'three', 'nowhere'] } as const
+      return store.change({ type: 'application updated', clientId: 'a', ...to }, { ...AUDIT, ...audit })
+    }
+    const state = async () => [await store.findApplication('a'), await store.listAuditEvents(PAGE)]
+    const before = await state()
+    const difference = {
+      fields: ['name', 'status', 'suites'],
+      before: { name: 'Application a', status: 'active', suites: ['one'] },
+      after: { name: 'New', status: 'suspended', suites: ['three'] },
+    }
+    t.match(await set({ isTrial: true }), { changed: true, ...difference })
+    const version = versionOf(PUBLIC_FIELDS.application(before[0] as Application))
+    await t.rejects(set({ onlyIf: [] }), { message: /If-Match/ })
+    await t.rejects(set({ onlyIf: ['x'], isTrial: true }), { message: /If-Match/ })
+    t.strictSame(await state(), before)
+    t.match(await set({ onlyIf: ['x', version] }), { changed: true, ...difference })
+    const [found, [event]] = (await state()) as [Application, AuditEvent[]]
+    t.match(found, { name: 'New', status: 'suspended' })
+    t.strictSame(new Set(found.suites), new Set(['two', 'three']))
+    t.match(event, { action: 'application updated', before: difference.before, after: difference.after })
+    t.match(await set({ onlyIf: ['*'] }), { changed: false, fields: [], before: null, after: null })
+    await t.rejects(set({ onlyIf: [version] }), { message: /If-Match/ })
   })
 
   test('Audit: a bulk registration has one event for each subject added, and none for skipped ones', async (t, store) => {

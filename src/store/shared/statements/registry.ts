@@ -114,6 +114,11 @@ export const withdraw = `
    WHERE application_id IN (SELECT id FROM applications WHERE client_id IN (SELECT value FROM texts_of($1)))
      AND suite_id = (SELECT id FROM suites WHERE suite_id = $2)`
 
+export const withdrawOthers = `
+  DELETE FROM approvals
+   WHERE application_id = (SELECT id FROM applications WHERE client_id = $1)
+     AND suite_id NOT IN (SELECT id FROM suites WHERE suite_id IN (SELECT value FROM texts_of($2)))`
+
 export const setStatus = 'UPDATE applications SET status = $2 WHERE client_id = $1'
 
 // The values, from $2 on, are in the order of the columns; null keeps the stored value.
