@@ -3,6 +3,7 @@ import { type ChangeEvent, eventOf } from '../domain/change.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
+import type { Period } from '../domain/usage.ts'
 import { createApplications } from './applications.ts'
 import { type AuditQuery, searchAuditEvents } from './audit-trail.ts'
 import type { Context } from './context.ts'
@@ -11,6 +12,7 @@ import { createOperators } from './operators.ts'
 import { createSecrets } from './secrets.ts'
 import { createSeed } from './seed.ts'
 import { createSuites } from './suites.ts'
+import { usageOf } from './usage.ts'
 import { createWhy } from './why.ts'
 
 export interface AdministrationOptions {
@@ -53,5 +55,6 @@ export function createAdministration({ store, now, observe, author, conditions, 
     listRefusedRequests: store.listRefusedRequests,
     searchAuditEvents: (query: AuditQuery, maxSteps?: number) => searchAuditEvents(store, query, maxSteps),
     why: createWhy(context),
+    usageOf: (clientId: string, period: Period) => usageOf(context, clientId, period),
   }
 }

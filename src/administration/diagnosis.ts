@@ -2,7 +2,7 @@ import { ABBREVIATED, type ApplicationNames } from '../domain/application.ts'
 import { factsOf } from '../domain/reasons.ts'
 import { visibleOnOneLine } from '../domain/text.ts'
 import { timestamp } from '../domain/time.ts'
-import { HOUR, hourOf, MANY_TOKENS } from '../domain/usage.ts'
+import { MANY_TOKENS } from '../domain/usage.ts'
 import { ago } from './age.ts'
 import {
   type ApplicationFindings,
@@ -140,15 +140,14 @@ function nothingHappens({ application: { lastTokenAt }, refusals: [last], now }:
   return `It works again: it got a token ${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}, after its last refusal (${refusal}).`
 }
 
-/** Adds a warning if it got so many tokens in this hour or the last that the log warns too. */
-function withManyTokens(found: Diagnosis, { application, now }: ApplicationFindings): Diagnosis {
+/** Adds a warning if it got so many tokens in the last 60 minutes or those before that the log warns too. */
+function withManyTokens(found: Diagnosis, { application }: ApplicationFindings): Diagnosis {
   const { tokensThisHour, tokensLastHour } = application
   const isNow = tokensThisHour > MANY_TOKENS
   if (!isNow && tokensLastHour <= MANY_TOKENS) return found
-  const begin = timestamp((hourOf(now) - (isNow ? 0 : 1)) * HOUR)
   const line =
-    `It got many tokens, ${isNow ? tokensThisHour : tokensLastHour} in the hour from ${begin}: it probably asks for one ` +
-    'before each call. It should use each token until it expires.'
+    `It got many tokens, ${isNow ? `${tokensThisHour} in the last 60 minutes` : `${tokensLastHour} between one and two hours ago`}: ` +
+    'it probably asks for one before each call. It should use each token until it expires.'
   return { ...found, health: found.health === 'well' ? 'doubtful' : found.health, lines: [...found.lines, line] }
 }
 

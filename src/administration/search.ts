@@ -1,7 +1,7 @@
 import type { Application, ApplicationKey, ApplicationNames } from '../domain/application.ts'
 import { inSteps } from '../domain/in-steps.ts'
 import type { Page } from '../domain/store.ts'
-import { countKey, HOUR, hourOf, MANY_TOKENS } from '../domain/usage.ts'
+import { beginningsOf, HOUR, hourOf, LAST_TWO_HOURS, MANY_TOKENS } from '../domain/usage.ts'
 import type { Context } from './context.ts'
 import { NAMES_AT_A_TIME, type PageQuery, pageOf, stepsOfNames } from './pages.ts'
 
@@ -21,9 +21,9 @@ export interface BrowseQuery extends SearchFilter {
 
 /** The recent use of an application. It lags by up to a minute. */
 export interface RecentUse {
-  /** Tokens issued in the current clock hour. */
+  /** Tokens issued in the last 60 minutes. */
   tokensThisHour: number
-  /** Tokens issued in the clock hour before. */
+  /** Tokens issued in the 60 minutes before. */
   tokensLastHour: number
   /** Tokens that its quota refused in the current clock hour. */
   refusedThisHour: number
@@ -115,24 +115,29 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
 }
 
 /** Adds the recent use of each application. */
-export async function withUse<Row extends Pick<Application, 'key'>>(
+export async function withUse<Row extends Pick<Application, 'key' | 'clientId'>>(
   { store, now }: Pick<Context, 'store' | 'now'>,
   applications: readonly Row[],
 ): Promise<(Row & RecentUse)[]> {
   const keys = applications.map(({ key }) => key)
   const hour = hourOf(now())
   const uses = new Map((await store.listApplicationUses(keys)).map((use) => [use.applicationKey, use.lastTokenAt]))
-  const counts = new Map((await store.listTokenCounts(keys, [hour - 1, hour])).map((one) => [countKey(one), one]))
-  return applications.map((application) => {
-    const countOf = (hour: number) => counts.get(countKey({ hour, applicationKey: application.key }))
-    return {
-      ...application,
-      tokensThisHour: countOf(hour)?.issued ?? 0,
-      tokensLastHour: countOf(hour - 1)?.issued ?? 0,
-      refusedThisHour: countOf(hour)?.refused ?? 0,
-      lastTokenAt: uses.get(application.key),
-    }
-  })
+  const counts = new Map((await store.listTokenCounts(keys, [hour])).map((count) => [count.applicationKey, count]))
+  const beginnings = beginningsOf(LAST_TWO_HOURS, now())
+  const anHourAgo = beginnings[beginnings.length / 2] as number
+  const clientIds = applications.map(({ clientId }) => clientId)
+  const usage = Map.groupBy(
+    await store.listUsage(clientIds, LAST_TWO_HOURS.span, beginnings),
+    ({ clientId, since }) => `${since >= anHourAgo} ${clientId}`,
+  )
+  const tokensOf = (key: string) => (usage.get(key) ?? []).reduce((sum, { tokens }) => sum + tokens, 0)
+  return applications.map((application) => ({
+    ...application,
+    tokensThisHour: tokensOf(`true ${application.clientId}`),
+    tokensLastHour: tokensOf(`false ${application.clientId}`),
+    refusedThisHour: counts.get(application.key)?.refused ?? 0,
+    lastTokenAt: uses.get(application.key),
+  }))
 }
 
 const { compare: byName } = new Intl.Collator('en', { numeric: true })

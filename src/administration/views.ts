@@ -20,8 +20,8 @@ export { timestamp } from '../domain/time.ts'
 export { suiteFields as suiteView }
 
 const lastTokenAt = time('When it last got a token, up to a minute late; null: never').nullable()
-const tokensThisHour = whole('How many tokens it got since the last full hour of the clock in UTC, up to a minute late')
-const tokensLastHour = whole('How many tokens it got in the hour before that')
+const tokensThisHour = whole('How many tokens it got in the last 60 minutes, up to a minute late')
+const tokensLastHour = whole('How many tokens it got in the 60 minutes before that')
 
 const SECRETS = list('Oldest first', SECRET)
 
@@ -65,7 +65,7 @@ const IN_TROUBLE = object(
     ...SHOWN_APPLICATION.shape,
     tokens_this_hour: tokensThisHour,
     tokens_last_hour: tokensLastHour,
-    tokens_refused_this_hour: whole('How many tokens its quota refused since the last full hour'),
+    tokens_refused_this_hour: whole('How many tokens its quota refused since the last full hour of the clock in UTC'),
   },
 )
 

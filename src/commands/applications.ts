@@ -5,7 +5,6 @@ import { fields, updateSchema } from '../administration/rules.ts'
 import type { SearchFilter } from '../administration/search.ts'
 import { listedApplicationView, registeredApplicationView, shownApplicationView } from '../administration/views.ts'
 import type { ApplicationChanges, ApplicationField, ApplicationValues } from '../domain/application.ts'
-import { sinceFullHour } from '../domain/usage.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import {
   addCommand,
@@ -140,7 +139,7 @@ function addLists(applications: Command, terminal: Terminal): void {
         `${one.tokensThisHour} (${one.tokensLastHour})`,
       ])
       const words = table(
-        ['client id', 'name', 'developer email', 'status', `tokens ${sinceFullHour(Date.now())} (in the hour before)`],
+        ['client id', 'name', 'developer email', 'status', 'tokens in the last hour (the hour before)'],
         rows,
       )
       await show(terminal, options, all.map(listedApplicationView), words)

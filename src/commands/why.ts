@@ -61,8 +61,8 @@ function applicationText(application: ShownApplication, now: number): string {
     status,
     suites: suites.join(', ') || 'none',
     'last token': lastTokenAt === undefined ? 'none yet' : `${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}`,
-    [`tokens ${sinceFullHour(now)}`]: `${tokensThisHour}${refusedThisHour > 0 ? `, and ${refusedThisHour} refused by the quota` : ''}`,
-    'in the hour before': `${tokensLastHour}`,
+    'tokens in the last hour': `${tokensThisHour}, in the hour before ${tokensLastHour}`,
+    ...(refusedThisHour > 0 && { 'refused by the quota': `${refusedThisHour} ${sinceFullHour(now)}` }),
   })
 }
 

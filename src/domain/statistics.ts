@@ -1,3 +1,4 @@
+import type { ApplicationCounts, Period } from './usage.ts'
 import type { SourceOf } from './views/schema.ts'
 import type {
   ENDING_SECRET,
@@ -82,6 +83,8 @@ export type NodeStatistics = ServerNode & Pick<SourceOf<typeof NODE>, 'isThis' |
 export interface StatisticsSource {
   /** Resolves soon even if the store or a worker hangs: missing values are those of the last call, or undefined. */
   read(): Promise<Statistics>
+  /** What each application did that did something in a period, a minute or two late. Resolves soon; undefined: not known yet. */
+  readUsage(period: Period): Promise<readonly ApplicationCounts[] | undefined>
 }
 
 /** The last report of one of the servers that share a store. Times are milliseconds since the epoch. */

@@ -8,7 +8,7 @@ import type { OwnedSecret } from './secret.ts'
 import type { EndingSecret, HeavyClient, ServerNode } from './statistics.ts'
 import type { NewSuite, Suite, SuiteKey } from './suite.ts'
 import type { StoredToken } from './token.ts'
-import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from './usage.ts'
+import type { ApplicationUse, ClientCounts, SecretUse, SpanCounts, TokenCount, TokenCountChange } from './usage.ts'
 
 /**
  * What a store promises; test/store/conformance/ tests it. Times are milliseconds since the epoch.
@@ -19,7 +19,7 @@ import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from './
  * - A change waits for a few seconds at most. It is rejected at once while the store is known not to answer, or if too many
  *   changes wait. A change that was rejected before its write began is never written.
  */
-export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens, Usage, Refusals, Figures {
+export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens, Usage, UsageCounts, Refusals, Figures {
   /** The servers that share the store; undefined on SQLite. */
   readonly nodes: Nodes | undefined
   /** Resolves if the store can be read and, as far as known, written, and the clocks agree. */
@@ -37,10 +37,14 @@ export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens,
   close(): Promise<void>
 }
 
-/** `token counts`: of earlier hours. `sign-ins`: expired login codes, hand-over links and sessions (see `isOver`), at most `limit` of each. */
+/**
+ * `token counts`: of earlier hours. `usage`: kept for longer than SPANS says, at most `limit` of each. `sign-ins`: expired login
+ * codes, hand-over links and sessions (see `isOver`), at most `limit` of each.
+ */
 export type Purgeable =
   | 'tokens'
   | 'token counts'
+  | 'usage'
   | 'refusals'
   | 'refused requests'
   | 'audit events'
@@ -154,6 +158,14 @@ export interface Usage {
   recordSecretUses(uses: readonly SecretUse[]): Promise<void>
   /** Secrets that were never used are left out. */
   listSecretUses(secretIds: readonly number[]): Promise<SecretUse[]>
+}
+
+/** What applications and suites did, as reported by all processes: for operators to see. */
+export interface UsageCounts {
+  /** Adds to the counts of the spans at this time, each client once. Skips clients that are not registered. */
+  addUsage(counts: readonly ClientCounts[], at: number): Promise<void>
+  /** The counts of these clients in the spans that began at these times, oldest first. Spans without any are left out. */
+  listUsage(clientIds: readonly string[], span: number, beginnings: readonly number[]): Promise<SpanCounts[]>
 }
 
 /** The last refusals, as reported by all processes: for operators to see. */

@@ -1,4 +1,4 @@
-import type { ApplicationKey } from './application.ts'
+import type { ApplicationKey, ApplicationNames } from './application.ts'
 
 export interface TokenCount {
   readonly applicationKey: ApplicationKey
@@ -32,6 +32,8 @@ export const USAGE_INTERVAL_MS = 60_000
 
 /** In milliseconds. */
 export const HOUR = 60 * 60 * 1000
+const FIVE_MINUTES = HOUR / 12
+const DAY = 24 * HOUR
 
 /** From milliseconds to hours since the epoch. */
 export function hourOf(time: number): number {
@@ -41,7 +43,7 @@ export function hourOf(time: number): number {
 /** Tokens in an hour, the lifetime of a token: an application that gets more probably requests one for each call. */
 export const MANY_TOKENS = 360
 
-/** `since 12:00 UTC`: the period of a count of the current hour of the clock. `now`: milliseconds since the epoch. */
+/** `since 12:00 UTC`: the current hour of the clock, for which a quota counts. `now`: milliseconds since the epoch. */
 export function sinceFullHour(now: number): string {
   return `since ${new Date(now).toISOString().slice(11, 13)}:00 UTC`
 }
@@ -49,4 +51,68 @@ export function sinceFullHour(now: number): string {
 /** Identifies a count: its hour and its application. */
 export function countKey({ hour, applicationKey }: Pick<TokenCount, 'hour' | 'applicationKey'>): string {
   return `${hour} ${applicationKey}`
+}
+
+/** What a client did: tokens that it got, checks of its tokens, or at a suite, that found them valid, and refusals. */
+export interface Counts {
+  readonly tokens: number
+  readonly checks: number
+  readonly refusals: number
+}
+
+/** Of an application or a suite; of all clients together, also of those not registered, if the client id is empty. */
+export interface ClientCounts extends Counts {
+  readonly clientId: string
+}
+
+/** In a span that began at this time. Milliseconds since the epoch. */
+export interface SpanCounts extends ClientCounts {
+  readonly since: number
+}
+
+export type ApplicationCounts = ApplicationNames & Counts
+
+/** The spans for which usage is counted, and how long the counts are kept. Milliseconds. */
+export const SPANS = [
+  { span: FIVE_MINUTES, kept: 2 * HOUR },
+  { span: HOUR, kept: 8 * DAY },
+  { span: DAY, kept: 400 * DAY },
+] as const
+
+/** The last `count` spans, with the current one. */
+interface Spans {
+  readonly span: number
+  readonly count: number
+}
+
+/** Twelve of these spans are the last 60 minutes. */
+export const LAST_TWO_HOURS: Spans = { span: FIVE_MINUTES, count: 24 }
+
+/** The points of a chart of each period, and the spans by which applications are compared: few, for there may be many of them. */
+export const PERIODS = {
+  '1h': { span: FIVE_MINUTES, count: 12, compared: { span: FIVE_MINUTES, count: 12 } },
+  '24h': { span: HOUR, count: 24, compared: { span: HOUR, count: 24 } },
+  '7d': { span: HOUR, count: 7 * 24, compared: { span: DAY, count: 7 } },
+} as const satisfies Record<string, Spans & { compared: Spans }>
+
+export type Period = keyof typeof PERIODS
+
+export const PERIOD_NAMES = Object.keys(PERIODS) as Period[]
+
+/** When each of these spans began, oldest first. Milliseconds since the epoch. */
+export function beginningsOf({ span, count }: Spans, now: number): number[] {
+  return Array.from({ length: count }, (_, n) => now - (now % span) - (count - 1 - n) * span)
+}
+
+const NOTHING: Counts = { tokens: 0, checks: 0, refusals: 0 }
+
+export function sumOf(all: readonly Counts[]): Counts {
+  return all.reduce(
+    (sum, { tokens, checks, refusals }) => ({
+      tokens: sum.tokens + tokens,
+      checks: sum.checks + checks,
+      refusals: sum.refusals + refusals,
+    }),
+    NOTHING,
+  )
 }

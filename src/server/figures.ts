@@ -1,8 +1,9 @@
+import { usageOfAll } from '../administration/usage.ts'
 import type { LiveTokens } from '../domain/statistics.ts'
 import type { Figures, Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
-import { HOUR, hourOf } from '../domain/usage.ts'
+import { HOUR, hourOf, PERIOD_NAMES, type Period, USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import type { Counters } from '../telemetry/metrics/counters.ts'
 import type { MeasuredValues } from '../telemetry/metrics/exposition.ts'
 import { createFleet } from '../telemetry/metrics/fleet.ts'
@@ -48,7 +49,7 @@ const MAX_NODES = 100
 
 const DAY = 24 * HOUR
 
-type StoreSource = Figures & Pick<Store, 'ping' | 'clockOffset' | 'nodes'>
+type StoreSource = Figures & Pick<Store, 'ping' | 'clockOffset' | 'nodes' | 'listUsage' | 'listNames'>
 
 /** The figures of a store that may hang, or may not be open yet. */
 function createStoreFigures({ now, monotonic }: Clocks) {
@@ -61,6 +62,9 @@ function createStoreFigures({ now, monotonic }: Clocks) {
   const ending = share(MAX_AGE_MS, (store) => store.listEndingSecrets(now(), now() + 7 * DAY, MAX_ENDING))
   const nodes = share(LIVE_MAX_AGE_MS, async (store) => store.nodes?.list(MAX_NODES))
   const live = share(LIVE_MAX_AGE_MS, (store) => countLiveTokens(store, now()))
+  const usage = new Map(
+    PERIOD_NAMES.map((period) => [period, share(USAGE_INTERVAL_MS, (store) => usageOfAll({ store, now }, period))]),
+  )
 
   /** The figures of /metrics. Undefined while unknown. */
   async function readBasic() {
@@ -74,6 +78,8 @@ function createStoreFigures({ now, monotonic }: Clocks) {
     },
 
     isUp: async () => (await ping()).isFresh,
+
+    readUsage: async (period: Period) => (await usage.get(period)?.())?.figure,
 
     /** The figures of /metrics, and those that only the statistics have. */
     async readAll() {

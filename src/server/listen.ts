@@ -14,12 +14,13 @@ import { createFailures } from '../issuer/failures.ts'
 import { createIssuer } from '../issuer/issuer.ts'
 import { countUnanswered } from '../listener/pipeline.ts'
 import { createRefusals } from '../telemetry/refusals.ts'
+import { createUsage } from '../telemetry/usage.ts'
 import { startFlushLoop } from './loops.ts'
 import type { Load } from './reporting.ts'
 import type { Telemetry } from './telemetry.ts'
 
 export type ListenConfig = Config & {
-  /** How often token counts and uses of secrets are stored, in milliseconds. At most USAGE_INTERVAL_MS, the default. */
+  /** How often usage is stored, in milliseconds. At most USAGE_INTERVAL_MS, the default. */
   usageInterval?: number
 }
 
@@ -33,8 +34,10 @@ export async function listenAndServe(
   const { PUBLIC_URL: publicUrl, DOCS_URL: docsUrl, HANDOVER: handsOver, usageInterval = USAGE_INTERVAL_MS } = config
   const acceptsBasic = config.CLIENT_AUTHENTICATION === 'body,basic'
   const refusals = createRefusals({ now: Date.now })
+  const usage = createUsage({ now: Date.now })
   const observe: Observer = (event) => {
     refusals.observe(event)
+    usage.observe(event)
     log(event)
   }
   const proxies = createProxies({ trustProxy, observe })
@@ -43,7 +46,7 @@ export async function listenAndServe(
   const issuer = createIssuer({ store, now: Date.now, failures, tokenQuota: config.TOKEN_QUOTA })
   const connections = new Set<Socket>()
   const options = { connections, proxies, trustProxy, connectionLimit, acceptsBasic, publicUrl, docsUrl, handsOver }
-  const app = await buildApp({ issuer, observe, observeDetails, measure, ...options })
+  const app = await buildApp({ issuer, observe, observeDetails, measure, countCheck: usage.countCheck, ...options })
   const loops: ReturnType<typeof startFlushLoop>[] = []
   app.addHook('onClose', async () => void (await Promise.all(loops.map(({ stop }) => stop()))))
   const address = await listen(app, HOST, PORT).catch((cause: Error) => {
@@ -51,7 +54,7 @@ export async function listenAndServe(
   })
   loops.push(
     startFlushLoop(
-      () => issuer.flushUsage(observe),
+      () => issuer.flushUsage(observe).then(() => usage.flush(store)),
       usageInterval,
       (err) => observe({ type: 'usage not recorded', err }),
     ),

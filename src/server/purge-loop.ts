@@ -65,7 +65,7 @@ export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDL
 }
 
 /**
- * Deletes a batch of expired tokens; once there are no more, a batch of old counts, refusals, audit events, idempotency
+ * Deletes a batch of expired tokens; once there are no more, a batch of old counts, usage, refusals, audit events, idempotency
  * records and ended sessions. Resolves to whether there may be more to delete. Throws StoreUnavailable.
  */
 export async function purge({ store, now, observe }: Omit<PurgeOptions, 'monotonic'>): Promise<boolean> {
@@ -76,12 +76,13 @@ export async function purge({ store, now, observe }: Omit<PurgeOptions, 'monoton
   // Thousands of tokens may expire each second, so they go first.
   if (tokens === STEP) return true
   const counts = await store.purge('token counts', now() - KEEP_COUNTS_MS, STEP)
+  const usage = await store.purge('usage', now(), STEP)
   const refusals = await store.purge('refusals', now() - KEEP_REFUSALS_MS, STEP)
   const requests = await store.purge('refused requests', now() - KEEP_REFUSALS_MS, STEP)
   const auditEvents = await purgeAuditEvents(store, now())
   const records = await store.purge('idempotency records', now() - IDEMPOTENCY_LIFETIME, STEP)
   await store.purge('sign-ins', now(), STEP)
-  return [counts, refusals, requests, records, auditEvents].includes(STEP)
+  return [counts, usage, refusals, requests, records, auditEvents].includes(STEP)
 }
 
 /** Keeps at least the 400 days before the newest event: a clock that is years ahead must not empty the trail. */

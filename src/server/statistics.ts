@@ -51,6 +51,7 @@ export function startStatistics(
 
   return {
     thisNode,
+    readUsage: storeFigures.readUsage,
     async read() {
       const [figures, { figure }] = await Promise.all([storeFigures.readAll(), trouble()])
       const { isUp, size, lastBackupAt, liveTokens, endingSecrets, nodes = [] } = figures

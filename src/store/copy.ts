@@ -130,7 +130,7 @@ class MaybeCopied extends OperatorError {
 type ColumnType = 'bigint' | 'text' | 'uuid' | 'bytea'
 
 /** The first `keyLength` columns are the primary key. */
-function describeTable(keyLength: 1 | 2, columnsByType: Partial<Record<ColumnType, readonly string[]>>) {
+function describeTable(keyLength: 1 | 2 | 3, columnsByType: Partial<Record<ColumnType, readonly string[]>>) {
   const types = Object.entries(columnsByType) as [ColumnType, string[]][]
   const columns = types.flatMap(([type, names]) => names.map((name) => [name, type] as const))
   return { keyLength, columns: Object.fromEntries(columns) as Record<string, ColumnType> }
@@ -151,6 +151,7 @@ export const TABLES = {
   secret_uses: describeTable(1, { bigint: ['secret_id', 'last_used_at'] }),
   application_uses: describeTable(1, { bigint: ['application_id', 'last_token_at'] }),
   token_counts: describeTable(2, { bigint: ['hour', 'application_id', 'issued', 'refused'] }),
+  usage_counts: describeTable(3, { bigint: ['span', 'since', 'owner_id', 'tokens', 'checks', 'refusals'] }),
   operators: describeTable(1, { bigint: ['id', 'created_at'], text: ['name', 'role'] }),
   admin_keys: describeTable(1, {
     bigint: ['id', 'operator_id', 'created_at', 'ends_at', 'revoked_at', 'last_used_at'],

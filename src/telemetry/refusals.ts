@@ -73,7 +73,7 @@ function withDetachedTexts(refusal: RefusalCount): RefusalCount {
 }
 
 /** The request whose refusal or failure an event reports. Undefined if it reports none. */
-function requestOf(event: Event, now: Clock) {
+export function requestOf(event: Event, now: Clock) {
   const isRefusal =
     event.type === 'authentication refused' ||
     event.type === 'request refused' ||

@@ -31,29 +31,34 @@ async function setting(
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => ({ clientId: `a-${n}` }))
 const idsOf = (rows: { clientId: string }[]) => rows.map(({ clientId }) => clientId)
 
-t.test('Lists: applications have their tokens of this hour and the last, also in a search', async (t) => {
-  const { administration, credentials, token, clock, flushUsage } = await createWorld(t)
-  await administration.register({ name: 'Other', developerEmail: EMAIL })
-  const steps: [hours: number, tokens: number, counts: [number, number], why: string][] = [
-    [0, 0, [0, 0], 'no token yet'],
-    [0, 2, [2, 0], 'this hour'],
-    [1, 0, [0, 2], 'the next hour'],
-    [0, 3, [3, 2], 'both hours'],
-    [-1, 0, [2, 0], 'an hour that a clock was ahead is not counted'],
-    [2, 0, [0, 3], 'an hour later'],
-  ]
-  const found = async (text: string) => (await administration.search({ text, limit: 1 })).applications
-  for (const [hours, tokens, [tokensThisHour, tokensLastHour], why] of steps) {
-    clock.time += hours * HOUR
-    for (let n = 0; n < tokens; n++) await token()
-    await flushUsage()
-    const none = { tokensThisHour: 0, tokensLastHour: 0 }
-    t.match(await administration.list(), [{ tokensThisHour, tokensLastHour }, none], why)
-    t.match(await found(credentials.client_id), [{ tokensThisHour, tokensLastHour }], why)
-  }
-  t.match(await found(credentials.client_id), [{ lastTokenAt: clock.time - HOUR }])
-  t.match(await found('Other'), [{ lastTokenAt: undefined }])
-})
+t.test(
+  'Lists: applications have their tokens of the last 60 minutes and of those before, also in a search',
+  async (t) => {
+    const { administration, credentials, token, clock, flushUsage } = await createWorld(t)
+    await administration.register({ name: 'Other', developerEmail: EMAIL })
+    clock.time += 7 * 60_000
+    const steps: [hours: number, tokens: number, counts: [number, number], why: string][] = [
+      [0, 0, [0, 0], 'no token yet'],
+      [0, 2, [2, 0], 'now'],
+      [0.8, 0, [2, 0], 'in the next hour of the clock'],
+      [0.2, 0, [0, 2], 'an hour ago'],
+      [0, 3, [3, 2], 'both'],
+      [-1, 0, [2, 0], 'what a clock that was ahead has counted is not'],
+      [2, 0, [0, 3], 'an hour later'],
+    ]
+    const found = async (text: string) => (await administration.search({ text, limit: 1 })).applications
+    for (const [hours, tokens, [tokensThisHour, tokensLastHour], why] of steps) {
+      clock.time += hours * HOUR
+      for (let n = 0; n < tokens; n++) await token()
+      await flushUsage()
+      const none = { tokensThisHour: 0, tokensLastHour: 0 }
+      t.match(await administration.list(), [{ tokensThisHour, tokensLastHour }, none], why)
+      t.match(await found(credentials.client_id), [{ tokensThisHour, tokensLastHour }], why)
+    }
+    t.match(await found(credentials.client_id), [{ lastTokenAt: clock.time - HOUR }])
+    t.match(await found('Other'), [{ lastTokenAt: undefined }])
+  },
+)
 
 t.test('Suites: a page has secrets, the number of approved applications, and a cursor for the next page', async (t) => {
   const { administration, clock } = await createWorldOfSuites(t)

@@ -40,7 +40,7 @@ t.test('why: the diagnosis comes first, then what is known, in words and as JSON
   t.match(parts, [
     /^No server answers at http:\/\/\S+ \(ECONNREFUSED\)\. .* run "token-server doctor"\.$/,
     /^Its tokens are refused, 17 times, first 63 min ago, last 3 min ago, from 192\.0\.2\.1\. It is not app/,
-    /^client id +fG\w+\nname +A \(a@b\.example\)\nstatus +active\nsuites +none\nlast token +none yet\ntokens since \d\d:00 UTC +0\nin the hour before +0$/,
+    /^client id +fG\w+\nname +A \(a@b\.example\)\nstatus +active\nsuites +none\nlast token +none yet\ntokens in the last hour +0, in the hour before 0$/,
     /^secret +origin .*\n\d +generated .* not yet +active$/,
     /^last refused +times +reason +endpoint +suite +address +request id\n3 min ago +17 +application not approved +\/v1\/oauth\/verify\/:suite +store +192\.0\.2\.1 +r1$/,
     /^Refusals show up within 5 seconds, tokens and uses of secrets within a minute\.$/,
@@ -115,9 +115,13 @@ t.test('why: a server that is not ready is said first; then that nothing was ref
   // Also of the next hour, which may begin meanwhile.
   const hours = [0, 1].map((later) => Math.floor(lastTokenAt / 3_600_000) + later)
   await store.addTokenCounts(hours.map((hour) => ({ applicationKey, hour, issued: 5, refused: 2, lastTokenAt })))
+  await store.addUsage([{ clientId: ID, tokens: 5, checks: 0, refusals: 0 }], lastTokenAt)
   const { out } = await run(`why ${ID}`)
   t.match(out, /^The last token was issued \d+ s ago, and nothing was refused\./)
-  t.match(out, /\nlast token +\d+ s ago, at 20.*Z\ntokens since \d\d:00 UTC +5, and 2 refused by the quota\n/)
+  t.match(
+    out,
+    /\nlast token +\d+ s ago, at 20.*Z\ntokens in the last hour +5, in the hour before 0\nrefused by the quota +2 since \d\d:00 UTC\n/,
+  )
   t.match(out, /\n\nNo refusals are known\.\n\n/)
   const unknown = await shell({ ...env, PORT: '0' }).json(`why ${ID}`)
   t.match(unknown, { server: { is_ready: null, text: /^PORT is 0/ } })

@@ -4,7 +4,7 @@ import type { Application, NewApplication } from '../../src/domain/application.t
 import type { Operator } from '../../src/domain/operator.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { mintToken, TOKEN_LIFETIME } from '../../src/domain/token.ts'
-import { hourOf } from '../../src/domain/usage.ts'
+import { HOUR, hourOf } from '../../src/domain/usage.ts'
 import { copyStore, openStore, reopenStore } from '../../src/store/open.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { application as newcomer, suite } from '../support/newcomers.ts'
@@ -22,6 +22,7 @@ const NOW = Date.now()
 const SECRET = { digest: '$sha256$AAAA', createdAt: NOW }
 const IMPORTED = { digest: '$scrypt$ln=14,r=8,p=5$AAAA$AAAA', createdAt: NOW, endsAt: NOW + 1 }
 const PAGE = { limit: 1000 }
+const USAGE = ['a', 'store'].map((clientId) => ({ clientId, tokens: 3, checks: 2, refusals: 1 }))
 
 const { createDatabase } = await startDatabases()
 
@@ -53,6 +54,7 @@ async function fillStore(t: Test) {
   await store.revokeToken(tokens.revoked?.id as Buffer, NOW)
   const count = { applicationKey: key, hour: hourOf(NOW), issued: 3, refused: 1 }
   await store.addTokenCounts([{ ...count, lastTokenAt: NOW }])
+  await store.addUsage(USAGE, NOW)
   await store.recordSecretUses([{ secretId: 1, lastUsedAt: NOW }])
   await addOperator(store, 'anna')
   await on(store).addAdminKey('anna', { digest: 'second', createdAt: NOW, endsAt: NOW + 1 })
@@ -93,7 +95,15 @@ t.test('Copy: everything is copied unchanged, except expired tokens', async (t) 
   const progress: string[] = []
   const copied = await copy(file, url, (table, rows) => progress.push(`${table} ${rows}`))
   const counts = { suites: 1, applications: 2, secrets: 4, approvals: 2, secret_uses: 1, application_uses: 1 }
-  t.strictSame(copied, { ...counts, token_counts: 1, operators: 1, admin_keys: 2, audit_events: 18, tokens: 3 })
+  t.strictSame(copied, {
+    ...counts,
+    token_counts: 1,
+    usage_counts: 6,
+    operators: 1,
+    admin_keys: 2,
+    audit_events: 18,
+    tokens: 3,
+  })
   t.strictSame(
     progress,
     Object.entries(copied).map(([table, rows]) => `${table} ${rows}`),
@@ -106,6 +116,8 @@ t.test('Copy: everything is copied unchanged, except expired tokens', async (t) 
   for (const { id } of Object.values(others)) t.strictSame(await target.findToken(id), await store.findToken(id))
   t.equal(await target.findToken(expired?.id as Buffer), undefined)
   t.strictSame(await target.listTokenCounts([count.applicationKey], [count.hour]), [count])
+  const usage = ['a', 'store'].map((clientId) => target.listUsage([clientId], HOUR, [hourOf(NOW) * HOUR]))
+  t.match((await Promise.all(usage)).flat(), USAGE)
   t.equal(await lastTokenAt(target, count.applicationKey), NOW)
   t.strictSame(await target.listSecretUses([1, 2]), [{ secretId: 1, lastUsedAt: NOW }])
   const { sessions, loginLinks, ...anna } = (await store.findOperator('anna')) as Operator

@@ -7,6 +7,7 @@ import type { AdminContext } from '../../src/admin/context.ts'
 import { listenForAdmin } from '../../src/admin/listener.ts'
 import { createAdministration } from '../../src/administration/administration.ts'
 import { createSignIn } from '../../src/administration/sign-in.ts'
+import { usageOfAll } from '../../src/administration/usage.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Author } from '../../src/domain/audit-event.ts'
 import type { Event, Observer } from '../../src/domain/events.ts'
@@ -58,7 +59,7 @@ export async function createAdminWorld(
     administration: (author, conditions) =>
       createAdministration({ store, now, observe, author, conditions, handOverUrl }),
     signIn: createSignIn({ store, now, observe }),
-    statistics: { read: async () => statistics },
+    statistics: { read: async () => statistics, readUsage: (period) => usageOfAll({ store, now }, period) },
     about: describe(config, START),
     adminUrl: undefined,
     boundHost: undefined,

@@ -15,6 +15,7 @@ import { createIssuer } from '../../src/issuer/issuer.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createAuditLog } from '../../src/telemetry/audit-log.ts'
 import { createRefusals } from '../../src/telemetry/refusals.ts'
+import { createUsage } from '../../src/telemetry/usage.ts'
 import { AUTHOR } from './on.ts'
 import { temporaryDatabase } from './temporary-database.ts'
 
@@ -54,8 +55,10 @@ export async function createWorld(
   const log = createAuditLog(pino({ level: 'trace' }, { write: (line) => lines.push(line) }))
   const logged = () => lines.map((line) => JSON.parse(line))
   const refusals = createRefusals({ now })
+  const usage = createUsage({ now })
   const observe: Observer = (event) => {
     refusals.observe(event)
+    usage.observe(event)
     log(event)
   }
   /** What is only counted. */
@@ -68,6 +71,7 @@ export async function createWorld(
     issuer,
     observe,
     observeDetails: logDetails ? observe : undefined,
+    countCheck: usage.countCheck,
     measure: counts ? (event) => measured.push(event) : undefined,
     proxies,
     trustProxy,
@@ -119,6 +123,7 @@ export async function createWorld(
   async function flushUsage(): Promise<Event[]> {
     const told: Event[] = []
     await issuer.flushUsage((event) => told.push(event))
+    await usage.flush(store)
     return told
   }
 

@@ -95,6 +95,7 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
   remote_address: inQuery('remote_address', 'Only requests from this address'),
   audit_limit: inQuery('limit', 'How many entries the page has at most', { ...LIMIT, example: 1 }),
   before: inQuery('before', 'The `next` of the previous page; leave it out for the first page', CURSOR),
+  period: inQuery('period', 'The period, up to now', { enum: ['1h', '24h', '7d'], default: '24h', example: '1h' }),
   dry_run: inQuery('dry_run', 'With `true`, the answer says what would change, and nothing is changed', {
     type: 'boolean',
     default: false,
@@ -219,6 +220,7 @@ export const EXAMPLES: Examples = {
     400,
     'The parameter since must be a time with its zone, such as 2026-01-31T12:00:00Z.',
   ),
+  'bad-period': problem('Another period', 400, 'The parameter period must be 1h or 24h or 7d.'),
   'bad-until': problem(
     'A time without a zone, for example',
     400,
@@ -266,6 +268,7 @@ export const WRONG_PARAMETER: Record<string, string> = {
   force: 'bad-force',
   dry_run: 'bad-dry-run',
   since: 'bad-since',
+  period: 'bad-period',
   until: 'bad-until',
   action: 'bad-action',
   format: 'bad-format',

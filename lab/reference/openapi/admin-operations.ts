@@ -122,6 +122,19 @@ const lastSecret = (id: number, owner: string): Examples => ({
   ),
 })
 
+const OF_ALL_NODES = 'Of all nodes together. Points begin at the full five minutes or hours of the clock in UTC.'
+
+/** An hour in which something happened in the last minutes only. */
+const usage = (counts: Record<'tokens' | 'checks' | 'refusals', number>) => ({
+  period: '1h',
+  step_seconds: 300,
+  ...counts,
+  points: Array.from({ length: 12 }, (_, n) => ({
+    since: new Date(Date.parse(NINE) + (n - 11) * 300_000).toISOString(),
+    ...(n === 11 ? counts : { tokens: 0, checks: 0, refusals: 0 }),
+  })),
+})
+
 const APPLICATIONS: Record<string, OperationText> = {
   'GET /admin/v1/applications': {
     tag: 'Applications',
@@ -256,6 +269,14 @@ const APPLICATIONS: Record<string, OperationText> = {
           'Look for the application in GET /admin/v1/applications.',
       ),
     },
+  },
+  'GET /admin/v1/applications/{client_id}/usage': {
+    tag: 'Applications',
+    operationId: 'showApplicationUsage',
+    summary: 'Tokens, checks and refusals of an application',
+    description: `Of the last hour by five minutes, of the last day and the last week by hours. ${OF_ALL_NODES}`,
+    answer: 'What it did.',
+    examples: one('hour', 'Three tokens in the last minutes', usage({ tokens: 3, checks: 2, refusals: 1 })),
   },
   'PUT /admin/v1/applications/{client_id}/suspension': {
     tag: 'Applications',
@@ -399,6 +420,14 @@ const SUITES: Record<string, OperationText> = {
     summary: 'Remove a suite',
     description: 'Deletes it with its secrets and approvals. This cannot be undone.',
     answer: 'It was removed.',
+  },
+  'GET /admin/v1/suites/{suite_id}/usage': {
+    tag: 'Suites',
+    operationId: 'showSuiteUsage',
+    summary: 'Checks and refusals of a suite',
+    description: `Of the last hour by five minutes, of the last day and the last week by hours. ${OF_ALL_NODES}`,
+    answer: 'What was asked at it.',
+    examples: one('hour', 'Two checks in the last minutes', usage({ tokens: 0, checks: 2, refusals: 1 })),
   },
   'GET /admin/v1/suites/{suite_id}/applications': {
     tag: 'Suites',

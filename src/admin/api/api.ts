@@ -15,6 +15,7 @@ import { query } from './schemas.ts'
 import { secrets } from './secrets.ts'
 import { statistics } from './statistics.ts'
 import { suites } from './suites.ts'
+import { usage } from './usage.ts'
 
 /** The administration API under /admin/v1: JSON, authenticated by admin keys. */
 export function adminApi(api: FastifyInstance, context: AdminContext): void {
@@ -27,7 +28,7 @@ export function adminApi(api: FastifyInstance, context: AdminContext): void {
     route.schema = { querystring: query(), ...route.schema }
   })
   const addRoute = createRoutes(api, context)
-  for (const resource of [applications, secrets, suites, operators, auditEvents, refusals]) resource(addRoute)
+  for (const resource of [applications, secrets, suites, usage, operators, auditEvents, refusals]) resource(addRoute)
   statistics(api, context)
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownApplication } from '../../administration/applications.ts'
+import { usageOf } from '../../administration/usage.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
 import { type Application, columnsOf } from '../../domain/application.ts'
 import { type Suite, unknownSuite } from '../../domain/suite.ts'
@@ -48,6 +49,7 @@ import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { changeNames, notes, type Owners, removalPage, type Values, withContents } from './owner.ts'
 import { changeSecrets, copyable, secretsPanel, tryIt, urlsOf } from './secrets.ts'
+import { periodOf, usagePanel } from './usage.ts'
 
 type Route = { Params: { id: string } }
 
@@ -130,11 +132,13 @@ function createView(context: AdminContext) {
     const base = pathOf(clientId)
     const live = liveApplication(explanation, instructions, at)
     const use = tryIt({ clientId, suites: approved, publicUrl })
+    const usage = await usageOf(context, clientId, periodOf(request, '24h'))
+    const statistics = await context.statistics.read()
     const page: Page = {
       title: application.name,
       heading: html`${name(application.name)} ${statusBadge(application.status)}`,
       section: '/applications',
-      scripts: ['live.js'],
+      scripts: ['live.js', 'chart.js'],
       trail: [PARENT],
       actions:
         mayChange && html`<a class="button primary" href="${base}/edit">Edit</a>${statusChange(application, base)}`,
@@ -142,6 +146,7 @@ function createView(context: AdminContext) {
 ${LIVE_ENDED}
 ${withContents(html`${section('health', 'Status', html`${live.status}${factsOf(application)}`, html`${live.asOf}${liveControls(base, { client: clientId })}`)}
 ${lastTokenAt === undefined && use}
+${usagePanel({ usage, base, kinds: ['tokens', 'checks', 'refusals'], hint: 'Its tokens, the checks that found them valid, and what was refused: its requests, and checks of its tokens,', statistics })}
 ${live.refusals}
 ${section('approvals', 'Approvals', approvals(approved, await listChoices(context)))}
 ${secretsPanel({ base, secrets, now: at, request, handsOver: handOvers.isOn, hours: statesOf(errors)('hours') })}
@@ -184,7 +189,7 @@ function figures(application: ShownApplication, now: number): Html {
   const active = secrets.filter(({ state }) => state === 'active').length
   return html`<div class="cards">
 ${card('Last token', age(lastTokenAt, now), lastTokenAt === undefined ? 'A new one shows up within a minute.' : time(lastTokenAt))}
-${card(`Tokens ${sinceFullHour(now)}`, tokensThisHour.toLocaleString('en'), html`${refusedThisHour > 0 && `${refusedThisHour.toLocaleString('en')} more refused by the quota; `}${tokensLastHour.toLocaleString('en')} in the hour before`)}
+${card('Tokens, last hour', tokensThisHour.toLocaleString('en'), html`${refusedThisHour > 0 && `${refusedThisHour.toLocaleString('en')} refused by the quota ${sinceFullHour(now)}; `}${tokensLastHour.toLocaleString('en')} in the hour before`)}
 ${card('Active secrets', active, html`<a href="#secrets">${secrets.length === active ? 'Secrets' : `${secrets.length} in all`}</a>`)}
 ${card('Approved suites', suites.length, html`<a href="#approvals">Approvals</a>`)}
 </div>`

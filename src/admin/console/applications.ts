@@ -33,7 +33,7 @@ const VIEWS = [
   [
     'heavy',
     'Heavy',
-    `More than ${MANY_TOKENS} tokens since the last full hour or in the hour before: they probably ask for one before each call.`,
+    `More than ${MANY_TOKENS} tokens in the last 60 minutes or the 60 before: they probably ask for one before each call.`,
   ],
   ['quiet', 'Quiet', 'No token in the last 7 days.'],
   ['ending', 'Secret ends', 'Their last secret ends within 7 days. After that, all their requests are refused.'],

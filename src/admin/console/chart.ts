@@ -1,4 +1,5 @@
 import { ago } from '../../administration/age.ts'
+import type { Outage } from '../../domain/statistics.ts'
 import { type Html, html } from './html.ts'
 
 /** The coordinates of the plot, which is stretched to the size of its container. */
@@ -9,8 +10,7 @@ const HEIGHT = 100
 const ROWS = 4
 const COLUMNS = 4
 
-/** The number of vertical strips with a tooltip. */
-const ZONES = 60
+const DAY = 24 * 60 * 60_000
 
 /** One or more series over the same times. */
 export interface Chart {
@@ -24,6 +24,10 @@ export interface Chart {
   format: (figure: number) => string
   /** The smallest interval between two labels of the y axis. */
   step: number
+  /** If set, bars are drawn instead of lines, each for as many milliseconds from its moment on; the last one is not over yet. */
+  span?: number
+  /** Times to mark. */
+  outages?: readonly Outage[]
 }
 
 export interface Series {
@@ -47,51 +51,80 @@ export function scaleFor(figures: readonly number[], { steps, least }: { steps: 
   return least * (candidates.find((candidate) => candidate >= needed && Number.isInteger(candidate)) as number)
 }
 
-export function chart({ id, title, description, moments, series, format, step }: Chart): Html {
+export function chart(drawn: Chart): Html {
+  const { id, title, description, moments, series, format, step, span } = drawn
   const known = series.flatMap(({ figures }) => figures.filter((figure) => figure !== undefined))
-  const last = moments.length - 1
   const scale = scaleFor(known, { steps: ROWS, least: step })
-  const at = ({ index, figure }: Point) => [
-    round((index * WIDTH) / last),
-    round(HEIGHT - (figure * HEIGHT) / (scale * ROWS)),
-  ]
-  const drawn = ({ figures }: Series, n: number) => {
-    const runs = runsOf(figures).map((run) => run.map((point) => at(point).join()))
-    const dots = dotsOf(figures).map((point) => `M${at(point)}h.1`)
-    return html`<g class="series-${n + 1}">${series.length === 1 && html`<path class="area" d="${runs.map(areaBelow)}"></path>`}<path class="line" d="${runs.map((run) => `M${run.join('L')}`)}"></path><path class="dots" d="${dots}"></path></g>`
-  }
+  const hasOutage = moments.some((_, n) => isOut(drawn, n))
   return html`<figure class="figure">
-${series.length > 1 && legend(series)}
-<div class="plot">
+${(series.length > 1 || hasOutage) && legend(series, hasOutage)}
+<div class="plot" tabindex="0" role="application" aria-labelledby="${id}-title" aria-describedby="${id}-desc">
 <div class="plot-y" aria-hidden="true">${times(ROWS + 1, (row) => html`<span>${format(scale * (ROWS - row))}</span>`)}</div>
 <svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${id}-title" aria-describedby="${id}-desc">
 <title id="${id}-title">${title}</title>
-<desc id="${id}-desc">${description} ${summaryOf(series, format)}</desc>
+<desc id="${id}-desc">${description} ${summaryOf(drawn)}</desc>
 <path class="grid" d="${times(ROWS, (row) => `M0,${(row * HEIGHT) / ROWS}H${WIDTH}`)}"></path>
 <path class="axis" d="M0,${HEIGHT}H${WIDTH}"></path>
-${series.map(drawn)}
-<g class="zones">${times(ZONES + 1, (zone) => zoneOf(zone, readout({ moments, series, format }, zone)))}</g>
+${series.map((one, n) => html`<g class="series-${n + 1}">${span ? bars(one, scale) : lines(one, scale, series.length === 1)}</g>`)}
+<g class="zones">${moments.map((_, n) => zone(drawn, n))}</g>
 </svg>
-<div class="plot-x" aria-hidden="true">${times(COLUMNS, (column) => clock(moments[Math.round((column * last) / COLUMNS)] as number))}<span>now</span></div>
+<div class="plot-x" aria-hidden="true">${times(COLUMNS, (column) => label(drawn, column))}<span>now</span></div>
 </div>
 </figure>`
 }
 
-function zoneOf(zone: number, tooltip: string): Html {
-  const width = WIDTH / ZONES
-  return html`<rect x="${(zone - 0.5) * width}" width="${width}" height="${HEIGHT}"><title>${tooltip}</title></rect>`
+function lines({ figures }: Series, scale: number, hasArea: boolean): Html {
+  const at = ({ index, figure }: Point) => [
+    round((index * WIDTH) / (figures.length - 1)),
+    round(HEIGHT - (figure * HEIGHT) / (scale * ROWS)),
+  ]
+  const runs = runsOf(figures).map((run) => run.map((point) => at(point).join()))
+  const dots = dotsOf(figures).map((point) => `M${at(point)}h.1`)
+  return html`${hasArea && html`<path class="area" d="${runs.map(areaBelow)}"></path>`}<path class="line" d="${runs.map((run) => `M${run.join('L')}`)}"></path><path class="dots" d="${dots}"></path>`
 }
 
-function legend(series: readonly Series[]): Html {
-  return html`<ul class="legend">${series.map(
-    ({ label }, n) =>
-      html`<li><svg class="chart key series-${n + 1}" viewBox="0 0 24 8" aria-hidden="true"><path class="line" d="M1,4H23"></path></svg>${label}</li>`,
-  )}</ul>`
+function bars({ figures }: Series, scale: number): Html {
+  const width = WIDTH / figures.length
+  const bar = (figure = 0, n: number) =>
+    `M${round((n + 0.15) * width)},${HEIGHT}v-${round((figure * HEIGHT) / (scale * ROWS))}h${round(width * 0.7)}V${HEIGHT}Z`
+  return html`<path class="blocks" d="${figures.map(bar)}"></path>`
 }
 
-function clock(moment: number): Html {
+/** A strip around a moment. Its title has the figures: chart.js shows and announces it. */
+function zone(drawn: Chart, n: number): Html {
+  const { moments, span } = drawn
+  const width = WIDTH / (span ? moments.length : moments.length - 1)
+  const outage = isOut(drawn, n) && html` class="outage"`
+  return html`<rect${outage} x="${round((span ? n : n - 0.5) * width)}" width="${round(width)}" height="${HEIGHT}"><title>${readout(drawn, n)}</title></rect>`
+}
+
+/** Whether there was an outage in the time that a figure is of. */
+function isOut({ moments, span, outages = [] }: Chart, n: number): boolean {
+  const [moment, interval] = [moments[n] as number, (moments[1] as number) - (moments[0] as number)]
+  const [from, to] = span ? [moment, moment + span] : [moment - interval, moment]
+  return outages.some(({ beganAt, endedAt }) => endedAt >= from && beganAt < to)
+}
+
+/** A share in percent as a line. */
+export function bar(series: string, share: number): Html {
+  return html`<svg class="chart ${series}" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><path class="grid" d="M0,4H100"></path><path class="line" d="M0,4H${round(share)}"></path></svg>`
+}
+
+function legend(series: readonly Series[], withOutages: boolean): Html {
+  const item = (kind: string, key: Html, label: string) =>
+    html`<li><svg class="chart key ${kind}" viewBox="0 0 24 8" aria-hidden="true">${key}</svg>${label}</li>`
+  const line = html`<path class="line" d="M1,4H23"></path>`
+  return html`<ul class="legend">${series.length > 1 && series.map(({ label }, n) => item(`series-${n + 1}`, line, label))}
+${withOutages && item('', html`<rect class="outage" width="24" height="8"></rect>`, 'Outage')}</ul>`
+}
+
+/** A label of the x axis: a time, or a day if there are several. */
+function label({ moments, span }: Chart, column: number): Html {
+  const count = span ? moments.length : moments.length - 1
+  const moment = moments[Math.floor((column * count) / COLUMNS)] as number
   const iso = new Date(moment).toISOString()
-  return html`<time data-clock="minutes" datetime="${iso}">${iso.slice(11, 16)}</time>`
+  const isDay = (moments.at(-1) as number) - (moments[0] as number) > DAY
+  return html`<time data-clock="${isDay ? 'day' : 'minutes'}" datetime="${iso}">${isDay ? iso.slice(5, 10) : iso.slice(11, 16)}</time>`
 }
 
 interface Point {
@@ -119,24 +152,27 @@ function areaBelow(points: readonly string[]): string {
   return points.length === 1 ? '' : `M${first},${HEIGHT}L${points.join('L')}L${last},${HEIGHT}Z`
 }
 
-/** The tooltip of a strip: the figures of the nearest time. */
-function readout({ moments, series, format }: Pick<Chart, 'moments' | 'series' | 'format'>, zone: number): string {
-  const last = moments.length - 1
-  const at = Math.round((zone * last) / ZONES)
-  const when = at === last ? 'Now' : ago(moments[at] as number, moments[last] as number)
-  const figures = series.map(({ label, figures }) => {
-    const figure = figures[at]
+/** The figures of a moment. */
+function readout(drawn: Chart, n: number): string {
+  const { moments, series, format, span } = drawn
+  const [moment, last] = [moments[n] as number, moments.at(-1) as number]
+  const iso = new Date(moment).toISOString()
+  const begin = `From ${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC${moment === last ? ', so far' : ''}`
+  const when = moment === last ? 'Now' : ago(moment, last)
+  const figures = series.map(({ label, figures: { [n]: figure } }) => {
     return `${label} ${figure === undefined ? 'not known' : format(figure)}`
   })
-  return `${when}: ${figures.join(', ')}`
+  return `${span ? begin : when}: ${figures.join(', ')}${isOut(drawn, n) ? ', outage' : ''}`
 }
 
-function summaryOf(series: readonly Series[], format: Chart['format']): string {
+function summaryOf({ series, format, span }: Chart): string {
   return series
     .map(({ label, figures }) => {
       const known = figures.filter((figure) => figure !== undefined)
       if (known.length === 0) return `${label}: no data.`
-      return `${label}: ${format(known.at(-1) as number)} now, ${format(Math.max(...known))} at most.`
+      const now = `${format(known.at(-1) as number)} now`
+      const whole = span ? `${format(known.reduce((sum, figure) => sum + figure, 0))} in all` : now
+      return `${label}: ${whole}, ${format(Math.max(...known))} at most.`
     })
     .join(' ')
 }

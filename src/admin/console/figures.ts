@@ -45,6 +45,7 @@ export function overviewCharts(statistics: Statistics): Chart[] {
   })
   const counts = (id: string, title: string, description: string, ...series: Series[]): Chart => ({
     moments,
+    outages: statistics.outages,
     format: short,
     step: 1,
     id,
@@ -54,6 +55,7 @@ export function overviewCharts(statistics: Statistics): Chart[] {
   })
   const latencies = (id: string, title: string, of: (traffic: Traffic) => Latency | undefined): Chart => ({
     moments,
+    outages: statistics.outages,
     format: duration,
     step: 0.0001,
     id,

@@ -1,8 +1,11 @@
 import type { FastifyInstance } from 'fastify'
+import { usageOf } from '../../administration/usage.ts'
 import type { NodeStatistics, Statistics, WorkerStatistics } from '../../domain/statistics.ts'
+import type { ApplicationCounts, Period } from '../../domain/usage.ts'
+import type { Usage } from '../../domain/views/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { attention } from './attention.ts'
-import { chart } from './chart.ts'
+import { bar, chart } from './chart.ts'
 import {
   badge,
   card,
@@ -20,28 +23,49 @@ import { count, duration, NONE, overviewCharts, percent, size, topReasons, uptim
 import { canChange } from './forms.ts'
 import { type Html, html, type Part } from './html.ts'
 import { type Page, showPage } from './layout.ts'
+import { KINDS, periodLinks, periodOf, topPanel, usageCharts } from './usage.ts'
 
 /** /: the overview. */
-export function overviewPage(console: FastifyInstance, { statistics }: AdminContext): void {
-  console.get('/', async (request, reply) => showPage(reply, overview(await statistics.read(), canChange(request))))
+export function overviewPage(console: FastifyInstance, context: AdminContext): void {
+  const { statistics } = context
+  console.get('/', async (request, reply) => {
+    const period = periodOf(request, '1h')
+    // The page is shown even if the store does not answer.
+    const usage = period === '1h' ? undefined : await usageOf(context, '', period).catch(() => undefined)
+    const traffic = { period, usage, ofAll: await statistics.readUsage(period) }
+    return showPage(reply, overview(await statistics.read(), canChange(request), traffic))
+  })
+}
+
+/** What the store has counted in a period. Undefined: not known. */
+interface Counted {
+  period: Period
+  usage?: Usage | undefined
+  ofAll?: readonly ApplicationCounts[] | undefined
 }
 
 /** The figures of the server. live.js keeps some of them up to date. */
-export function overview(statistics: Statistics, canChange: boolean): Page {
+export function overview(
+  statistics: Statistics,
+  canChange: boolean,
+  { period, usage, ofAll }: Counted = { period: '1h' },
+): Page {
   const live = liveParts(statistics, canChange)
   return {
     title: 'Overview',
     section: '/',
-    scripts: ['live.js'],
+    scripts: ['live.js', 'chart.js'],
     lead: live.lead,
     actions: html`${liveControls('/')}${canChange && html`<a class="button primary" href="/new-application">Register an application</a>`}`,
     content: html`
 ${LIVE_ENDED}
 ${live.alerts}
-${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic, times and processes are those of this node; valid tokens, secrets and the database are those of all nodes.</p>`}
+${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic of the last hour, times and processes are those of this node; valid tokens, secrets and the database are those of all nodes.</p>`}
 ${live.cards}
 ${nodesSection(statistics)}
-${live.charts}
+<div class="panel-head" id="traffic"><h2>Traffic</h2>${periodLinks('/', 'traffic', period)}</div>
+${period === '1h' ? live.charts : longCharts(usage, statistics)}
+${topPanel(ofAll, period)}
 ${section('table', 'Figures as a table', figuresTable(statistics))}
 <div class="columns">
 ${section('database', 'Database', live.database)}
@@ -128,6 +152,15 @@ function chartSections(statistics: Statistics): Html[] {
   return charts.toSpliced(3, 0, section('reasons', 'Refused and failed, by reason', reasons(statistics)))
 }
 
+/** The charts of a longer period: of all nodes, from the store. */
+function longCharts(usage: Usage | undefined, statistics: Statistics): Html {
+  if (!usage) return html`<p class="quiet-text">Not known, because the database does not answer.</p>`
+  const charts = usageCharts(usage, KINDS, statistics.outages)
+  const sections = charts.map((one) => section(`${one.id}-heading`, one.title, chart(one)))
+  const ofLastHour = section('reasons', 'Refused and failed in the last hour, by reason', reasons(statistics))
+  return html`<div class="columns">${sections}${ofLastHour}</div>`
+}
+
 /** What is counted apart, and the kinds of its reasons. */
 const COUNTED: readonly (readonly [label: Part, kinds: readonly string[]])[] = [
   ['Refusals: requests without a token check', ['authentication', 'request']],
@@ -146,7 +179,7 @@ function reasons({ refusals }: Statistics): Part {
 
 function reasonBar({ reason, count: times, share }: ReturnType<typeof topReasons>[number]): Html {
   return html`<li>${reason} <span class="number">${count(times)}</span>
-<svg class="chart" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><path class="grid" d="M0,4H100"></path><path class="series-2 line" d="M0,4H${share}"></path></svg></li>`
+${bar('series-2', share)}</li>`
 }
 
 /** The nodes that share the store. Not updated live. False if there is only one. */

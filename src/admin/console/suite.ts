@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownSuite } from '../../administration/suites.ts'
+import { usageOf } from '../../administration/usage.ts'
 import type { Explanation } from '../../administration/why.ts'
 import { isTokenReason } from '../../domain/reasons.ts'
 import type { RefusedClient } from '../../domain/refusal.ts'
@@ -20,6 +21,7 @@ import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { changeNames, notes, type Owners, removalPage, withContents } from './owner.ts'
 import { changeSecrets, copyable, howToCheckTokens, secretsPanel, urlsOf } from './secrets.ts'
+import { periodOf, usagePanel } from './usage.ts'
 
 type Route = { Params: { id: string } }
 
@@ -70,16 +72,19 @@ function createView(context: AdminContext) {
     const base = path`/suites/${suiteId}`
     const live = await liveSuite(context, await why(suiteId, instructions), instructions, at)
     const known = html`${copyable('suite-id', 'Id', suiteId)}${facts([['Registered', time(createdAt)]])}`
+    const usage = await usageOf(context, suiteId, periodOf(request, '24h'))
+    const statistics = await context.statistics.read()
     const page: Page = {
       title: named,
       heading: name(named),
       section: '/suites',
-      scripts: ['live.js'],
+      scripts: ['live.js', 'chart.js'],
       trail: [PARENT],
       actions: mayChange && html`<a class="button primary" href="${base}/edit">Edit</a>`,
       content: html`${notes(errors, mayChange)}
 ${LIVE_ENDED}
 ${withContents(html`${section('health', 'Status', html`${live.status}${known}`, html`${live.asOf}${liveControls(base, { client: suiteId })}`)}
+${usagePanel({ usage, base, kinds: ['checks', 'refusals'], hint: 'Gateway checks and introspections that found the token valid, and what was refused,', statistics })}
 ${approvedPanel(suiteId, await suites.countApproved(suiteId), mayChange)}
 ${live.checks}
 ${live.refusals}

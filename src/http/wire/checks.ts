@@ -9,6 +9,8 @@ export interface CheckOptions {
   observe: Observer
   /** Receives an event for each check of an active token. */
   observeDetails?: Observer | undefined
+  /** Counts a check of a valid token of this application, at this suite. */
+  countCheck: (clientId: string, suite: string | undefined) => void
   /** Receives events that are only counted. */
   measure?: Observer | undefined
   /** The URL of this server for clients, without a trailing slash. */
@@ -16,7 +18,7 @@ export interface CheckOptions {
 }
 
 export function reportCheck(
-  { observe, observeDetails, measure }: CheckOptions,
+  { observe, observeDetails, countCheck, measure }: CheckOptions,
   verdict: Verdict,
   suite: string | undefined,
   request: FastifyRequest,
@@ -24,6 +26,7 @@ export function reportCheck(
   if (verdict.kind === 'active') {
     const { tokenId, application } = verdict
     const { clientId } = application
+    countCheck(clientId, suite)
     measure?.(CHECK_PASSED)
     observeDetails?.({ type: 'token accepted', suite, clientId, tokenId, ...requesterOf(request) })
     return

@@ -1,7 +1,7 @@
 import { CLOCKS_APART } from '../../domain/operator.ts'
 import type { Purgeable, Store } from '../../domain/store.ts'
 import { firstTokenIdAt } from '../../domain/token.ts'
-import { hourOf } from '../../domain/usage.ts'
+import { hourOf, SPANS } from '../../domain/usage.ts'
 import { singleValue } from '../shared/work.ts'
 import type { Commands } from './commands.ts'
 
@@ -32,6 +32,21 @@ const purgeTokenCounts = `
        FOR UPDATE SKIP LOCKED
   ), deleted AS (
     DELETE FROM token_counts t USING old WHERE (t.hour, t.application_id) = (old.hour, old.application_id) RETURNING 1
+  )
+  SELECT count(*) FROM deleted`
+
+const old = ({ span, kept }: (typeof SPANS)[number]) => `
+             SELECT ctid FROM (
+               SELECT ctid
+                 FROM usage_counts
+                WHERE span = ${span} AND since < CAST($1 AS bigint) - ${kept}
+                ORDER BY since
+                LIMIT $2
+                  FOR UPDATE SKIP LOCKED) of_span`
+
+export const purgeUsage = `
+  WITH deleted AS (
+    DELETE FROM usage_counts WHERE ctid = ANY (ARRAY(${SPANS.map(old).join(' UNION ALL ')})) RETURNING 1
   )
   SELECT count(*) FROM deleted`
 
@@ -99,6 +114,7 @@ const purgeSignIns = `
 
 const IN_BACKGROUND: Record<Exclude<Purgeable, 'tokens'>, string> = {
   'token counts': purgeTokenCounts,
+  usage: purgeUsage,
   refusals: purgeRefusals,
   'refused requests': purgeRefusedRequests,
   'audit events': purgeAuditEvents,

@@ -7,6 +7,7 @@ import { createFigures } from '../shared/figures.ts'
 import { createOperators } from '../shared/operators.ts'
 import { createRefusals } from '../shared/refusals.ts'
 import { createRegistryLists } from '../shared/registry.ts'
+import { createUsageCounts } from '../shared/usage.ts'
 import { singleValue } from '../shared/work.ts'
 import { type Commands, createCommands } from './commands.ts'
 import { askWithin } from './connection.ts'
@@ -48,6 +49,7 @@ export async function openPostgres(
     ...createAuditTrail(commands),
     ...tokenWrites,
     ...createUsage(commands),
+    ...createUsageCounts(commands),
     ...createRefusals(commands),
     ...createFigures(commands),
     ...createOwnFigures(commands),

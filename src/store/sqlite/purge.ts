@@ -2,7 +2,7 @@ import type { Statement } from 'better-sqlite3'
 import { CLOCKS_APART } from '../../domain/operator.ts'
 import type { Purgeable, Store } from '../../domain/store.ts'
 import { firstTokenIdAt } from '../../domain/token.ts'
-import { hourOf } from '../../domain/usage.ts'
+import { hourOf, SPANS } from '../../domain/usage.ts'
 import type { Context } from './context.ts'
 
 export const PURGES: Record<Purgeable, string[]> = {
@@ -16,6 +16,11 @@ export const PURGES: Record<Purgeable, string[]> = {
       WHERE (hour, application_id) IN (
         SELECT hour, application_id FROM token_counts WHERE hour < $1 ORDER BY hour, application_id LIMIT $2)`,
   ],
+  usage: SPANS.map(
+    ({ span, kept }) => `DELETE FROM usage_counts
+      WHERE (span, since, owner_id) IN (
+        SELECT span, since, owner_id FROM usage_counts WHERE span = ${span} AND since < $1 - ${kept} ORDER BY since LIMIT $2)`,
+  ),
   refusals: [
     `DELETE FROM refusals
       WHERE rowid IN (SELECT rowid FROM refusals WHERE last_at < $1 ORDER BY last_at LIMIT $2)`,

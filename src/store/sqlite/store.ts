@@ -9,6 +9,7 @@ import { createFigures } from '../shared/figures.ts'
 import { createOperators } from '../shared/operators.ts'
 import { createRefusals } from '../shared/refusals.ts'
 import { createRegistryLists } from '../shared/registry.ts'
+import { createUsageCounts } from '../shared/usage.ts'
 import { createCachedRegistry } from './changes.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import { openDatabase } from './connection.ts'
@@ -56,6 +57,7 @@ function createStore(db: Database, lockTimeout: number, observe: Observer) {
     ...createAuditTrail(shared),
     ...createTokens(context, applicationOf, observe),
     ...createUsage(context),
+    ...createUsageCounts(shared),
     ...createRefusals(shared),
     ...createFigures(shared),
     ...createOwnFigures(context),

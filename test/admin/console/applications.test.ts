@@ -50,7 +50,8 @@ t.test('Applications: a row has suites, tokens and the last token; a tooltip has
   const { browser, administration, store, clock } = await worldOf(t, 1)
   const { key } = await administration.applications.show('a-0')
   const hour = Math.floor(clock.time / HOUR)
-  await store.addTokenCounts([{ applicationKey: key, hour, issued: 1234, refused: 0, lastTokenAt: clock.time }])
+  await store.addTokenCounts([{ applicationKey: key, hour, issued: 1, refused: 0, lastTokenAt: clock.time }])
+  await store.addUsage([{ clientId: 'a-0', tokens: 1234, checks: 0, refusals: 0 }], clock.time)
   t.match(textOf((await browser('/applications')).body), / heavy none 0 s ago 1,234 /)
   for (let n = 0; n < 5; n++) await administration.suites.register({ suiteId: `s-${n}`, name: `S ${n}` })
   await administration.applications.approve('a-0', 's-0', 's-1', 's-2', 's-3', 's-4')
@@ -113,12 +114,13 @@ t.test('Applications: heavy and quiet ones, and those whose last secret ends, ar
   const use = async (clientId: string, ago: number, issued: number) => {
     const lastTokenAt = clock.time - ago
     const count = { applicationKey: await keyOf(clientId), hour: Math.floor(lastTokenAt / HOUR), refused: 0 }
-    await store.addTokenCounts([{ ...count, issued, lastTokenAt }])
+    await store.addTokenCounts([{ ...count, issued: 1, lastTokenAt }])
+    await store.addUsage([{ clientId, tokens: issued, checks: 0, refusals: 0 }], lastTokenAt)
   }
   await use('a-0', 0, 361)
   await use('a-1', 7 * DAY + 1, 999)
   await use('a-2', 7 * DAY, 1)
-  await use('a-3', HOUR, 360)
+  await use('a-3', 1.5 * HOUR, 360)
   await applications.suspend('a-4')
   await suites.register({ suiteId: 'a-s', name: 'A suite' })
   for (const [owner, overlap] of Object.entries({ 'a-2': 2 * DAY, 'a-s': DAY, 'a-3': DAY })) {

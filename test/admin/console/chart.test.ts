@@ -76,11 +76,10 @@ const CASES: [rule: string, all: Record<string, string | undefined>, drawn: Reco
     draw([0, 2, 4, undefined, 8], [1, 1, 1, 1, 1]),
     {
       'at-0': '4 min ago: Series 0 0, Series 1 1',
-      'at-7': '4 min ago: Series 0 0, Series 1 1',
-      'at-8': '3 min ago: Series 0 2, Series 1 1',
-      'at-45': '60 s ago: Series 0 not known, Series 1 1',
-      'at-60': 'Now: Series 0 8, Series 1 1',
-      'at-61': undefined,
+      'at-1': '3 min ago: Series 0 2, Series 1 1',
+      'at-3': '60 s ago: Series 0 not known, Series 1 1',
+      'at-4': 'Now: Series 0 8, Series 1 1',
+      'at-5': undefined,
     },
   ],
 ]
@@ -98,9 +97,39 @@ t.test('Chart: it is an image with a title and a description, and several series
     '<svg class="chart" viewBox="0 0 600 100" preserveAspectRatio="none" role="img" aria-labelledby="c-title" aria-describedby="c-desc">',
   )
   t.match(text, '<title id="c-title">Title</title>')
-  t.match(text, '<rect x="595" width="10" height="100"><title>Now: Series 0 2</title></rect>')
+  t.match(text, '<rect x="300" width="600" height="100"><title>Now: Series 0 2</title></rect>')
   t.notMatch(text, /undefined|legend/)
   t.match(String(chart(chartOf([1, 2], [3, 8]))), /class="legend".*Series 0.*Series 1/s)
+})
+
+t.test('Chart: bars are counts of spans, and outages are marked and named', async (t) => {
+  const outage = (from: number, to: number) => ({ beganAt: START + from, endedAt: START + to, failures: 1 })
+  const hours = [0, 1, 2, 3].map((n) => START + n * 60 * MINUTE)
+  const drawn = chart({
+    ...chartOf([4, 0, undefined, 2]),
+    moments: hours,
+    span: 60 * MINUTE,
+    outages: [outage(-10, -5), outage(90 * MINUTE, 91 * MINUTE), outage(500 * MINUTE, 600 * MINUTE)],
+  })
+  const text = String(drawn)
+  t.match(text, 'd="M22.5,100v-100h105V100ZM172.5,100v-0h105V100ZM322.5,100v-0h105V100ZM472.5,100v-50h105V100Z"')
+  const marked = [...text.matchAll(/<rect class="outage" x="(\d+)" width="150"/g)].map(([, x]) => x)
+  t.strictSame(marked, ['150'])
+  t.match(text, 'Outage</li>')
+  t.match(text, 'Series 0: 6 in all, 4 at most.')
+  const titles = [...text.matchAll(/<rect[^>]*><title>([^<]*)/g)].map(([, title]) => title)
+  t.strictSame(titles, [
+    'From 2027-01-15 08:00 UTC: Series 0 4',
+    'From 2027-01-15 09:00 UTC: Series 0 0, outage',
+    'From 2027-01-15 10:00 UTC: Series 0 not known',
+    'From 2027-01-15 11:00 UTC, so far: Series 0 2',
+  ])
+  const lines = String(chart({ ...chartOf([1, 2, 3]), outages: [outage(MINUTE + 1, MINUTE + 2)] }))
+  t.match(lines, /Now: Series 0 3, outage/)
+  t.match(lines, /60 s ago: Series 0 2</)
+  t.notMatch(String(chart(chartOf([1, 2, 3]))), 'Outage')
+  const week = { ...chartOf([1, 2]), moments: [START, START + 7 * 24 * 60 * MINUTE], span: 60 * MINUTE }
+  t.match(String(chart(week)), '<time data-clock="day" datetime="2027-01-15T08:00:00.000Z">01-15</time>')
 })
 
 t.test('Scale: the steps are round, and the highest value uses most of the scale', async (t) => {

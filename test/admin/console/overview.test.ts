@@ -91,7 +91,11 @@ t.test('Overview: its figures are rounded, and unknown ones are not shown as zer
   expect(page({ startedAt: START + MINUTE }), 'up for less than a minute.')
   const unknown = page({ liveTokens: undefined, endingSecrets: undefined })
   expect(unknown, 'Valid tokens – not', 'within 7 days – – within 24 hours')
-  expect(pageOfStore({ databaseBytes: undefined, logBytes: undefined }), 'Database – on disk Tokens', 'Size – Last')
+  expect(
+    pageOfStore({ databaseBytes: undefined, logBytes: undefined }),
+    'Database – on disk Traffic 1 h 24 h 7 days Tokens',
+    'Size – Last',
+  )
   expect(pageOfStore({ databaseBytes: 0 }), 'Database in memory lost when the server stops', 'Size in memory Started')
   const icon = page({ refusals: [{ kind: 'request', reason: 'no such endpoint', count: 2 }] })
   expect(icon, 'no such endpoint, such as /favicon.ico 2')

@@ -8,6 +8,8 @@ import { refusal } from '../../support/refusal.ts'
 import { START } from '../../support/world.ts'
 import { type Harness, newKey, onEmptyStore, register, SECRET } from './harness.ts'
 
+const FIVE_MINUTES = 300_000
+
 interface Purged {
   /** Adds what has a time. */
   add: (time: number) => Promise<unknown>
@@ -36,6 +38,21 @@ const PURGED: Record<string, (store: Store) => Promise<Purged>> = {
       add: (hour) => store.addTokenCounts([{ ...count, hour }]),
       purge: (before, limit) => store.purge('token counts', before * HOUR, limit),
       left: async () => (await store.listTokenCounts([count.applicationKey], [1, 2, 3, 4])).map(({ hour }) => hour),
+    }
+  },
+  async usage(store) {
+    const kept = 2 * HOUR
+    return {
+      add: (time) => store.addUsage([{ clientId: '', tokens: 1, checks: 0, refusals: 0 }], time * FIVE_MINUTES),
+      purge: async (before, limit) => store.purge('usage', before * FIVE_MINUTES + kept, limit),
+      left: async () =>
+        (
+          await store.listUsage(
+            [''],
+            FIVE_MINUTES,
+            [1, 2, 3, 4].map((time) => time * FIVE_MINUTES),
+          )
+        ).map(({ since }) => since / FIVE_MINUTES),
     }
   },
   'audit events': async (store) => ({

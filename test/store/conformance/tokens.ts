@@ -6,6 +6,9 @@ import { countTokens, lastTokenAt } from '../../support/usage.ts'
 import { START } from '../../support/world.ts'
 import { findStored, type Harness, newKey, onEmptyStore, register, registerSuites, secretIdOf } from './harness.ts'
 
+const FIVE_MINUTES = 300_000
+const DAY = 24 * HOUR
+
 export function tokenConformance(t: Test, harness: Harness): void {
   const test = onEmptyStore(t, harness)
 
@@ -105,5 +108,43 @@ export function tokenConformance(t: Test, harness: Harness): void {
     await store.addTokenCounts([count])
     t.equal(await lastTokenAt(store, gone), undefined)
     t.equal(await countTokens(store, await newKey(store, 'a'), 7), 0)
+  })
+
+  test('Store: usage is counted by client and span, and what a removed client did is deleted', async (t, store) => {
+    await registerSuites(store, 'store')
+    await register(store, 'a', 'b')
+    const of = (clientId: string, tokens: number) => ({ clientId, tokens, checks: 2, refusals: 1 })
+    const sum = { tokens: 8, checks: 4, refusals: 2 }
+    await store.addUsage([of('', 1), of('a', 5), of('store', 0), of('unknown', 7)], START + 1)
+    await store.addUsage([of('a', 3)], START + FIVE_MINUTES - 1)
+    await store.addUsage([of('a', 9), of('b', 9)], START + FIVE_MINUTES)
+    const list = (span: number, ...beginnings: number[]) =>
+      store.listUsage(['a', 'store', '', 'unknown', 'b\0'], span, beginnings)
+    const first = [
+      { clientId: 'a', since: START, ...sum },
+      { ...of('store', 0), since: START },
+      { ...of('', 1), since: START },
+    ]
+    t.same(new Set(await list(FIVE_MINUTES, START)), new Set(first))
+    t.match(await list(FIVE_MINUTES, START + FIVE_MINUTES, START + 1), [{ clientId: 'a', tokens: 9 }])
+    const later = (await list(FIVE_MINUTES, START + FIVE_MINUTES, START)).at(-1)
+    t.strictSame(later, { ...of('a', 9), since: START + FIVE_MINUTES }, 'oldest first')
+    for (const span of [HOUR, DAY]) {
+      const since = START - (START % span)
+      t.match(
+        (await list(span, since)).find(({ clientId }) => clientId === 'a'),
+        { since, tokens: 17, checks: 6 },
+      )
+    }
+    t.strictSame(await store.listUsage([], HOUR, [START]), [])
+
+    await on(store).removeApplication('a')
+    await on(store).removeSuite('store')
+    await register(store, 'a')
+    for (const span of [FIVE_MINUTES, HOUR, DAY]) t.match(await list(span, START - (START % span)), [{ clientId: '' }])
+    t.match(await list(FIVE_MINUTES, START + FIVE_MINUTES), [])
+    t.strictSame(await store.listUsage(['a', 'b'], DAY, [START - (START % DAY)]), [
+      { ...of('b', 9), since: START - (START % DAY) },
+    ])
   })
 }

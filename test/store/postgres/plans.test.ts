@@ -1,9 +1,10 @@
 import t from 'tap'
 import { mintToken } from '../../../src/domain/token.ts'
-import { purgeAuditEvents } from '../../../src/store/postgres/purge.ts'
+import { purgeAuditEvents, purgeUsage } from '../../../src/store/postgres/purge.ts'
 import * as sql from '../../../src/store/shared/statements/audit.ts'
 import { keepNewestRefusals, listLastRefused } from '../../../src/store/shared/statements/refusals.ts'
 import * as registry from '../../../src/store/shared/statements/registry.ts'
+import * as usage from '../../../src/store/shared/statements/usage.ts'
 import { query } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
@@ -30,6 +31,11 @@ const REFUSALS = `
   SELECT CASE WHEN n > 20000 THEN 0 ELSE 1 + n % 1000 END, 'c', 'r', '/', '', n, 1, n, n
     FROM generate_series(1, 20100) n`
 
+/** What a thousand applications did in each of twenty spans. */
+const USAGE = `
+  INSERT INTO usage_counts (span, since, owner_id, tokens, checks, refusals)
+  SELECT 300000, n % 20, 1 + n / 20, 1, 1, 1 FROM generate_series(1, ${ROWS}) n`
+
 /** Too many for PostgreSQL to prefer a sequential scan. */
 const APPLICATIONS = `
   INSERT INTO applications (client_id, name, developer_email, created_at)
@@ -37,12 +43,14 @@ const APPLICATIONS = `
 
 const SECRETS = "INSERT INTO secrets (application_id, digest, created_at) SELECT id, 'd', 1 FROM applications"
 
-t.test('PostgreSQL: an index finds pages of audit events, refusals and secrets, and applications', async (t) => {
+t.test('PostgreSQL: an index finds pages of audit events, refusals, secrets, usage and applications', async (t) => {
   const url = await createDatabase()
   await query(
     url,
-    `${EVENTS}; ${REFUSALS}; ${APPLICATIONS}; ${SECRETS}; ANALYZE audit_events, refusals, applications, secrets`,
+    `${EVENTS}; ${REFUSALS}; ${USAGE}; ${APPLICATIONS}; ${SECRETS}; ANALYZE audit_events, refusals, usage_counts, applications, secrets`,
   )
+  const ids = (count: number) => JSON.stringify(Array.from({ length: count }, (_, n) => `client-id-${n * 7 + 1}`))
+  const spans = Array.from({ length: 12 }, (_, n) => n)
   const plans: [statement: string, values: unknown[], index: string][] = [
     [sql.listAuditEvents, [0, null, 50, ALL], 'audit_events_pkey'],
     [sql.listAuditEvents, [0, 10_000, 50, ALL], 'audit_events_pkey'],
@@ -56,6 +64,9 @@ t.test('PostgreSQL: an index finds pages of audit events, refusals and secrets, 
     [purgeAuditEvents, [100, 50], 'audit_events_by_time'],
     [listLastRefused, [100], 'refusals_by_time'],
     [keepNewestRefusals, ['[5,6,7]', 15, 90], 'refusals_pkey'],
+    [usage.listUsage(12), [ids(5), 300_000, ...spans], 'usage_counts_pkey'],
+    [usage.deleteUsage(12), ['client-id-7', 300_000, ...spans], 'usage_counts_pkey'],
+    [purgeUsage, [7_200_001, 100], 'usage_counts_pkey'],
     [registry.listApplicationsOf, ['[1,300,4000]'], 'applications_pkey'],
     [registry.listOwnedSecrets, [7000, 100], 'secrets_pkey'],
     [registry.readApplications, ['["client-id-7"]'], 'applications_client_id_key'],
@@ -66,7 +77,7 @@ t.test('PostgreSQL: an index finds pages of audit events, refusals and secrets, 
     const rows = await query(url, `EXPLAIN (ANALYZE, TIMING OFF) ${statement}`, values)
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     t.match(plan, new RegExp(`Index .*${index}`))
-    t.notMatch(plan, /Seq Scan on (audit_events|refusals|applications|secrets)/)
+    t.notMatch(plan, /Seq Scan on (audit_events|refusals|usage_counts|applications|secrets)/)
     const counts = [...plan.matchAll(/actual rows=(\d+)|Rows Removed by Filter: (\d+)/g)]
     for (const [, read = 0, removed = 0] of counts) t.ok(Number(read) <= 100 && Number(removed) <= 100, plan)
   }

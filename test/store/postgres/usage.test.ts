@@ -102,12 +102,15 @@ t.test('Usage: it does not deadlock with removals', async (t) => {
     const secrets = [await secretsOf(first, suiteId), ...applications.map(({ secrets }) => secrets)].flat()
     const uses = secrets.map(({ id }) => ({ secretId: id, lastUsedAt: round }))
     const counts = applications.map((application) => countOf(application))
+    const usage = clientIds.map((clientId) => ({ clientId, tokens: 1, checks: 1, refusals: 1 }))
     await Promise.all([
       ...[second, third].flatMap((store) => [
         store.recordSecretUses(uses),
         store.addTokenCounts(counts),
         store.recordSecretUses(uses.toReversed()),
         store.addTokenCounts(counts.toReversed()),
+        store.addUsage(usage, START),
+        store.addUsage(usage.toReversed(), START),
       ]),
       ...clientIds.map((clientId) => on(fourth).removeApplication(clientId)),
       on(fourth).removeSuite(suiteId),

@@ -45,6 +45,7 @@ export const CAUSES: Record<string, Cause> = {
   'another-version': { change: withHeaders({ 'If-Match': '"another"' }) },
   'wrong-status': { change: withBody({ status: 'removed' }) },
   'bad-since': { change: withQuery('since', '2027-01-15') },
+  'bad-period': { change: withQuery('period', '2d') },
   'bad-until': { change: withQuery('until', '2027-01-15') },
   'bad-action': { change: withQuery('action', 'coffee made') },
   'bad-format': { change: withQuery('format', 'xlsx') },

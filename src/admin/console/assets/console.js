@@ -9,12 +9,14 @@ function showLocalTimes(part) {
     if ('age' in element.dataset) continue
     const { clock } = element.dataset
     // Sweden writes dates as in ISO 8601.
-    element.textContent = clock
-      ? moment.toLocaleTimeString('sv-SE', { timeStyle: clock === 'seconds' ? 'medium' : 'short' })
-      : moment.toLocaleString('sv-SE', {
-          dateStyle: 'short',
-          timeStyle: 'seconds' in element.dataset ? 'medium' : 'short',
-        })
+    if (clock === 'day') element.textContent = moment.toLocaleDateString('sv-SE', { dateStyle: 'short' }).slice(5)
+    else
+      element.textContent = clock
+        ? moment.toLocaleTimeString('sv-SE', { timeStyle: clock === 'seconds' ? 'medium' : 'short' })
+        : moment.toLocaleString('sv-SE', {
+            dateStyle: 'short',
+            timeStyle: 'seconds' in element.dataset ? 'medium' : 'short',
+          })
   }
 }
 

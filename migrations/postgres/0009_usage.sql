@@ -1,0 +1,12 @@
+-- What each application and each suite (owner_id: its id with a minus) did, and all clients together (0), also those that are not
+-- registered, in spans of five minutes, an hour and a day: for people. Written in the background once a minute. By time first,
+-- because rows that are written together are then side by side. No foreign key: a removal deletes the rows of its owner.
+CREATE TABLE usage_counts (
+  span     bigint NOT NULL,
+  since    bigint NOT NULL,
+  owner_id bigint NOT NULL,
+  tokens   bigint NOT NULL,
+  checks   bigint NOT NULL,
+  refusals bigint NOT NULL,
+  PRIMARY KEY (span, since, owner_id)
+);

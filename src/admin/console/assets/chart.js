@@ -1,0 +1,54 @@
+// @ts-check
+// Shows the figures of a chart at the pointer or, with the arrow keys, of one moment after the other, and announces them. Without this script, the browser shows them on hover.
+
+const tip = document.createElement('p')
+tip.className = 'tip'
+tip.setAttribute('role', 'status')
+document.body.append(tip)
+
+/** The number of the moment that was read last with the keyboard. */
+let at = 0
+
+/** Shows the figures of a moment, in the reader's time zone; without one, hides them. @param {Element} [zone] */
+function show(zone) {
+  tip.textContent = (zone?.textContent ?? '').replace(/(\S+) (\d\d:\d\d) UTC/, (_, day, clock) => {
+    // Sweden writes dates as in ISO 8601.
+    return new Date(`${day}T${clock}Z`).toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
+  })
+  if (!zone) return
+  const { left, top, width, height } = zone.getBoundingClientRect()
+  const room = document.documentElement.clientWidth - tip.offsetWidth
+  const x = Math.max(0, Math.min(left + (width - tip.offsetWidth) / 2, room))
+  Object.assign(tip.style, { left: `${x}px`, top: `${top - tip.offsetHeight}px` })
+  tip.style.setProperty('--line', `${left + width / 2 - x}px`)
+  tip.style.setProperty('--height', `${height}px`)
+}
+
+/** The moments of the chart at an element. @param {EventTarget | null} target */
+function zonesAt(target) {
+  const plot = target instanceof Element && target.closest('.plot')
+  return plot ? [...plot.querySelectorAll('.zones > rect')] : []
+}
+
+document.addEventListener('pointermove', ({ target, clientX }) => {
+  const zones = zonesAt(target)
+  const zone = zones.findLast((zone) => zone.getBoundingClientRect().left <= clientX)
+  if (zone || zonesAt(document.activeElement).length === 0) show(zone)
+})
+
+document.addEventListener('keydown', (event) => {
+  const zones = zonesAt(event.target)
+  const last = zones.length - 1
+  const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last }[event.key]
+  if (event.key === 'Escape') show()
+  if (to === undefined || last < 0) return
+  event.preventDefault()
+  at = Math.min(Math.max(to, 0), last)
+  show(zones[at])
+})
+
+document.addEventListener('focusin', ({ target }) => {
+  at = zonesAt(target).length - 1
+  show(zonesAt(target)[at])
+})
+document.addEventListener('scroll', () => show(), { passive: true })

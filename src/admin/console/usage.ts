@@ -1,0 +1,111 @@
+import type { FastifyRequest } from 'fastify'
+import type { Outage, Statistics } from '../../domain/statistics.ts'
+import { type ApplicationCounts, type Counts, PERIOD_NAMES, PERIODS, type Period } from '../../domain/usage.ts'
+import type { Usage } from '../../domain/views/usage.ts'
+import { bar, type Chart, chart } from './chart.ts'
+import { name, number, section, table, time } from './components.ts'
+import { count, short } from './figures.ts'
+import { fieldsOf } from './forms.ts'
+import { address, type Html, html, path } from './html.ts'
+
+/** The periods, in words. */
+const WORDS: Record<Period, { link: string; text: string; each: string }> = {
+  '1h': { link: '1 h', text: 'in the last 60 minutes', each: 'five minutes' },
+  '24h': { link: '24 h', text: 'in the last 24 hours', each: 'hour' },
+  '7d': { link: '7 days', text: 'in the last 7 days', each: 'hour' },
+}
+
+/** The period that a page was asked for, or else this one. */
+export function periodOf({ query }: FastifyRequest, usual: Period): Period {
+  const asked = fieldsOf(query).text('period')
+  return PERIOD_NAMES.find((period) => period === asked) ?? usual
+}
+
+/** Links to the same part of a page with each period. */
+export function periodLinks(base: string, part: string, current: Period): Html {
+  const link = (period: Period) =>
+    html`<a class="button" href="${address(base, { period })}#${part}"${period === current && html` aria-current="true"`}>${WORDS[period].link}</a>`
+  return html`<nav class="buttons" aria-label="Period">${PERIOD_NAMES.map(link)}</nav>`
+}
+
+export const KINDS = ['tokens', 'checks', 'refusals'] as const
+
+type Kind = (typeof KINDS)[number]
+
+const TITLES: Record<Kind, string> = { tokens: 'Tokens issued', checks: 'Valid checks', refusals: 'Refusals' }
+
+/** A chart of each of these kinds of counts. */
+export function usageCharts({ period, points }: Usage, kinds: readonly Kind[], outages: readonly Outage[]): Chart[] {
+  return kinds.map((kind) => ({
+    id: `usage-${kind}`,
+    title: `${TITLES[kind]} per ${WORDS[period].each}`,
+    description: `${TITLES[kind]} ${WORDS[period].text}, on all nodes.`,
+    moments: points.map(({ since }) => since),
+    series: [{ label: TITLES[kind], figures: points.map((point) => point[kind]) }],
+    format: short,
+    step: 1,
+    span: PERIODS[period].span,
+    outages,
+  }))
+}
+
+interface Panel {
+  usage: Usage
+  /** The path of the page. */
+  base: string
+  kinds: readonly Kind[]
+  /** What the counts mean. */
+  hint: string
+  statistics: Pick<Statistics, 'outages'>
+}
+
+/** What an application or a suite did in a period: sums, charts, and the same as a table. */
+export function usagePanel({ usage, base, kinds, hint, statistics }: Panel): Html {
+  const charts = usageCharts(usage, kinds, statistics.outages)
+  const sums = kinds.map((kind, n) => {
+    const drawn = chart(charts[n] as Chart)
+    return html`<div><h3>${TITLES[kind]}</h3><p class="card-figure">${count(usage[kind])}</p>${drawn}</div>`
+  })
+  const words = WORDS[usage.period]
+  const rows = usage.points.map((point) => [time(point.since), ...kinds.map((kind) => count(point[kind]))])
+  return section(
+    'usage',
+    'Usage',
+    html`<div class="usage">${sums}</div>
+<p class="hint">${hint} ${words.text}, per ${words.each}, on all nodes; up to a minute late.</p>
+<details><summary>As a table</summary>${table(
+      `Usage ${words.text}`,
+      ['From', ...kinds.map((kind) => number(TITLES[kind]))],
+      rows.toReversed(),
+    )}</details>`,
+    periodLinks(base, 'usage', usage.period),
+  )
+}
+
+const TOP = 5
+
+/** The applications that did most in a period. `all`: undefined if that is not known yet. */
+export function topPanel(all: readonly ApplicationCounts[] | undefined, period: Period): Html {
+  const list = (kind: Kind) => {
+    const top = mostOf(all ?? [], kind)
+    const rows = top.map(
+      ({ clientId, name: called, [kind]: times }) =>
+        html`<li><a href="${address(path`/applications/${clientId}`, { period })}">${name(called)}</a> <span class="number">${count(times)}</span>
+${bar('series-1', (times * 100) / (top[0] as Counts)[kind])}</li>`,
+    )
+    return html`<div><h3>${TITLES[kind]}</h3>${rows.length > 0 ? html`<ol class="bars">${rows}</ol>` : html`<p class="quiet-text">None.</p>`}</div>`
+  }
+  const lists = html`<div class="usage">${KINDS.map(list)}</div>`
+  const unknown = html`<p class="quiet-text">Not known yet. Reload the page in a moment.</p>`
+  return section('top', `Applications that did most ${WORDS[period].text}`, all ? lists : unknown)
+}
+
+/** In one pass, for there may be many applications. */
+function mostOf(all: readonly ApplicationCounts[], kind: Kind): ApplicationCounts[] {
+  let most: ApplicationCounts[] = []
+  for (const one of all) {
+    const least = most[TOP - 1]?.[kind] ?? 0
+    if (one[kind] > least) most = [...most, one].sort((a, b) => b[kind] - a[kind]).slice(0, TOP)
+  }
+  return most
+}

@@ -1,0 +1,38 @@
+import type { Store } from '../domain/store.ts'
+import type { Clock } from '../domain/time.ts'
+import { type ApplicationCounts, beginningsOf, PERIODS, type Period, sumOf } from '../domain/usage.ts'
+import type { Usage } from '../domain/views/usage.ts'
+import { stepsOfNames } from './pages.ts'
+
+interface Source {
+  store: Pick<Store, 'listUsage' | 'listNames'>
+  now: Clock
+}
+
+/** What an application or a suite did in a period; empty: all clients together. Throws StoreUnavailable. */
+export async function usageOf({ store, now }: Source, clientId: string, period: Period): Promise<Usage> {
+  const { span } = PERIODS[period]
+  const beginnings = beginningsOf(PERIODS[period], now())
+  const counted = await store.listUsage([clientId], span, beginnings)
+  const points = beginnings.map((since) => ({ since, ...sumOf(counted.filter((counts) => counts.since === since)) }))
+  return { period, stepSeconds: span / 1000, ...sumOf(points), points }
+}
+
+/** How many applications are looked up per step: a millisecond of work. */
+const STEP = 25
+
+/** What each application did that did something in a period: in steps, between which other requests are handled. */
+export async function usageOfAll({ store, now }: Source, period: Period): Promise<ApplicationCounts[]> {
+  const { compared } = PERIODS[period]
+  const beginnings = beginningsOf(compared, now())
+  const all: ApplicationCounts[] = []
+  for await (const names of stepsOfNames(store, { size: STEP })) {
+    const clientIds = names.map(({ clientId }) => clientId)
+    const counted = Map.groupBy(await store.listUsage(clientIds, compared.span, beginnings), (one) => one.clientId)
+    for (const one of names) {
+      const counts = counted.get(one.clientId)
+      if (counts) all.push({ ...one, ...sumOf(counts) })
+    }
+  }
+  return all
+}

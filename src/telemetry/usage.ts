@@ -1,0 +1,60 @@
+import type { Observer } from '../domain/events.ts'
+import { drain } from '../domain/in-steps.ts'
+import type { Store } from '../domain/store.ts'
+import { detachText } from '../domain/text.ts'
+import type { Clock } from '../domain/time.ts'
+import type { ClientCounts, Counts } from '../domain/usage.ts'
+import { requestOf } from './refusals.ts'
+
+/** Counts what each registered client does, and all clients together (''), until `flush` hands the counts to the store. */
+export function createUsage({ now }: { now: Clock }) {
+  const counters = new Map<string, { -readonly [Kind in keyof Counts]: number }>()
+
+  function of(clientId: string) {
+    const known = counters.get(clientId)
+    if (known) return known
+    const counter = { tokens: 0, checks: 0, refusals: 0 }
+    counters.set(detachText(clientId), counter)
+    return counter
+  }
+
+  /** Counts a check that found a token valid. */
+  function countCheck(clientId: string, suite: string | undefined): void {
+    of('').checks++
+    of(clientId).checks++
+    if (suite !== undefined) of(suite).checks++
+  }
+
+  const observe: Observer = (event) => {
+    if (event.type === 'token issued') {
+      of('').tokens++
+      of(event.clientId).tokens++
+    }
+    const refused = event.type === 'request failed' ? undefined : requestOf(event, now)
+    if (!refused) return
+    const { clientId, isKnown, suite } = refused
+    of('').refusals++
+    if (clientId !== undefined && isKnown) of(clientId).refusals++
+    if (suite !== undefined && suite !== clientId) of(suite).refusals++
+  }
+
+  function takeAll(): ClientCounts[] {
+    const taken = [...counters].map(([clientId, counter]) => ({ clientId, ...counter }))
+    counters.clear()
+    return taken
+  }
+
+  function add({ clientId, tokens, checks, refusals }: ClientCounts): void {
+    const counter = of(clientId)
+    counter.tokens += tokens
+    counter.checks += checks
+    counter.refusals += refusals
+  }
+
+  return {
+    countCheck,
+    observe,
+    /** Hands the counts to the store, in small steps. Throws StoreUnavailable; the next flush tries again. */
+    flush: (store: Pick<Store, 'addUsage'>) => drain(takeAll, (step) => store.addUsage(step, now()), add),
+  }
+}

@@ -1,0 +1,94 @@
+import t, { type Test } from 'tap'
+import { createConsoleWorld, textOf } from '../../support/console-world.ts'
+import { statisticsOf } from '../../support/statistics.ts'
+import { START } from '../../support/world.ts'
+
+const HOUR = 3_600_000
+
+/** A console with a suite and applications, of which `a-0` did most. */
+async function setting(t: Test, count = 1) {
+  const world = await createConsoleWorld(t)
+  const { administration, store } = world
+  await administration.suites.register({ suiteId: 'store', name: 'Store' })
+  for (let n = 0; n < count; n++) {
+    await administration.applications.register({ clientId: `a-${n}`, name: `App ${n}`, developerEmail: 'd@e.example' })
+  }
+  /** Stores what a client did some hours ago. */
+  const did = (clientId: string, [tokens, checks, refusals]: [number, number, number], hours = 0) =>
+    store.addUsage([{ clientId, tokens, checks, refusals }], START - hours * HOUR)
+  const browser = await world.signIn()
+  const bodyOf = async (url: string) => (await browser(url)).body
+  return { ...world, did, bodyOf }
+}
+
+t.test(
+  'Usage: the page of an application has its sums and charts of the period, with links to the others',
+  async (t) => {
+    const { did, bodyOf, statistics } = await setting(t)
+    await did('a-0', [1, 2, 3])
+    await did('a-0', [10, 20, 30], 2)
+    await did('a-0', [100, 200, 300], 48)
+    const sums = async (query: string) => {
+      const body = await bodyOf(`/applications/a-0${query}`)
+      const [, section = ''] = body.split('id="usage"')
+      t.match(section, /href="\/applications\/a-0\?period=7d#usage"/)
+      return textOf(section)
+        .match(/Tokens issued ([\d,]+) .*?Valid checks ([\d,]+) .*?Refusals ([\d,]+) /)
+        ?.slice(1)
+    }
+    t.strictSame(await sums('?period=1h'), ['1', '2', '3'])
+    t.strictSame(await sums(''), ['11', '22', '33'])
+    t.strictSame(await sums('?period=7d'), ['111', '222', '333'])
+    t.strictSame(await sums('?period=year'), ['11', '22', '33'], 'an unknown period is the usual one')
+    const body = await bodyOf('/applications/a-0?period=1h')
+    t.match(body, 'href="/applications/a-0?period=1h#usage" aria-current="true">1 h<')
+    t.match(body, '<title>From 2027-01-15 08:00 UTC, so far: Tokens issued 1</title>')
+    t.match(
+      textOf(body),
+      /From Tokens issued Valid checks Refusals 2027-01-15 08:00 UTC 1 2 3 2027-01-15 07:55 UTC 0 0 0 /,
+    )
+    t.notMatch(body, 'class="outage"')
+    Object.assign(statistics, statisticsOf({ outages: [{ beganAt: START - 60_000, endedAt: START, failures: 9 }] }))
+    t.match(await bodyOf('/applications/a-0?period=1h'), /class="outage".*Tokens issued 1, outage</s)
+  },
+)
+
+t.test('Usage: the page of a suite has its checks and refusals', async (t) => {
+  const { did, bodyOf } = await setting(t)
+  await did('store', [0, 5, 7])
+  const [, section = ''] = (await bodyOf('/suites/store')).split('id="usage"')
+  t.match(textOf(section), /Valid checks 5 .*Refusals 7 /)
+  t.notMatch(section, 'Tokens issued')
+})
+
+t.test('Overview: longer periods are of all nodes, from the store', async (t) => {
+  const { did, bodyOf, store, context } = await setting(t)
+  await did('', [3, 4, 5], 30)
+  t.match(await bodyOf('/'), /data-live="charts".*Tokens issued per minute/s)
+  const day = await bodyOf('/?period=24h')
+  t.match(day, 'Tokens issued: 0 in all')
+  t.notMatch(day, 'data-live="charts"')
+  t.match(await bodyOf('/?period=7d'), 'Tokens issued: 3 in all, 3 at most.')
+  Object.assign(store, { listUsage: async () => Promise.reject(new Error('gone')) })
+  context.statistics.readUsage = async () => undefined
+  t.match(textOf(await bodyOf('/?period=7d')), 'Not known, because the database does not answer.')
+})
+
+t.test('Overview: the applications that did most in the period are links, the most first', async (t) => {
+  const { did, bodyOf, administration, context } = await setting(t, 8)
+  t.match(textOf(await bodyOf('/')), /Applications that did most in the last 60 minutes Tokens issued None\./)
+  for (let n = 0; n < 8; n++) await did(`a-${n}`, [n, 8 - n, 0])
+  await did('a-0', [99, 0, 1], 30)
+  await did('a-6', [0, 0, 0])
+  const namesOf = async (url: string) => {
+    const [, section = ''] = (await bodyOf(url)).split('id="top"')
+    const lists = section.split('<h3>').slice(1, 4)
+    return lists.map((list) => [...list.matchAll(/href="\/applications\/a-(\d)\?period/g)].map(([, n]) => n).join(''))
+  }
+  t.strictSame(await namesOf('/'), ['76543', '01234', ''])
+  t.strictSame(await namesOf('/?period=7d'), ['07654', '01234', '0'])
+  await administration.applications.remove('a-7')
+  t.strictSame(await namesOf('/'), ['65432', '01234', ''])
+  context.statistics.readUsage = async () => undefined
+  t.match(textOf(await bodyOf('/')), 'Not known yet. Reload the page in a moment.')
+})
