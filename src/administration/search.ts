@@ -1,14 +1,19 @@
 import type { Application, ApplicationKey, ApplicationNames } from '../domain/application.ts'
 import { inSteps } from '../domain/in-steps.ts'
+import { hasLabel, type Labels, labelTexts } from '../domain/labels.ts'
 import type { Page } from '../domain/store.ts'
 import { beginningsOf, HOUR, hourOf, LAST_TWO_HOURS, MANY_TOKENS } from '../domain/usage.ts'
 import type { Context } from './context.ts'
 import { NAMES_AT_A_TIME, type PageQuery, pageOf, stepsOfNames } from './pages.ts'
 
 export interface SearchFilter {
-  /** Part of the client id, the name or the developer email, in any case. Empty or omitted: matches all. */
+  /** Part of the client id, the name, the developer email or a label (`key=value`), in any case. Empty or omitted: matches all. */
   text?: string | undefined
   status?: Application['status'] | undefined
+  /** The id of a suite that it is approved for. */
+  suite?: string | undefined
+  /** Each is a key, or `key=value`. */
+  labels?: readonly string[] | undefined
 }
 
 export interface BrowseQuery extends SearchFilter {
@@ -51,10 +56,16 @@ const USES_AT_A_TIME = 500
 
 /** Searches applications in small steps, so that other requests are not blocked however many there are. */
 export function createSearch(context: Pick<Context, 'store' | 'now'>) {
-  /** One page of the matching applications, newest first. Throws OperatorError if `after` is not a cursor. */
+  /**
+   * One page of the matching applications, newest first. `total`: how many match in all, only counted for the first page. Throws
+   * OperatorError if `after` is not a cursor.
+   */
   async function search({ after, limit, ...filter }: SearchFilter & PageQuery) {
-    const { rows, next } = await pageOf<ApplicationNames>({ after, limit }, (page) => find(filter, page))
-    return { applications: await load(rows), next }
+    const all = after === undefined && !isAny(filter) ? await find(filter, { limit: Infinity }) : undefined
+    const list = async (page: Page<ApplicationKey>) => all?.slice(0, page.limit) ?? find(filter, page)
+    const { rows, next } = await pageOf<ApplicationNames>({ after, limit }, list)
+    const total = after === undefined ? (all?.length ?? (await context.store.countApplications())) : undefined
+    return { applications: await load(rows), next, total }
   }
 
   /** Those of the matching applications that are on one page, and how many match in all. */
@@ -87,7 +98,7 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
     const size = isAny(filter) ? Math.min(limit, NAMES_AT_A_TIME) : NAMES_AT_A_TIME
     const matches = matcher(filter)
     const found: ApplicationNames[] = []
-    for await (const names of stepsOfNames(context.store, { after, size })) {
+    for await (const names of stepsOfNames(context.store, { after, size, suite: filter.suite })) {
       found.push(...names.filter(matches))
       if (found.length >= limit) return found.slice(0, limit)
     }
@@ -142,15 +153,23 @@ export async function withUse<Row extends Pick<Application, 'key' | 'clientId'>>
 
 const { compare: byName } = new Intl.Collator('en', { numeric: true })
 
-function isAny({ text, status }: SearchFilter): boolean {
-  return !text && status === undefined
+function isAny({ text, status, suite, labels = [] }: SearchFilter): boolean {
+  return !text && status === undefined && suite === undefined && labels.length === 0
 }
 
-function matcher({ text = '', status }: SearchFilter): (names: ApplicationNames) => boolean {
+function matcher({ text = '', status, suite, labels = [] }: SearchFilter): (names: ApplicationNames) => boolean {
   const part = normalized(text)
-  return (names) =>
-    (status === undefined || names.status === status) &&
-    [names.clientId, names.name, names.developerEmail].some((field) => normalized(field).includes(part))
+  return (names) => {
+    if (status !== undefined && names.status !== status) return false
+    if (suite !== undefined && !names.isApproved) return false
+    const labelled: Labels = JSON.parse(names.labels)
+    return (
+      labels.every((label) => hasLabel(labelled, label)) &&
+      [names.clientId, names.name, names.developerEmail, ...labelTexts(labelled)].some((field) =>
+        normalized(field).includes(part),
+      )
+    )
+  }
 }
 
 /** Whether a text contains another one, in any case. */

@@ -1,14 +1,17 @@
 import type { z } from 'zod'
 import type { Application } from '../domain/application.ts'
 import { chunksOf, inSteps } from '../domain/in-steps.ts'
+import { hasLabel } from '../domain/labels.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { digestGenerated, generateSecret } from '../domain/secret.ts'
-import { type NewSuite, type Suite, unknownSuite } from '../domain/suite.ts'
+import type { Page } from '../domain/store.ts'
+import { type NewSuite, type Suite, type SuiteChanges, unknownSuite } from '../domain/suite.ts'
 import type { Clock } from '../domain/time.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 import { allPages, type PageQuery, pageOf } from './pages.ts'
 import { MAX_APPROVALS, suiteSchema, suiteUpdateSchema, takenId, valid } from './rules.ts'
+import type { SearchFilter } from './search.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
 
 export type SuiteRegistration = z.infer<typeof suiteSchema>
@@ -21,6 +24,8 @@ export interface RegisteredSuite extends SuiteRegistration {
 export interface ShownSuite extends Suite {
   secrets: ListedSecret[]
 }
+
+type SuiteFilter = Pick<SearchFilter, 'labels'>
 
 export interface ListedSuite extends ShownSuite {
   /** Number of approved applications; MANY_APPROVED means that many or more. */
@@ -56,10 +61,10 @@ export function createSuites(context: Context) {
     return { ...suite, secrets: await listSecrets(context, suite.secrets) }
   }
 
-  /** Resolves to whether it had another name. */
-  async function update(suiteId: string, values: { name: string }): Promise<boolean> {
-    const { name } = valid(suiteUpdateSchema, values)
-    const { changed } = await change({ type: 'suite updated', suite: suiteId, name })
+  /** Changes the given fields. Resolves to whether any differed. Throws OperatorError with all that is wrong. */
+  async function update(suiteId: string, changes: SuiteChanges): Promise<boolean> {
+    const values = valid(suiteUpdateSchema, changes)
+    const { changed } = await change({ type: 'suite updated', suite: suiteId, values })
     if (!changed) await find(suiteId)
     return changed
   }
@@ -102,8 +107,18 @@ export function createSuites(context: Context) {
 function createSuiteLists(context: Context) {
   const { store } = context
 
-  async function listPage(query: PageQuery): Promise<{ rows: ListedSuite[]; next: string | undefined }> {
-    const { rows, next } = await pageOf<Suite>(query, store.listSuites)
+  async function list({ labels = [] }: SuiteFilter = {}): Promise<Suite[]> {
+    const all = await allPages<Suite>(store.listSuites)
+    return all.filter((suite) => labels.every((label) => hasLabel(suite.labels, label)))
+  }
+
+  async function listPage({
+    labels,
+    ...query
+  }: SuiteFilter & PageQuery): Promise<{ rows: ListedSuite[]; next: string | undefined }> {
+    const found = async ({ after = 0, limit }: Page<Suite['key'] | number>) =>
+      (await list({ labels })).filter(({ key }) => key > after).slice(0, limit)
+    const { rows, next } = await pageOf<Suite>(query, labels ? found : store.listSuites)
     const ids = rows.map(({ suiteId }) => suiteId)
     const counts = await store.countApproved(ids, MANY_APPROVED)
     const allSecrets = rows.flatMap(({ secrets }) => secrets)
@@ -117,7 +132,7 @@ function createSuiteLists(context: Context) {
   }
 
   return {
-    list: () => allPages<Suite>(store.listSuites),
+    list,
     listPage,
     listApproved: (suiteId: string) => allPages<Application>((page) => store.listApprovedApplications(suiteId, page)),
     listApprovedPage: (suiteId: string, query: PageQuery) =>
@@ -139,10 +154,11 @@ function unknownClientIds(clientIds: readonly string[]): OperatorError {
 
 /** Validates a registration and generates a secret. `registered`: for the operator. Throws OperatorError. */
 export function prepareSuite(registration: SuiteRegistration, now: Clock) {
-  const { suiteId, name } = valid(suiteSchema, registration)
+  const { labels = {}, note = '', ...rest } = valid(suiteSchema, registration)
+  const values = { ...rest, labels, note }
   const clientSecret = generateSecret()
   const createdAt = now()
   const secret = { digest: digestGenerated(clientSecret), createdAt }
-  const newSuite: NewSuite = { suiteId, name, createdAt, secret }
-  return { newSuite, registered: { suiteId, name, clientSecret } }
+  const newSuite: NewSuite = { ...values, createdAt, secret }
+  return { newSuite, registered: { ...values, clientSecret } }
 }

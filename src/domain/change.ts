@@ -3,6 +3,7 @@ import type { PublicFields } from './audit-event.ts'
 import type { HandOverLink } from './hand-over.ts'
 import type { NewSession, Role } from './operator.ts'
 import type { NewSecret } from './secret.ts'
+import type { SuiteChanges } from './suite.ts'
 import { timestamp } from './time.ts'
 
 /**
@@ -25,7 +26,7 @@ export type Change =
   | { type: 'application approved' | 'approval withdrawn'; clientIds: readonly string[]; suite: string }
   /** Increments the application's token generation. */
   | { type: 'all tokens revoked'; clientId: string }
-  | { type: 'suite updated'; suite: string; name: string }
+  | { type: 'suite updated'; suite: string; values: SuiteChanges }
   /** Removes its secrets and approvals, too. */
   | { type: 'suite removed'; suite: string }
   | { type: 'secret added'; owner: string; secret: NewSecret }
@@ -41,15 +42,16 @@ export type Change =
   | { type: 'hand-over link withdrawn'; clientId: string; linkId: number }
   /** Uses up the link, and rotates the secret. Changes nothing if there is no such link, or the application is suspended. */
   | ({ type: 'hand-over link used'; clientId: string; codeDigest: string } & Rotation)
-  | { type: 'operator added'; operator: string; role: Role }
+  /** `email`: of an operator from the identity provider. If the role changes, all sessions end. */
+  | { type: 'operator added' | 'operator updated'; operator: string; role: Role; email?: string | undefined }
   /** Removes the operator's keys, sessions and login codes, too. */
   | { type: 'operator removed'; operator: string }
   /** `digest`: see `digestGenerated`. */
   | { type: 'operator key added'; operator: string; digest: string; endsAt: number }
   | { type: 'operator key revoked'; operator: string; keyId: number }
   | { type: 'login link made'; operator: string; digest: string; endsAt: number }
-  /** Uses up the login code. Changes nothing if it is unknown or used. */
-  | { type: 'operator logged in'; operator: string; codeDigest: string; session: NewSession }
+  /** Uses up the login code, if there is one. Changes nothing if it is unknown or used. */
+  | { type: 'operator logged in'; operator: string; codeDigest: string | undefined; session: NewSession }
   | { type: 'session ended'; operator: string; sessionId: number }
 
 /** A new secret, and what becomes of the others: see `secret rotated`. */
@@ -85,11 +87,21 @@ type Approvals = ChangeOf<'application approved' | 'approval withdrawn'>
 
 /** A change in the log: without digests, and with times in RFC 3339. */
 export type ChangeEvent =
-  | Exclude<Change, { owner: string } | { digest: string } | { codeDigest: string } | { values: object } | Approvals>
+  | Exclude<
+      Change,
+      | { owner: string }
+      | { digest: string }
+      | { codeDigest: string }
+      | { session: object }
+      | { values: object }
+      | Approvals
+    >
   | { type: Approvals['type']; clientId: string; suite: string }
   | { type: 'application registered'; clientId: string; name: string; suites: readonly string[] | 'all' }
   | { type: 'application updated'; clientId: string; changed: readonly string[] }
   | { type: 'suite registered'; suite: string; name: string }
+  /** `name`: undefined unless it was sent. */
+  | { type: 'suite updated'; suite: string; name: string | undefined; changed: readonly string[] }
   /** `clientId`: a client id or a suite id. */
   | { type: 'secret added'; clientId: string }
   | { type: 'secret rotated'; clientId: string; othersEndAt: string }
@@ -112,6 +124,8 @@ export function eventOf(
       return { type: change.type, clientId: subject, suite: change.suite }
     case 'application updated':
       return { type: change.type, clientId: change.clientId, changed: fields }
+    case 'suite updated':
+      return { type: change.type, suite: change.suite, name: change.values.name, changed: fields }
     case 'secret added':
       return { type: change.type, clientId: change.owner }
     case 'secret rotated':

@@ -66,8 +66,8 @@ export interface Registry {
   listApplications(page: Page<ApplicationKey>): Promise<Application[]>
   /** Skips unknown keys. */
   listApplicationsOf(keys: readonly ApplicationKey[]): Promise<Application[]>
-  /** Newest first. Much cheaper than reading whole applications. */
-  listNames(page: Page<ApplicationKey>): Promise<ApplicationNames[]>
+  /** Newest first. Much cheaper than reading whole applications. `suite`: for `isApproved`. */
+  listNames(page: Page<ApplicationKey> & { suite?: string | undefined }): Promise<ApplicationNames[]>
   /** Every application with one of these names. */
   findNamesakes(names: readonly string[]): Promise<Application[]>
   countApplications(): Promise<number>

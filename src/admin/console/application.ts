@@ -4,7 +4,6 @@ import { usageOf } from '../../administration/usage.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
 import { type Application, columnsOf } from '../../domain/application.ts'
 import { type Suite, unknownSuite } from '../../domain/suite.ts'
-import { camelCased } from '../../domain/text.ts'
 import { sinceFullHour } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
@@ -47,7 +46,7 @@ import {
 import { changeHandOvers, handOversPanel } from './hand-overs.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { changeNames, notes, type Owners, removalPage, type Values, withContents } from './owner.ts'
+import { annotationFacts, type Changes, changeNames, notes, type Owners, removalPage, withContents } from './owner.ts'
 import { changeSecrets, copyable, secretsPanel, tryIt, urlsOf } from './secrets.ts'
 import { periodOf, usagePanel } from './usage.ts'
 
@@ -90,14 +89,14 @@ export function application(console: FastifyInstance, context: AdminContext): vo
 
   const applications: Owners = {
     parent: PARENT,
-    find: async (id, request) => {
-      const application = await actions(request).show(id)
-      return { ...application, values: columnsOf(application) }
-    },
-    update: (id, values, request) => save(context, id, values, request),
+    find: (id, request) => actions(request).show(id),
+    update: (id, changes, request) => save(context, id, changes, request),
     show,
-    inputs: async ({ suites = [] }, request, stateOf) =>
-      section('approvals', 'Approvals', editApprovals(await listChoices(context), suites, request, stateOf('suite'))),
+    inputs: async (owner, request, stateOf) => {
+      const { suites } = owner as Application
+      const inputs = editApprovals(await listChoices(context), suites, request, stateOf('suite'))
+      return section('approvals', 'Approvals', inputs)
+    },
   }
   changeNames(console, applications)
   changeSecrets(console, context, applications)
@@ -196,12 +195,14 @@ ${card('Approved suites', suites.length, html`<a href="#approvals">Approvals</a>
 }
 
 function factsOf(application: ShownApplication): Html {
-  const { clientId, createdAt, tokensValidFrom } = application
+  const { clientId, createdAt, tokensValidFrom, quota } = application
   const { name: _, ...others } = columnsOf(application)
   return html`${copyable('client-id', 'Client id', clientId)}${facts([
     ...Object.entries(others).map(([column, value]) => [sentence(column), html`<bdi>${value}</bdi>`] as const),
     ['Registered', time(createdAt)],
     tokensValidFrom > 0 && ['All tokens revoked', time(tokensValidFrom)],
+    quota !== null && ['Quota', `${quota.toLocaleString('en')} tokens an hour`],
+    ...annotationFacts(application, '/applications'),
   ])}`
 }
 
@@ -266,14 +267,14 @@ function approvalsIn(body: unknown) {
 }
 
 /** Saves the form of an application: edited values, and approvals that were ticked or unticked. */
-async function save(context: AdminContext, id: string, values: Values, request: FastifyRequest): Promise<boolean> {
+async function save(context: AdminContext, id: string, changes: Changes, request: FastifyRequest): Promise<boolean> {
   const { applications } = administrationOf(context, request)
   const { ticked, unticked } = approvalsIn(request.body)
   const found = await Promise.all([...ticked, ...unticked].map((suiteId) => context.store.findSuite(suiteId)))
   const missing = ticked.find((_, at) => !found[at])
   // Before anything is saved.
   if (missing !== undefined) throw unknownSuite(missing)
-  const isUpdated = Object.keys(values).length > 0 && (await applications.update(id, camelCased(values)))
+  const isUpdated = Object.keys(changes).length > 0 && (await applications.update(id, changes))
   const approved = await applications.approve(id, ...ticked)
   // Suites that were removed in the meantime no longer have approvals.
   const withdrawn = await applications.withdraw(id, ...unticked.filter((_, at) => found[ticked.length + at]))

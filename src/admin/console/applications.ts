@@ -5,17 +5,28 @@ import { APPLICATION_COLUMNS, type ApplicationValues } from '../../domain/applic
 import { inSteps } from '../../domain/in-steps.ts'
 import { secretState } from '../../domain/secret.ts'
 import type { Suite } from '../../domain/suite.ts'
-import { camelCased } from '../../domain/text.ts'
 import { HOUR, MANY_TOKENS } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { listChoices, PARENT, suiteChoices } from './application.ts'
-import { age, badge, emptyState, name, note, number, pager, sentence, statusBadge, table } from './components.ts'
+import {
+  age,
+  badge,
+  emptyState,
+  labelLinks,
+  name,
+  note,
+  number,
+  pager,
+  sentence,
+  statusBadge,
+  table,
+} from './components.ts'
 import { LOOKED_AT } from './diagnosis.ts'
 import { allOrNone, canChange, field, fieldsOf, hidden, redirectDone, select } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { registrationForm } from './owner.ts'
+import { changesIn, optionalInputs, registrationForm } from './owner.ts'
 import { credentialsPage, tryIt, urlsOf } from './secrets.ts'
 import { PARENT as SUITES } from './suite.ts'
 
@@ -71,12 +82,15 @@ const COLUMNS = [
 const REGISTER = html`<a class="button primary" href="/new-application">Register an application</a>`
 
 /** What is searched for, by the names in the URL; empty: anything. `for`: the suite to approve applications for. */
-type Filter = Record<'search' | 'suite' | 'sort' | 'for', string> & { status: ViewName }
+type Filter = Record<'search' | 'suite' | 'label' | 'sort' | 'for', string> & { status: ViewName }
 
 function filterIn(query: unknown): Filter {
   const { text } = fieldsOf(query)
   const [status] = VIEWS.find(([view]) => view === text('status')) ?? VIEWS[0]
-  return { search: text('search'), status, suite: text('suite'), sort: text('sort'), for: text('for') }
+  return {
+    ...{ search: text('search'), status, suite: text('suite') },
+    ...{ label: text('label'), sort: text('sort'), for: text('for') },
+  }
 }
 
 /** /applications: the list, with search, and the form that approves many applications for a suite. */
@@ -140,22 +154,23 @@ ${table('Applications', [...COLUMNS, number('Tokens, last hour')], rows)}`
   }
 
   async function queryOf(request: FastifyRequest, filter: Filter, refused: ReadonlySet<string>): Promise<BrowseQuery> {
-    const { search: text, status, suite, sort } = filter
+    const { search: text, status, suite, label, sort } = filter
     const now = context.now()
     const within: ReadonlySet<string>[] = []
     if (status === 'failing') within.push(await failingOf(request, refused))
     if (status === 'ending') within.push(idsOf(await store.listEndingSecrets(now, now + WEEK_MS, MAX_ENDING)))
     const isWithout = suite.startsWith(NOT)
     const { listApproved } = administrationOf(context, request).suites
-    const approved = idsOf(suite === '' ? [] : await listApproved(isWithout ? suite.slice(NOT.length) : suite))
+    const without = idsOf(isWithout ? await listApproved(suite.slice(NOT.length)) : [])
     return {
       text,
       sort,
       status: status === 'suspended' ? status : undefined,
+      suite: isWithout ? undefined : suite || undefined,
+      labels: label ? [label] : undefined,
       accepts:
-        (within.length > 0 || suite !== '') &&
-        (({ clientId }) =>
-          within.every((ids) => ids.has(clientId)) && (suite === '' || approved.has(clientId) !== isWithout)),
+        (within.length > 0 || isWithout) &&
+        (({ clientId }) => within.every((ids) => ids.has(clientId)) && !without.has(clientId)),
       uses: USES[status]?.(now),
     }
   }
@@ -217,13 +232,14 @@ function views({ status, ...filter }: Filter): Html {
 
 /** `target`: the suite to approve applications for. */
 function filterForm(filter: Filter, suites: readonly Suite[], target: Suite | undefined): Html {
-  const { search, status, suite, sort } = filter
-  const isFiltered = `${search}${suite}${sort}` !== ''
+  const { search, status, suite, label, sort } = filter
+  const isFiltered = `${search}${suite}${label}${sort}` !== ''
   const named = suites.map(({ suiteId, name }) => ({ value: suiteId, label: name }))
   const others = target ? [{ value: `${NOT}${target.suiteId}`, label: `Not ${target.name}` }] : []
   return html`<form class="filters" method="get" action="/applications" role="search">${hidden({ ...(status && { status }), ...(filter.for && { for: filter.for }) })}
-${field({ label: 'Search', name: 'search', type: 'search', value: search, placeholder: 'Name, client id or developer email' })}
+${field({ label: 'Search', name: 'search', type: 'search', value: search, placeholder: 'Name, client id, email or label' })}
 ${select({ label: 'Approved for', name: 'suite', value: suite }, [ANY, ...others, ...named])}
+${field({ label: 'Label', name: 'label', value: label, placeholder: 'owner=web' })}
 ${select({ label: 'Sort by', name: 'sort', value: sort }, SORT_CHOICES)}
 <div class="buttons"><button class="button">Search</button>${isFiltered && html`<a class="button" href="${address('/applications', { status, for: filter.for })}">Clear</a>`}</div>
 </form>`
@@ -235,7 +251,7 @@ const CLIENT_ID = /^\S{6,200}$/
 function nothingFound({ search: text, for: target }: Filter): Html {
   return emptyState(
     'No matches',
-    html`<p>No application matches${text !== '' && html`: “${name(text)}” is in no name, no client id and no developer’s email`}.</p>
+    html`<p>No application matches${text !== '' && html`: “${name(text)}” is in no name, no client id, no developer’s email and no label`}.</p>
 ${CLIENT_ID.test(text) && html`<p>Is this the client id that a partner sends? <a href="${path`/applications/${text}`}">See why it is refused</a>.</p>`}<p><a class="button" href="${address('/applications', { for: target })}">Clear the search</a></p>`,
   )
 }
@@ -271,7 +287,7 @@ function row(
   return [
     target
       ? html`<label class="choice"><input type="checkbox" name="client_id" value="${clientId}"><span>${name(application.name)}${id}</span></label>`
-      : html`<a href="${path`/applications/${clientId}`}">${name(application.name)}</a>${id}`,
+      : html`<a href="${path`/applications/${clientId}`}">${name(application.name)}</a>${id}${labelLinks(application.labels, '/applications')}`,
     name(application.developerEmail),
     badges(application, isFailing, now),
     suites.length === 0
@@ -287,6 +303,8 @@ const INPUTS: Record<string, Pick<Parameters<typeof field>[0], 'type' | 'hint'>>
   name: { hint: 'APIs see it as application_name when they check its tokens.' },
   developer_email: { type: 'email', hint: 'Whom to contact. APIs see it as developer.email.' },
 }
+
+const OPTIONAL = ['labels', 'note', 'quota']
 
 /** /new-application: the form that registers an application. */
 export function newApplication(console: FastifyInstance, context: AdminContext): void {
@@ -309,13 +327,14 @@ export function newApplication(console: FastifyInstance, context: AdminContext):
           : suiteChoices(suites, all('suite'), stateOf('suite'))
       }
 <details${clientId !== '' && html` open`}><summary>Use an existing client id</summary>
-${field({ label: 'Client id', name: 'client_id', value: clientId, isCode: true, hint: 'The one that it has on another server. The secret is new in any case.', ...stateOf('client_id') })}</details>`
+${field({ label: 'Client id', name: 'client_id', value: clientId, isCode: true, hint: 'The one that it has on another server. The secret is new in any case.', ...stateOf('client_id') })}</details>
+${optionalInputs(OPTIONAL, body, stateOf)}`
     },
     register: async (request, repeatable) => {
       const { text, all } = fieldsOf(request.body)
-      const values = Object.fromEntries(APPLICATION_COLUMNS.map((name) => [name, text(name)]))
+      const values = Object.fromEntries([...APPLICATION_COLUMNS, ...OPTIONAL].map((name) => [name, text(name)]))
       const wanted = {
-        ...camelCased<ApplicationValues>(values),
+        ...(changesIn(values) as unknown as ApplicationValues),
         suites: all('suite'),
         clientId: text('client_id') || undefined,
       }

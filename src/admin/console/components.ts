@@ -1,6 +1,7 @@
 import { ago } from '../../administration/age.ts'
 import type { Application } from '../../domain/application.ts'
-import { type Html, html, type Part } from './html.ts'
+import { type Labels, labelTexts } from '../../domain/labels.ts'
+import { address, type Html, html, type Part } from './html.ts'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'quiet'
 
@@ -59,6 +60,15 @@ export const LIVE_ENDED: Html = html`<div data-live-ended hidden>${note('warn', 
 
 export function statusBadge(status: Application['status']): Html {
   return status === 'active' ? badge('active', 'good') : badge('suspended')
+}
+
+/** Labels, each a link to the list of those that have it, at this path. Undefined if there are none. */
+export function labelLinks(labels: Labels, list: string): Html | undefined {
+  const texts = labelTexts(labels)
+  if (texts.length === 0) return
+  return html`<div class="labels">${texts.map(
+    (text) => html`<a class="label" href="${address(list, { label: text })}" title="${text}"><bdi>${text}</bdi></a>`,
+  )}</div>`
 }
 
 /** A highlighted message. Screen readers announce a bad one as soon as the page has loaded. */

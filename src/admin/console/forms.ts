@@ -16,7 +16,9 @@ export function assertCanChange(request: FastifyRequest): void {
 
 /** Reads a parsed form or query. `all`: the values of a name; `text`: the first one, trimmed, or empty. */
 export function fieldsOf(values: unknown) {
-  const all = (name: string) => [(values as Record<string, string | string[]> | undefined)?.[name] ?? []].flat()
+  const sent = (name: string) => [(values as Record<string, string | string[]> | undefined)?.[name] ?? []].flat()
+  // Forms send the line breaks of HTTP.
+  const all = (name: string) => sent(name).map((value) => value.replaceAll('\r\n', '\n'))
   const text = (name: string) => all(name)[0]?.trim() ?? ''
   return { all, text }
 }
@@ -121,15 +123,22 @@ interface Control {
 
 /** An input with its label, hint and error. */
 export function field(control: Control): Html {
-  const { name, value = '', type = 'text', required, isCode, placeholder, autofocus } = control
-  return wrap(
-    control,
-    html`<input id="${idOf(name)}" name="${name}" type="${type}" value="${value}" dir="auto" autocomplete="off"${
-      required && html` required`
-    }${autofocus && html` autofocus`}${isCode && html` class="code" spellcheck="false" autocapitalize="none"`}${
-      placeholder && html` placeholder="${placeholder}"`
-    }${ariaAttributes(control)}>`,
-  )
+  const { value = '', type = 'text' } = control
+  return wrap(control, html`<input ${attributes(control, html` type="${type}" value="${value}"`)}>`)
+}
+
+/** The same for text of several lines. Browsers ignore the first line break. */
+export function textarea(control: Control): Html {
+  return wrap(control, html`<textarea ${attributes(control, html` rows="3"`)}>\n${control.value}</textarea>`)
+}
+
+function attributes(control: Control, own: Html): Html {
+  const { name, required, isCode, placeholder, autofocus } = control
+  return html`id="${idOf(name)}" name="${name}"${own} dir="auto" autocomplete="off"${
+    required && html` required`
+  }${autofocus && html` autofocus`}${isCode && html` class="code" spellcheck="false" autocapitalize="none"`}${
+    placeholder && html` placeholder="${placeholder}"`
+  }${ariaAttributes(control)}`
 }
 
 interface Choice {

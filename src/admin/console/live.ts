@@ -14,8 +14,9 @@ import { liveRefusals } from './refusals.ts'
 import { liveSuite } from './suite.ts'
 
 /**
- * GET /live: the live parts of the overview, of the page of a `client`, or of the `page` of refusals, which live.js requests every
- * second. They do not keep the session alive. `window`: an id that the page has generated; `new`: sent until the page gets its first answer.
+ * GET /live: the live parts of the overview, of the page of a `client`, or of the `page` of refusals, which live.js requests
+ * every second. They keep only a viewer's session alive. `window`: an id that the page has generated; `new`: sent until the page
+ * gets its first answer.
  */
 export function serveLive(console: FastifyInstance, context: AdminContext): void {
   const { signIn, statistics, now } = context
@@ -42,7 +43,7 @@ export function serveLive(console: FastifyInstance, context: AdminContext): void
   async function recognize(request: FastifyRequest): Promise<void> {
     const credential = sessionReferenceIn(request)
     if (credential === undefined) return
-    const found = await signIn.findSession(credential, { touch: false }).catch((error) => {
+    const found = await signIn.findSession(credential, { isLive: true }).catch((error) => {
       const operator = windows.operatorOf(keyOf(request, credential))
       if (!operator) throw error
       return { operator }

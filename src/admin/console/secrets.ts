@@ -45,7 +45,7 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
         clientId: id,
         clientSecret,
         advice: html`Pass it on in a safe way. ${othersEndAt > context.now() ? html`The previous secrets work until ${time(othersEndAt)} at the latest.` : 'The previous secrets do not work any more.'}`,
-        content: html`${owner.suites ? tryIt({ ...client, suites: owner.suites }) : introspectionCommand(client)}
+        content: html`${'suites' in owner ? tryIt({ ...client, suites: owner.suites }) : introspectionCommand(client)}
 <div class="buttons"><a class="button primary" href="${base}">Done</a></div>`,
       })
       return showPage(reply, page)

@@ -19,7 +19,7 @@ import {
 import { assertCanChange, canChange, type Refused, redirectDone, statesOf } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { changeNames, notes, type Owners, removalPage, withContents } from './owner.ts'
+import { annotationFacts, changeNames, notes, type Owners, removalPage, withContents } from './owner.ts'
 import { changeSecrets, copyable, howToCheckTokens, secretsPanel, urlsOf } from './secrets.ts'
 import { periodOf, usagePanel } from './usage.ts'
 
@@ -47,11 +47,8 @@ export function suite(console: FastifyInstance, context: AdminContext): void {
 
   const suites: Owners = {
     parent: PARENT,
-    find: async (id, request) => {
-      const { name } = await actions(request).show(id)
-      return { name, values: { name } }
-    },
-    update: async (id, { name }, request) => name !== undefined && (await actions(request).update(id, { name })),
+    find: (id, request) => actions(request).show(id),
+    update: (id, changes, request) => actions(request).update(id, changes),
     show,
   }
   changeNames(console, suites)
@@ -65,13 +62,14 @@ function createView(context: AdminContext) {
   return async (suiteId: string, reply: FastifyReply, { errors = [], status = 200 }: Partial<Refused> = {}) => {
     const { request } = reply
     const { suites, why } = administrationOf(context, request)
-    const { name: named, createdAt, secrets } = await suites.show(suiteId)
+    const suite = await suites.show(suiteId)
+    const { name: named, createdAt, secrets } = suite
     const instructions = instructionsFor(request)
     const mayChange = canChange(request)
     const at = now()
     const base = path`/suites/${suiteId}`
     const live = await liveSuite(context, await why(suiteId, instructions), instructions, at)
-    const known = html`${copyable('suite-id', 'Id', suiteId)}${facts([['Registered', time(createdAt)]])}`
+    const known = html`${copyable('suite-id', 'Id', suiteId)}${facts([['Registered', time(createdAt)], ...annotationFacts(suite, '/suites')])}`
     const usage = await usageOf(context, suiteId, periodOf(request, '24h'))
     const statistics = await context.statistics.read()
     const page: Page = {

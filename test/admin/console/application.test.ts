@@ -28,7 +28,8 @@ async function setting(t: Test) {
   /** Where a form leads. */
   const post = async (...sent: Parameters<typeof send>) => (await send(...sent)).headers.location
   const show = () => administration.applications.show(clientId)
-  const update = (names: { name: string }) => administration.applications.update(clientId, names)
+  const update = (names: Parameters<typeof administration.applications.update>[1]) =>
+    administration.applications.update(clientId, names)
   /** Records refusals of the application, as a server does. */
   const refuse = (...refusals: Partial<RefusalCount>[]) => {
     const common = { firstAt: clock.time, lastAt: clock.time, requestId: 'request-1' }
@@ -227,6 +228,35 @@ t.test('Application: if two operators change one of its names, the second one se
   }
   t.equal((await browser(path)).statusCode, 500, 'a mistake of the server is not an unknown application')
 })
+
+t.test(
+  'Application: labels, note and quota are lines and a number of its form, and links and facts of its page',
+  async (t) => {
+    const { send, post, page, show, update, browser } = await setting(t)
+    const values = { labels: 'owner=web\r\n\r\n environment = a=b \r\n', note: `One\r\n${HOSTILE}`, quota: '1000' }
+    t.match(await post('', edited(values)), /saved/)
+    const saved = { labels: { environment: 'a=b', owner: 'web' }, note: `One\n${HOSTILE}`, quota: 1000 }
+    t.match(await show(), saved)
+    const body = await page()
+    t.match(body, 'href="/applications?label=owner%3Dweb"')
+    t.match(textOf(body), `Quota 1,000 tokens an hour Labels environment=a=b owner=web Note One ${HOSTILE}`)
+    t.match(body, '>\nenvironment=a=b\nowner=web</textarea>')
+    const listed = async (query: string) => textOf((await browser(`/applications?${query}`)).body)
+    t.match(await listed('label=owner%3Dweb'), / environment=a=b owner=web dev@partner\.example/)
+    t.match(await listed('label=owner%3Dwe'), 'No matches')
+    t.match(await listed('search=owner%3Dwe'), ' owner=web ')
+    const shown = { shown_labels: 'environment=a=b\r\nowner=web', shown_note: values.note, shown_quota: '1000' }
+    t.match(await post('', edited({ ...shown, labels: shown.shown_labels, note: values.note })), /nothing-changed/)
+    const wrong = await send('', edited({ ...shown, labels: 'Owner', quota: 'x' }))
+    t.equal(wrong.statusCode, 422)
+    t.match(textOf(wrong.body), 'a letter or a digit: Owner.')
+    t.match(textOf(wrong.body), 'The quota must be a whole number')
+    await update({ note: 'Theirs' })
+    t.equal((await send('', edited({ ...shown, note: 'Mine' }))).statusCode, 409)
+    t.match(await post('', edited({ ...shown, labels: '', quota: '' })), /saved/)
+    t.match(await show(), { labels: {}, note: 'Theirs', quota: null })
+  },
+)
 
 t.test('Application: it is suspended, resumed and, after confirmation, removed, and its tokens revoked', async (t) => {
   const { browser, path, send, post, show, page, administration, clientId } = await setting(t)

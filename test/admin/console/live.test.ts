@@ -81,7 +81,7 @@ t.test('Live: the page of an application gets its status and refusals, read once
   t.equal((await open(anna, 'c', 'nobody')).first.statusCode, 404)
 })
 
-t.test('Live: it needs a session, ends with it, and does not extend it', async (t) => {
+t.test('Live: it needs a session, ends with it, and does not extend that of an admin', async (t) => {
   const { open, visit, signIn, clock } = await start(t)
   for (const cookie of ['', '__Host-session-80=wrong']) {
     t.equal((await visit('/live', { headers: { cookie, accept: '*/*' } })).statusCode, 401)
