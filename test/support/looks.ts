@@ -45,7 +45,7 @@ const HOSTILE_NAMES = [
 ]
 
 /** Pages that look different on an empty server. */
-const EMPTY = ['/', '/applications', '/new-application', '/suites', '/refusals', '/search']
+const EMPTY = ['/', '/applications', '/new-application', '/suites', '/secrets', '/refusals', '/search']
 
 /**
  * Looks at the pages of a server with some applications: narrow ones in light and wide ones in dark colours, because the
