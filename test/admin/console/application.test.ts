@@ -232,7 +232,7 @@ t.test('Application: if two operators change one of its names, the second one se
 t.test(
   'Application: labels, note and quota are lines and a number of its form, and links and facts of its page',
   async (t) => {
-    const { send, post, page, show, update, browser } = await setting(t)
+    const { send, post, page, path, show, update, browser } = await setting(t)
     const values = { labels: 'owner=web\r\n\r\n environment = a=b \r\n', note: `One\r\n${HOSTILE}`, quota: '1000' }
     t.match(await post('', edited(values)), /saved/)
     const saved = { labels: { environment: 'a=b', owner: 'web' }, note: `One\n${HOSTILE}`, quota: 1000 }
@@ -240,7 +240,7 @@ t.test(
     const body = await page()
     t.match(body, 'href="/applications?label=owner%3Dweb"')
     t.match(textOf(body), `Quota 1,000 tokens an hour Labels environment=a=b owner=web Note One ${HOSTILE}`)
-    t.match(body, '>\nenvironment=a=b\nowner=web</textarea>')
+    t.match((await browser(`${path}/edit`)).body, '>\nenvironment=a=b\nowner=web</textarea>')
     const listed = async (query: string) => textOf((await browser(`/applications?${query}`)).body)
     t.match(await listed('label=owner%3Dweb'), / environment=a=b owner=web dev@partner\.example/)
     t.match(await listed('label=owner%3Dwe'), 'No matches')
