@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import {
   type Application,
   type ApplicationChanges,
+  type ApplicationExtras,
   type ApplicationValues,
   generateClientId,
   type NewApplication,
@@ -34,7 +35,7 @@ export type Registration = z.infer<typeof registrationSchema>
 export type ApplicationSettings = z.infer<typeof settingsSchema>
 
 /** A registered application. */
-export interface RegisteredApplication extends ApplicationValues {
+export interface RegisteredApplication extends ApplicationValues, Pick<ApplicationChanges, keyof ApplicationExtras> {
   clientId: string
   /** The generated secret, shown only this once. Undefined: the secret was imported. */
   clientSecret: string | undefined
@@ -118,7 +119,7 @@ function createApplicationChanges(context: Context) {
     await assertSuites(context, suiteIds)
     const changed: string[] = []
     for (const suite of new Set(suiteIds)) {
-      if ((await change({ type, clientId, suite })).changed) changed.push(suite)
+      if ((await change({ type, clientIds: [clientId], suite })).changed) changed.push(suite)
     }
     return changed
   }
@@ -164,8 +165,12 @@ export async function prepareApplication(registration: Registration, now: Clock,
     clientId = generateClientId(),
     clientSecret,
     suites = [],
-    ...values
+    labels = {},
+    note = '',
+    quota = null,
+    ...texts
   } = valid(registrationSchema, registration)
+  const values = { ...texts, labels, note, quota }
   const generated = generateSecret()
   const digest = clientSecret === undefined ? digestGenerated(generated) : await digestImported(clientSecret)
   const createdAt = now()

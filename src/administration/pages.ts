@@ -56,12 +56,19 @@ export const NAMES_AT_A_TIME = 100
 /** Pause between steps, so that a search takes at most a tenth of the CPU: the same process may be issuing tokens. */
 const PAUSE_MS = 1
 
+interface NameSteps {
+  after?: ApplicationKey | undefined
+  size?: number
+  /** See listNames. */
+  suite?: string | undefined
+}
+
 /** The names of all applications, newest first, in steps between which other requests are handled. */
 export function stepsOfNames(
   store: Pick<Store, 'listNames'>,
-  { after = undefined as ApplicationKey | undefined, size = NAMES_AT_A_TIME } = {},
+  { after, size = NAMES_AT_A_TIME, suite }: NameSteps = {},
 ): AsyncGenerator<ApplicationNames[]> {
-  return stepsOf((last) => store.listNames({ after: last?.key ?? after, limit: size }), size)
+  return stepsOf((last) => store.listNames({ after: last?.key ?? after, limit: size, suite }), size)
 }
 
 /** The rows of a list in steps of this size. `list`: those that follow a row; undefined: the first ones. */

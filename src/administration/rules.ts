@@ -4,6 +4,7 @@ import { ROLES } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { camelCased } from '../domain/text.ts'
 import { APPLICATION_TEXTS } from '../domain/views/application.ts'
+import { ANNOTATIONS } from '../domain/views/labels.ts'
 import { textInput } from '../domain/views/schema.ts'
 
 /** The beginnings of password hashes: bcrypt, Argon2, scrypt, PBKDF2, crypt(3), LDAP. */
@@ -22,6 +23,17 @@ export const suiteId = textInput('The suite id').regex(
 
 /** The rules for the texts of an application. */
 export const fields = camelCased<Record<ApplicationField, ZodString>>(APPLICATION_TEXTS)
+
+const annotations = z.object(ANNOTATIONS).partial().shape
+
+const QUOTA = 'The quota must be a whole number from 1 to 999,999,999'
+
+const quota = z
+  .int(QUOTA)
+  .min(1, QUOTA)
+  .max(999_999_999, QUOTA)
+  .nullable()
+  .describe('How many tokens it may get in an hour of the clock; null: TOKEN_QUOTA of the server')
 
 /** client_id and client_secret: RFC 6749 appendix A. */
 export const registrationSchema = z.object({
@@ -44,17 +56,24 @@ export const registrationSchema = z.object({
     .union([z.array(z.string()), z.literal('all')])
     .optional()
     .describe('The suites to approve it for, or `"all"` for those that exist at this moment; by default, none'),
+  ...annotations,
+  quota: quota.optional(),
 })
 
-export const updateSchema = z.object(fields).partial()
+export const updateSchema = z.object({ ...fields, ...ANNOTATIONS, quota }).partial()
 
-/** All that an operator can set of an application. None is optional: what is forgotten must not be withdrawn or resumed. */
+/**
+ * All that an operator can set of an application. Status and suites are not optional: what is forgotten must not be withdrawn or
+ * resumed.
+ */
 export const settingsSchema = z.object({
   ...fields,
   status: z
     .enum(['active', 'suspended'], { error: 'The status must be active or suspended' })
     .describe('`suspended`: it gets no tokens, and its tokens are refused'),
   suites: z.array(z.string()).describe('The suites that it is approved for, and no others'),
+  ...annotations,
+  quota: quota.optional(),
 })
 
 export const importedSecretSchema = registrationSchema.pick({ clientSecret: true }).required()
@@ -64,9 +83,18 @@ export const suiteSchema = z.object({
     .refine(canBeInPath, `The suite id ${NO_SEGMENT}`)
     .describe('Its id, and the audience of tokens there: 1 to 100 characters of A-Z a-z 0-9 - . _ ~'),
   name: fields.name,
+  ...annotations,
 })
 
-export const suiteUpdateSchema = suiteSchema.pick({ name: true })
+/** The most approvals that one transaction changes: a server on the same store waits for its end. */
+export const MAX_APPROVALS = 500
+
+export const approvalsSchema = z.object({
+  clientIds: z.array(z.string()).max(MAX_APPROVALS).describe('The client ids of the applications'),
+  approved: z.boolean().describe('true: approve them; false: withdraw their approvals'),
+})
+
+export const suiteUpdateSchema = suiteSchema.omit({ suiteId: true }).partial()
 
 // Names appear in URLs, logs and command lines, so they must not start with a dash or be `.` or `..`.
 export const operatorSchema = z.object({
@@ -81,7 +109,9 @@ export const operatorSchema = z.object({
 export function valid<Schema extends ZodType>(schema: Schema, input: unknown): output<Schema> {
   const result = schema.safeParse(input)
   if (result.success) return result.data
-  const wrong = result.error.issues.map(({ path, message }) => ({ field: jsonName(String(path[0])), message }))
+  const wrong = result.error.issues.map(({ path: [field, ...within], message }) => {
+    return { field: jsonName(String(field)), message: [message, ...within].join(': ') }
+  })
   throw new OperatorError(`${wrong.map(({ message }) => message).join('; ')}.`, { kind: 'invalid', fields: wrong })
 }
 

@@ -1,23 +1,27 @@
 import type { Application, ApplicationKey, ApplicationNames } from '../domain/application.ts'
 import { inSteps } from '../domain/in-steps.ts'
+import { hasLabel, type Labels, labelTexts } from '../domain/labels.ts'
 import type { Page } from '../domain/store.ts'
-import { beginningsOf, hourOf, LAST_TWO_HOURS } from '../domain/usage.ts'
+import { beginningsOf, HOUR, hourOf, LAST_TWO_HOURS, MANY_TOKENS } from '../domain/usage.ts'
 import type { Context } from './context.ts'
 import { NAMES_AT_A_TIME, type PageQuery, pageOf, stepsOfNames } from './pages.ts'
 
 export interface SearchFilter {
-  /** Part of the client id, the name or the developer email, in any case. Empty or omitted: matches all. */
+  /** Part of the client id, the name, the developer email or a label (`key=value`), in any case. Empty or omitted: matches all. */
   text?: string | undefined
   status?: Application['status'] | undefined
+  /** The id of a suite that it is approved for. */
+  suite?: string | undefined
+  /** Each is a key, or `key=value`. */
+  labels?: readonly string[] | undefined
 }
 
-interface BrowseQuery extends SearchFilter {
-  /** `name`; anything else: newest first. */
-  sort: string
-  /** Sets of client ids, each of which contains what is wanted. */
-  within: readonly ReadonlySet<string>[]
-  from: number
-  limit: number
+export interface BrowseQuery extends SearchFilter {
+  /** `name`, or `used`: the last token first; anything else: newest first. */
+  sort?: string
+  /** Further conditions. */
+  accepts?: ((names: ApplicationNames) => boolean) | false
+  uses?: ((application: Pick<Application, 'status'> & RecentUse) => boolean) | undefined
 }
 
 /** The recent use of an application. It lags by up to a minute. */
@@ -34,25 +38,54 @@ export interface RecentUse {
 
 export type ListedApplication = Application & RecentUse
 
+/** More tokens in an hour than an application needs that uses each until it expires. */
+export function isHeavy({ tokensThisHour, tokensLastHour }: RecentUse): boolean {
+  return Math.max(tokensThisHour, tokensLastHour) > MANY_TOKENS
+}
+
+/** Active, but without a token in the week before `now`. */
+export function isQuiet({ status, lastTokenAt = 0 }: Pick<Application, 'status'> & RecentUse, now: number): boolean {
+  return status === 'active' && lastTokenAt < now - 7 * 24 * HOUR
+}
+
 /** How many applications are read per step, with their suites and secrets: 0.1 to 0.2 ms of work. */
 const LOADED_AT_A_TIME = 10
 
+/** How many recent uses are read per step. */
+const USES_AT_A_TIME = 500
+
 /** Searches applications in small steps, so that other requests are not blocked however many there are. */
 export function createSearch(context: Pick<Context, 'store' | 'now'>) {
-  /** One page of the matching applications, newest first. Throws OperatorError if `after` is not a cursor. */
+  /**
+   * One page of the matching applications, newest first. `total`: how many match in all, only counted for the first page. Throws
+   * OperatorError if `after` is not a cursor.
+   */
   async function search({ after, limit, ...filter }: SearchFilter & PageQuery) {
-    const { rows, next } = await pageOf<ApplicationNames>({ after, limit }, (page) => find(filter, page))
-    return { applications: await load(rows), next }
+    const all = after === undefined && !isAny(filter) ? await find(filter, { limit: Infinity }) : undefined
+    const list = async (page: Page<ApplicationKey>) => all?.slice(0, page.limit) ?? find(filter, page)
+    const { rows, next } = await pageOf<ApplicationNames>({ after, limit }, list)
+    const total = after === undefined ? (all?.length ?? (await context.store.countApplications())) : undefined
+    return { applications: await load(rows), next, total }
   }
 
-  /** The matching applications in this order, from a position on, and how many match in all. */
-  async function browse({ sort, within, from, limit, ...filter }: BrowseQuery) {
-    const isPlain = sort === '' && within.length === 0 && isAny(filter)
-    const found = await find(filter, { limit: isPlain ? from + limit : Infinity })
-    const matching = found.filter(({ clientId }) => within.every((ids) => ids.has(clientId)))
-    if (sort === 'name') matching.sort((one, other) => byName(one.name, other.name))
+  /** Those of the matching applications that are on one page, and how many match in all. */
+  async function browse({ from, limit, ...query }: BrowseQuery & { from: number; limit: number }) {
+    const isPlain = !Object.values(query).some(Boolean)
+    const matching = isPlain ? await find({}, { limit: from + limit }) : await match(query)
     const applications = await load(matching.slice(from, from + limit))
     return { applications, total: isPlain ? await context.store.countApplications() : matching.length }
+  }
+
+  /** The names of all matching applications, in the order of `sort`. */
+  async function match({ sort, accepts, uses, ...filter }: BrowseQuery): Promise<ApplicationNames[]> {
+    const all = await find(filter, { limit: Infinity })
+    const found = accepts ? all.filter(accepts) : all
+    if (sort === 'name') return found.sort((one, other) => byName(one.name, other.name))
+    if (sort !== 'used' && !uses) return found
+    const used: (ApplicationNames & RecentUse)[] = []
+    await inSteps(found, async (step) => void used.push(...(await withUse(context, step))), USES_AT_A_TIME)
+    if (sort === 'used') used.sort((one, other) => (other.lastTokenAt ?? 0) - (one.lastTokenAt ?? 0))
+    return uses ? used.filter(uses) : used
   }
 
   /** The newest `limit` matching applications, oldest first. */
@@ -65,7 +98,7 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
     const size = isAny(filter) ? Math.min(limit, NAMES_AT_A_TIME) : NAMES_AT_A_TIME
     const matches = matcher(filter)
     const found: ApplicationNames[] = []
-    for await (const names of stepsOfNames(context.store, { after, size })) {
+    for await (const names of stepsOfNames(context.store, { after, size, suite: filter.suite })) {
       found.push(...names.filter(matches))
       if (found.length >= limit) return found.slice(0, limit)
     }
@@ -89,11 +122,11 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
     return listed
   }
 
-  return { search, browse, list }
+  return { search, browse, match, list }
 }
 
 /** Adds the recent use of each application. */
-export async function withUse<Row extends Application>(
+export async function withUse<Row extends Pick<Application, 'key' | 'clientId'>>(
   { store, now }: Pick<Context, 'store' | 'now'>,
   applications: readonly Row[],
 ): Promise<(Row & RecentUse)[]> {
@@ -120,15 +153,23 @@ export async function withUse<Row extends Application>(
 
 const { compare: byName } = new Intl.Collator('en', { numeric: true })
 
-function isAny({ text, status }: SearchFilter): boolean {
-  return !text && status === undefined
+function isAny({ text, status, suite, labels = [] }: SearchFilter): boolean {
+  return !text && status === undefined && suite === undefined && labels.length === 0
 }
 
-function matcher({ text = '', status }: SearchFilter): (names: ApplicationNames) => boolean {
+function matcher({ text = '', status, suite, labels = [] }: SearchFilter): (names: ApplicationNames) => boolean {
   const part = normalized(text)
-  return (names) =>
-    (status === undefined || names.status === status) &&
-    [names.clientId, names.name, names.developerEmail].some((field) => normalized(field).includes(part))
+  return (names) => {
+    if (status !== undefined && names.status !== status) return false
+    if (suite !== undefined && !names.isApproved) return false
+    const labelled: Labels = JSON.parse(names.labels)
+    return (
+      labels.every((label) => hasLabel(labelled, label)) &&
+      [names.clientId, names.name, names.developerEmail, ...labelTexts(labelled)].some((field) =>
+        normalized(field).includes(part),
+      )
+    )
+  }
 }
 
 /** Whether a text contains another one, in any case. */

@@ -8,7 +8,7 @@ import { type Suite, unknownSuite } from '../domain/suite.ts'
 import { camelCased } from '../domain/text.ts'
 import type { RegisteredApplication, Registration } from './applications.ts'
 import { allPages } from './pages.ts'
-import { fields, jsonNamed, registrationSchema, suiteId, suiteSchema, takenId } from './rules.ts'
+import { jsonNamed, registrationSchema, suiteId, suiteSchema, takenId } from './rules.ts'
 import type { SuiteRegistration } from './suites.ts'
 
 export interface Seeds {
@@ -163,8 +163,8 @@ const application = z
   .transform((row) => camelCased<Registration>(row))
 
 const suite = z
-  .strictObject({ id: suiteSchema.shape.suiteId, name: fields.name })
-  .transform(({ id, name }): SuiteRegistration => ({ suiteId: id, name }))
+  .strictObject(jsonNamed(suiteSchema.shape))
+  .transform(({ id, ...values }) => ({ suiteId: id, ...values }) as SuiteRegistration)
 
 const seedFile = z.strictObject({
   suites: z

@@ -1,12 +1,17 @@
 import type { z } from 'zod'
 import type { Application } from '../domain/application.ts'
+import { chunksOf, inSteps } from '../domain/in-steps.ts'
+import { hasLabel } from '../domain/labels.ts'
+import { OperatorError } from '../domain/operator-error.ts'
 import { digestGenerated, generateSecret } from '../domain/secret.ts'
-import { type NewSuite, type Suite, unknownSuite } from '../domain/suite.ts'
+import type { Page } from '../domain/store.ts'
+import { type NewSuite, type Suite, type SuiteChanges, unknownSuite } from '../domain/suite.ts'
 import type { Clock } from '../domain/time.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 import { allPages, type PageQuery, pageOf } from './pages.ts'
-import { suiteSchema, suiteUpdateSchema, takenId, valid } from './rules.ts'
+import { MAX_APPROVALS, suiteSchema, suiteUpdateSchema, takenId, valid } from './rules.ts'
+import type { SearchFilter } from './search.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
 
 export type SuiteRegistration = z.infer<typeof suiteSchema>
@@ -20,6 +25,8 @@ export interface ShownSuite extends Suite {
   secrets: ListedSecret[]
 }
 
+type SuiteFilter = Pick<SearchFilter, 'labels'>
+
 export interface ListedSuite extends ShownSuite {
   /** Number of approved applications; MANY_APPROVED means that many or more. */
   approved: number
@@ -27,6 +34,9 @@ export interface ListedSuite extends ShownSuite {
 
 /** Counting stops here for each suite in a list: counting them all takes too long with many suites. */
 export const MANY_APPROVED = 1000
+
+/** Some milliseconds of work. */
+const LOOKED_UP_AT_A_TIME = 100
 
 export function createSuites(context: Context) {
   const { store, now, change, report } = context
@@ -51,10 +61,10 @@ export function createSuites(context: Context) {
     return { ...suite, secrets: await listSecrets(context, suite.secrets) }
   }
 
-  /** Resolves to whether it had another name. */
-  async function update(suiteId: string, values: { name: string }): Promise<boolean> {
-    const { name } = valid(suiteUpdateSchema, values)
-    const { changed } = await change({ type: 'suite updated', suite: suiteId, name })
+  /** Changes the given fields. Resolves to whether any differed. Throws OperatorError with all that is wrong. */
+  async function update(suiteId: string, changes: SuiteChanges): Promise<boolean> {
+    const values = valid(suiteUpdateSchema, changes)
+    const { changed } = await change({ type: 'suite updated', suite: suiteId, values })
     if (!changed) await find(suiteId)
     return changed
   }
@@ -65,21 +75,50 @@ export function createSuites(context: Context) {
     if (!changed) throw unknownSuite(suiteId)
   }
 
+  /**
+   * Approves applications, or withdraws their approvals: MAX_APPROVALS in one transaction. Resolves to the client ids whose
+   * approval changed. Throws OperatorError before anything is changed if one of them is unknown.
+   */
+  async function changeApprovals(suiteId: string, clientIds: readonly string[], approved: boolean): Promise<string[]> {
+    await find(suiteId)
+    const distinct = new Set(clientIds)
+    const unknown: string[] = []
+    const look = async (clientId: string) => (await store.findApplication(clientId)) ?? unknown.push(clientId)
+    await inSteps(distinct, async (step) => void (await Promise.all(step.map(look))), LOOKED_UP_AT_A_TIME)
+    if (unknown.length > 0) throw unknownClientIds(unknown)
+    const type = approved ? 'application approved' : 'approval withdrawn'
+    const changed: string[] = []
+    for (const step of chunksOf(distinct, MAX_APPROVALS)) {
+      changed.push(...(await change({ type, clientIds: step, suite: suiteId })).subjects)
+    }
+    return changed
+  }
+
   async function find(suiteId: string): Promise<Suite> {
     const suite = await store.findSuite(suiteId)
     if (!suite) throw unknownSuite(suiteId)
     return suite
   }
 
-  return { register, show, update, remove, ...createSuiteLists(context) }
+  return { register, show, update, remove, changeApprovals, ...createSuiteLists(context) }
 }
 
 /** Lists of suites and of their approved applications, oldest first. */
 function createSuiteLists(context: Context) {
   const { store } = context
 
-  async function listPage(query: PageQuery): Promise<{ rows: ListedSuite[]; next: string | undefined }> {
-    const { rows, next } = await pageOf<Suite>(query, store.listSuites)
+  async function list({ labels = [] }: SuiteFilter = {}): Promise<Suite[]> {
+    const all = await allPages<Suite>(store.listSuites)
+    return all.filter((suite) => labels.every((label) => hasLabel(suite.labels, label)))
+  }
+
+  async function listPage({
+    labels,
+    ...query
+  }: SuiteFilter & PageQuery): Promise<{ rows: ListedSuite[]; next: string | undefined }> {
+    const found = async ({ after = 0, limit }: Page<Suite['key'] | number>) =>
+      (await list({ labels })).filter(({ key }) => key > after).slice(0, limit)
+    const { rows, next } = await pageOf<Suite>(query, labels ? found : store.listSuites)
     const ids = rows.map(({ suiteId }) => suiteId)
     const counts = await store.countApproved(ids, MANY_APPROVED)
     const allSecrets = rows.flatMap(({ secrets }) => secrets)
@@ -93,7 +132,7 @@ function createSuiteLists(context: Context) {
   }
 
   return {
-    list: () => allPages<Suite>(store.listSuites),
+    list,
     listPage,
     listApproved: (suiteId: string) => allPages<Application>((page) => store.listApprovedApplications(suiteId, page)),
     listApprovedPage: (suiteId: string, query: PageQuery) =>
@@ -105,12 +144,21 @@ function createSuiteLists(context: Context) {
   }
 }
 
+function unknownClientIds(clientIds: readonly string[]): OperatorError {
+  const fields = clientIds.map((id) => ({
+    field: 'client_ids',
+    message: `There is no application with the client id ${id}`,
+  }))
+  return new OperatorError(`${fields.map(({ message }) => message).join('; ')}.`, { kind: 'invalid', fields })
+}
+
 /** Validates a registration and generates a secret. `registered`: for the operator. Throws OperatorError. */
 export function prepareSuite(registration: SuiteRegistration, now: Clock) {
-  const { suiteId, name } = valid(suiteSchema, registration)
+  const { labels = {}, note = '', ...rest } = valid(suiteSchema, registration)
+  const values = { ...rest, labels, note }
   const clientSecret = generateSecret()
   const createdAt = now()
   const secret = { digest: digestGenerated(clientSecret), createdAt }
-  const newSuite: NewSuite = { suiteId, name, createdAt, secret }
-  return { newSuite, registered: { suiteId, name, clientSecret } }
+  const newSuite: NewSuite = { ...values, createdAt, secret }
+  return { newSuite, registered: { ...values, clientSecret } }
 }

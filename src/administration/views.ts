@@ -117,14 +117,17 @@ function shownSource<Shown extends ShownApplication>({ tokensValidFrom, ...appli
   return { tokensValidFrom: tokensValidFrom || null, ...application }
 }
 
-/** With the secret if it was generated: only this once. */
+/** With the secret if it was generated: only this once. An answer that an older version has kept lacks the last three. */
 export function registeredApplicationView(registered: RegisteredApplication) {
-  const { clientId, clientSecret } = registered
+  const { clientId, clientSecret, labels = {}, note = '', quota = null } = registered
   return {
     client_id: clientId,
     ...(clientSecret !== undefined && { client_secret: clientSecret }),
     ...columnsOf(registered),
     status: 'active',
+    labels,
+    note,
+    quota,
   }
 }
 
@@ -135,8 +138,8 @@ function suiteSource({ suiteId: id, ...suite }: ShownSuite) {
 }
 
 /** With the secret: only this once. */
-export function registeredSuiteView({ suiteId, clientSecret, name }: RegisteredSuite) {
-  return { id: suiteId, client_id: suiteId, client_secret: clientSecret, name }
+export function registeredSuiteView({ suiteId, clientSecret, name, labels = {}, note = '' }: RegisteredSuite) {
+  return { id: suiteId, client_id: suiteId, client_secret: clientSecret, name, labels, note }
 }
 
 export const secretView = (secret: ListedSecret) => view(SECRET, secret)

@@ -1,11 +1,21 @@
 import { type Command, Option } from 'commander'
 import type { Administration } from '../administration/administration.ts'
 import type { ShownApplication } from '../administration/applications.ts'
-import { fields, updateSchema } from '../administration/rules.ts'
+import { fields } from '../administration/rules.ts'
 import type { SearchFilter } from '../administration/search.ts'
 import { listedApplicationView, registeredApplicationView, shownApplicationView } from '../administration/views.ts'
-import type { ApplicationChanges, ApplicationField, ApplicationValues } from '../domain/application.ts'
+import type { ApplicationField, ApplicationValues } from '../domain/application.ts'
+import { labelTexts } from '../domain/labels.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
+import {
+  type AnnotationOptions,
+  addAnnotations,
+  addLabelFilter,
+  annotated,
+  annotationTexts,
+  collect,
+  completeUpdate,
+} from './shared/annotations.ts'
 import {
   addCommand,
   type JsonOption,
@@ -21,15 +31,16 @@ import { labelled, number, registeredApplicationText, SHOWN_ONCE, secretsTable, 
 const WITHOUT_SUITES =
   'The application is approved for no suite, so its tokens are valid nowhere: applications approve CLIENT_ID --suite ID.'
 
-interface RegisterOptions extends ApplicationValues, CreateOption, JsonOption {
+interface RegisterOptions extends ApplicationValues, AnnotationOptions, CreateOption, JsonOption {
   clientId?: string
   clientSecretFile?: string
   suite?: string[]
   allSuites?: boolean
 }
 
-interface ListOptions extends Pick<SearchFilter, 'status'>, JsonOption {
+interface ListOptions extends Pick<SearchFilter, 'status' | 'suite'>, JsonOption {
   search?: string
+  label?: string[]
   limit?: number
 }
 
@@ -56,24 +67,30 @@ export function addApplications(program: Command, terminal: Terminal): void {
 
 /** An option for each field that operators set, made from its rule: `--developer-email <email>`. */
 function fieldOptions(): Option[] {
-  return (Object.keys(updateSchema.shape) as ApplicationField[]).map((field) => {
+  return (Object.keys(fields) as ApplicationField[]).map((field) => {
     const flag = field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
     const description = fields[field].description?.replace(/^./, (letter) => letter.toLowerCase())
     return new Option(`--${flag} <${flag.split('-').at(-1)}>`, description)
   })
 }
 
+function quotaOption(): Option {
+  const parse = number(/^[1-9]\d{0,8}$/, 'It must be a whole number above 0, or default.')
+  const description = 'how many tokens it may get in an hour, or default: TOKEN_QUOTA'
+  return new Option('--quota <number>', description).argParser((text) => (text === 'default' ? 0 : parse(text)))
+}
+
 function addRegister(applications: Command, terminal: Terminal): void {
   const command = addCommand(applications, 'register', 'register an application and print its credentials, once')
   for (const option of fieldOptions()) command.addOption(option.makeOptionMandatory())
-  command
+  addAnnotations(command.addOption(quotaOption()))
     .option('--client-id <id>', 'the client id, if it already has one (default: a new one)')
     .option('--client-secret-file <file>', 'a file with the secret that it already has, or - for standard input')
     .option('--suite <id>', 'a suite to approve it for; may be repeated (default: none)', collect)
     .addOption(new Option('--all-suites', 'approve it for every suite').conflicts('suite'))
     .addOption(createOption())
     .action(async (options: RegisterOptions) => {
-      const { clientId, clientSecretFile, suite, allSuites, create, json: _, ...values } = options
+      const { clientId, clientSecretFile, suite, allSuites, create, json: _, ...values } = annotated(options)
       const clientSecret = clientSecretFile === undefined ? undefined : await readSecret(terminal, clientSecretFile)
       const registered = await administer(
         terminal,
@@ -93,18 +110,8 @@ function addRegister(applications: Command, terminal: Terminal): void {
 function addUpdates(applications: Command, terminal: Terminal): void {
   const update = addCommand(applications, 'update <client-id>', 'change the name or other fields of an application')
   for (const option of fieldOptions()) update.addOption(option)
-  update.action(async (clientId: string, { json, ...changes }: JsonOption & ApplicationChanges) => {
-    if (Object.keys(changes).length === 0) {
-      const names = fieldOptions().map(({ long }) => long)
-      update.error(`error: ${names.join(' or ')} is required`)
-    }
-    const { application, isChanged } = await administer(terminal, async ({ applications }) => ({
-      isChanged: await applications.update(clientId, changes),
-      application: await applications.show(clientId),
-    }))
-    const words = `The application ${clientId} ${isChanged ? 'is updated' : 'has these values already'}.`
-    await print(terminal, { json }, shownApplicationView(application), words)
-  })
+  update.addOption(quotaOption())
+  completeUpdate(update, terminal, 'application', ({ applications }) => applications, shownApplicationView)
 
   addCommand(
     applications,
@@ -121,27 +128,28 @@ function addUpdates(applications: Command, terminal: Terminal): void {
 }
 
 function addLists(applications: Command, terminal: Terminal): void {
-  addCommand(applications, 'list', 'list the applications')
-    .option('--search <text>', 'only those with this text in their client id, name or developer email')
+  addLabelFilter(addCommand(applications, 'list', 'list the applications'))
+    .option('--search <text>', 'only those with this text in their client id, name, developer email or labels')
+    .option('--suite <id>', 'only those that are approved for this suite')
     .addOption(new Option('--status <status>', 'only those with this status').choices(['active', 'suspended']))
     .option(
       '--limit <number>',
       'only the newest, at most this many',
       number(/^[1-9]\d{0,8}$/, 'It must be a whole number above 0.'),
     )
-    .action(async ({ search, status, limit, ...options }: ListOptions) => {
-      const all = await administer(terminal, ({ applications }) => applications.list({ text: search, status, limit }))
+    .action(async ({ search, status, suite, label, limit, ...options }: ListOptions) => {
+      const filter = { text: search, status, suite, labels: label, limit }
+      const all = await administer(terminal, ({ applications }) => applications.list(filter))
       const rows = all.map((one) => [
         one.clientId,
         one.name,
         one.developerEmail,
         one.status,
         `${one.tokensThisHour} (${one.tokensLastHour})`,
+        labelTexts(one.labels).join(', '),
       ])
-      const words = table(
-        ['client id', 'name', 'developer email', 'status', 'tokens in the last hour (the hour before)'],
-        rows,
-      )
+      const tokens = 'tokens in the last hour (the hour before)'
+      const words = table(['client id', 'name', 'developer email', 'status', tokens, 'labels'], rows)
       await show(terminal, options, all.map(listedApplicationView), words)
     })
 
@@ -187,12 +195,15 @@ function addApprovals(applications: Command, terminal: Terminal): void {
 }
 
 function applicationText(application: ShownApplication): string {
-  const { suites, tokens_valid_from, last_token_at, secrets, ...rest } = shownApplicationView(application)
+  const { suites, tokens_valid_from, last_token_at, secrets, labels, note, quota, ...rest } =
+    shownApplicationView(application)
   const values = {
     ...rest,
     suites: suites.join(', ') || 'none',
     tokens_valid_from: tokens_valid_from ?? 'the beginning',
     last_token_at: last_token_at ?? 'never',
+    ...(quota !== null && { quota: `${quota} tokens an hour` }),
+    ...annotationTexts({ labels, note }),
   }
   const lines = Object.entries(values).map(([name, value]) => [name.replaceAll('_', ' '), value])
   return `${labelled(Object.fromEntries(lines))}\n\n${secretsTable(secrets)}`
@@ -200,11 +211,6 @@ function applicationText(application: ShownApplication): string {
 
 function suitesText(suites: string[]): string {
   return `${suites.length === 1 ? 'suite' : 'suites'} ${suites.join(', ')}`
-}
-
-/** Collects the values of an option that may be repeated. */
-function collect(value: string, values: string[] = []): string[] {
-  return [...values, value]
 }
 
 async function readSecret(terminal: Terminal, file: string): Promise<string> {

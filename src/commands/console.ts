@@ -17,31 +17,36 @@ export function addConsole(program: Command, terminal: Terminal): void {
   addCommand(program, 'console', 'print a one-time login link to the console')
     .argument('[name]', 'the name of the operator; optional if there is only one')
     .action(async (given: string | undefined, options: JsonOption) => {
-      const { base, forward, worksHere } = accessOf(readCommandConfig(terminal))
-      const { name, code, endsAt } = await administer(terminal, async ({ operators }) => {
-        const name = given ?? onlyOperator(await operators.list())
-        return { name, ...(await operators.makeLoginCode(name)) }
-      })
-      // Browsers do not send the fragment, so the code does not end up in the log of a proxy.
-      const url = `${base}/login#${code}`
-      const end = timestamp(endsAt)
-      const words = [url, '', `It signs in ${name} once, until ${end}.`]
-      if (forward && worksHere) {
-        words.push(
-          'If your browser is on another machine, run this there first. HOST is the machine where you are now:',
-          `  ${forward}`,
-        )
-      } else if (forward) {
-        words.unshift(
-          'Run this on the machine with your browser. HOST is the machine where you are now:',
-          `  ${forward}`,
-          '',
-          'Then open this link there:',
-        )
-      }
-      const result = { operator: name, url, ends_at: end, forward: forward ?? null }
-      await print(terminal, options, result, words.join('\n'), 'The link is lost: make another one.')
+      const { result, words } = await loginLink(terminal, given)
+      await print(terminal, options, result, words, 'The link is lost: make another one.')
     })
+}
+
+/** Makes a one-time login link, as JSON and in words. Throws OperatorError if there is no console or no such operator. */
+export async function loginLink(terminal: Terminal, given: string | undefined) {
+  const { base, forward, worksHere } = accessOf(readCommandConfig(terminal))
+  const { name, code, endsAt } = await administer(terminal, async ({ operators }) => {
+    const name = given ?? onlyOperator(await operators.list())
+    return { name, ...(await operators.makeLoginCode(name)) }
+  })
+  // Browsers do not send the fragment, so the code does not end up in the log of a proxy.
+  const url = `${base}/login#${code}`
+  const end = timestamp(endsAt)
+  const words = [url, '', `It signs in ${name} once, until ${end}.`]
+  if (forward && worksHere) {
+    words.push(
+      'If your browser is on another machine, run this there first. HOST is the machine where you are now:',
+      `  ${forward}`,
+    )
+  } else if (forward) {
+    words.unshift(
+      'Run this on the machine with your browser. HOST is the machine where you are now:',
+      `  ${forward}`,
+      '',
+      'Then open this link there:',
+    )
+  }
+  return { result: { operator: name, url, ends_at: end, forward: forward ?? null }, words: words.join('\n') }
 }
 
 interface ConsoleAccess {

@@ -7,6 +7,7 @@ type Add = (program: Command, terminal: Terminal) => void
 
 /** The commands in the order of the help. Only the one that is run is loaded. */
 const COMMANDS: Record<string, () => Promise<Add>> = {
+  init: async () => (await import('./init.ts')).addInit,
   serve: async () => (await import('./server.ts')).addServe,
   migrate: async () => (await import('./server.ts')).addMigrate,
   seed: async () => (await import('./seed.ts')).addSeed,

@@ -1,21 +1,34 @@
 import type { Command } from 'commander'
 import { registeredSuiteView, secretView, suiteView } from '../administration/views.ts'
+import { labelTexts } from '../domain/labels.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
+import {
+  type AnnotationOptions,
+  addAnnotations,
+  addLabelFilter,
+  annotated,
+  annotationTexts,
+  completeUpdate,
+} from './shared/annotations.ts'
 import { addCommand, type JsonOption, print, printSecret, show, type Terminal } from './shared/terminal.ts'
 import { labelled, registeredSuiteText, SHOWN_ONCE, secretsTable, table } from './shared/text.ts'
 
 /** How many approved applications are named without --all. */
 const MAX_NAMED = 10
 
+type RegisterOptions = CreateOption & JsonOption & AnnotationOptions & { name: string }
+
 export function addSuites(program: Command, terminal: Terminal): void {
   const suites = program.command('suites').description('register and manage API suites')
 
-  addCommand(suites, 'register', 'register a suite and print its credentials, once')
+  const register = addCommand(suites, 'register', 'register a suite and print its credentials, once')
     .argument('<id>', 'its id, which is the audience of tokens there')
     .requiredOption('--name <name>', 'the name of the suite')
+  addAnnotations(register)
     .addOption(createOption())
-    .action(async (suiteId: string, { name, create, ...options }: CreateOption & JsonOption & { name: string }) => {
-      const registered = await administer(terminal, ({ suites }) => suites.register({ suiteId, name }), { create })
+    .action(async (suiteId: string, { create, ...options }: RegisterOptions) => {
+      const values = { ...annotated(options), suiteId }
+      const registered = await administer(terminal, ({ suites }) => suites.register(values), { create })
       const { notApproved } = registered
       const lines = [registeredSuiteText(registered), SHOWN_ONCE]
       if (notApproved > 0) lines.push('No application is approved for it yet: "applications approve" does that.')
@@ -23,22 +36,17 @@ export function addSuites(program: Command, terminal: Terminal): void {
       await printSecret(suiteId, terminal, options, result, lines.join('\n'))
     })
 
-  addCommand(suites, 'update <id>', 'change the name of a suite')
-    .requiredOption('--name <name>', 'its new name')
-    .action(async (suiteId: string, { name, ...options }: JsonOption & { name: string }) => {
-      const { suite, isChanged } = await administer(terminal, async ({ suites }) => ({
-        isChanged: await suites.update(suiteId, { name }),
-        suite: await suites.show(suiteId),
-      }))
-      const words = isChanged ? 'is updated' : 'has this name already'
-      await print(terminal, options, suiteView(suite), `The suite ${suiteId} ${words}.`)
-    })
+  const update = addCommand(suites, 'update <id>', 'change the name or other fields of a suite')
+  update.option('--name <name>', 'its new name')
+  completeUpdate(update, terminal, 'suite', ({ suites }) => suites, suiteView)
 
-  addCommand(suites, 'list', 'list the suites').action(async (options) => {
-    const all = await administer(terminal, ({ suites }) => suites.list())
-    const rows = all.map(({ suiteId, name }) => [suiteId, name])
-    await show(terminal, options, all.map(suiteView), table(['suite', 'name'], rows))
-  })
+  addLabelFilter(addCommand(suites, 'list', 'list the suites')).action(
+    async ({ label, ...options }: JsonOption & { label?: string[] }) => {
+      const all = await administer(terminal, ({ suites }) => suites.list({ labels: label }))
+      const rows = all.map(({ suiteId, name, labels }) => [suiteId, name, labelTexts(labels).join(', ')])
+      await show(terminal, options, all.map(suiteView), table(['suite', 'name', 'labels'], rows))
+    },
+  )
 
   addCommand(suites, 'show <id>', 'show one suite, its secrets (never the secrets themselves) and its approvals')
     .option('--all', 'name every approved application, however many there are')
@@ -49,7 +57,12 @@ export function addSuites(program: Command, terminal: Terminal): void {
       }))
       const secrets = suite.secrets.map(secretView)
       const result = { ...suiteView(suite), approved, secrets }
-      const head = labelled({ suite: suiteId, name: suite.name, approved: approvedText(approved, options) })
+      const head = labelled({
+        suite: suiteId,
+        name: suite.name,
+        approved: approvedText(approved, options),
+        ...annotationTexts(suite),
+      })
       await show(terminal, options, result, `${head}\n\n${secretsTable(secrets)}`)
     })
 

@@ -1,3 +1,4 @@
+import type { Annotations } from './labels.ts'
 import type { NewSecret, Secret } from './secret.ts'
 import { type CamelCase, camelCase, randomString } from './text.ts'
 
@@ -11,7 +12,17 @@ export type ApplicationColumn = (typeof APPLICATION_COLUMNS)[number]
 
 export type ApplicationValues = { readonly [Name in ApplicationColumn as CamelCase<Name>]: string }
 export type ApplicationField = keyof ApplicationValues
-export type ApplicationChanges = { readonly [Field in ApplicationField]?: string | undefined }
+
+/** What operators set besides. */
+export interface ApplicationExtras extends Annotations {
+  /** How many tokens it may get in an hour of the clock; null: TOKEN_QUOTA. */
+  readonly quota: number | null
+}
+
+type Changeable = ApplicationValues & ApplicationExtras
+
+/** An undefined field stays as it is. */
+export type ApplicationChanges = { readonly [Field in keyof Changeable]?: Changeable[Field] | undefined }
 
 /** The texts of an application by their columns. */
 export function columnsOf(application: ApplicationValues): Record<ApplicationColumn, string>
@@ -23,7 +34,7 @@ export function columnsOf(application: ApplicationChanges): Partial<Record<Appli
 }
 
 /** A registered client (RFC 6749 §2): a partner's application, allowed to ask for access tokens. */
-export interface Application extends ApplicationValues {
+export interface Application extends ApplicationValues, ApplicationExtras {
   /** Never reused, so a removed application's tokens stay invalid if its client id is registered again. */
   readonly key: ApplicationKey
   readonly clientId: string
@@ -42,9 +53,17 @@ export interface Application extends ApplicationValues {
 export type ApplicationKey = Key<'application'>
 
 /** The fields that a search reads. */
-export type ApplicationNames = Pick<Application, 'key' | 'clientId' | 'name' | 'developerEmail' | 'status'>
+export interface ApplicationNames extends Pick<Application, 'key' | 'clientId' | 'name' | 'developerEmail' | 'status'> {
+  /** As JSON: parsing it for each application of a search takes time. */
+  readonly labels: string
+  /** 1: it is approved for the suite that was asked for. */
+  readonly isApproved: 0 | 1
+}
 
-export interface NewApplication extends ApplicationValues, Pick<Application, 'clientId' | 'createdAt'> {
+export interface NewApplication
+  extends ApplicationValues,
+    ApplicationExtras,
+    Pick<Application, 'clientId' | 'createdAt'> {
   readonly secret: NewSecret
   /** The suites to approve it for. */
   readonly suites: readonly string[] | 'all'

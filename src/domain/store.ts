@@ -5,7 +5,7 @@ import type { HandOverLink } from './hand-over.ts'
 import type { Operator, Session } from './operator.ts'
 import type { NewRefusedRequest, RefusalCount, RefusedClient, RefusedRequest, RefusedRequestFilter } from './refusal.ts'
 import type { OwnedSecret } from './secret.ts'
-import type { EndingSecret, HeavyClient, ServerNode } from './statistics.ts'
+import type { EndingSecret, ServerNode } from './statistics.ts'
 import type { NewSuite, Suite, SuiteKey } from './suite.ts'
 import type { StoredToken } from './token.ts'
 import type { ApplicationUse, ClientCounts, SecretUse, SpanCounts, TokenCount, TokenCountChange } from './usage.ts'
@@ -66,8 +66,8 @@ export interface Registry {
   listApplications(page: Page<ApplicationKey>): Promise<Application[]>
   /** Skips unknown keys. */
   listApplicationsOf(keys: readonly ApplicationKey[]): Promise<Application[]>
-  /** Newest first. Much cheaper than reading whole applications. */
-  listNames(page: Page<ApplicationKey>): Promise<ApplicationNames[]>
+  /** Newest first. Much cheaper than reading whole applications. `suite`: for `isApproved`. */
+  listNames(page: Page<ApplicationKey> & { suite?: string | undefined }): Promise<ApplicationNames[]>
   /** Every application with one of these names. */
   findNamesakes(names: readonly string[]): Promise<Application[]>
   countApplications(): Promise<number>
@@ -199,8 +199,6 @@ export interface Figures {
   countLiveTokens(fromId: Buffer, limit: number): Promise<number | undefined>
   /** The tokens that were issued in an hour, as reported by all processes. */
   countIssued(hour: number): Promise<number>
-  /** The applications that got more than `least` tokens in this hour or one after it, most first. */
-  listHeavyClients(hour: number, least: number, limit: number): Promise<HeavyClient[]>
   /** When `token-server backup` last made a backup; undefined: never, or the store is PostgreSQL. */
   lastBackupAt(): Promise<number | undefined>
 }

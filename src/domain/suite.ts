@@ -1,9 +1,10 @@
 import type { Key } from './application.ts'
+import type { AnnotationChanges, Annotations } from './labels.ts'
 import { OperatorError } from './operator-error.ts'
 import type { NewSecret, Secret } from './secret.ts'
 
 /** A registered API suite: a resource server (RFC 6749 §1.1) that may check tokens. */
-export interface Suite {
+export interface Suite extends Annotations {
   readonly key: SuiteKey
   /** Its client identifier for introspection, and the audience (`aud`) of tokens there. */
   readonly suiteId: string
@@ -15,7 +16,11 @@ export interface Suite {
 
 export type SuiteKey = Key<'suite'>
 
-export interface NewSuite extends Pick<Suite, 'suiteId' | 'name' | 'createdAt'> {
+export interface SuiteChanges extends AnnotationChanges {
+  readonly name?: string | undefined
+}
+
+export interface NewSuite extends Pick<Suite, 'suiteId' | 'name' | 'createdAt' | keyof Annotations> {
   readonly secret: NewSecret
 }
 

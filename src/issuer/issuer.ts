@@ -22,7 +22,7 @@ interface IssuerOptions {
   store: Store
   now: Clock
   failures: Failures
-  /** How many tokens an application may get in an hour. */
+  /** How many tokens an application without a quota of its own may get in an hour. */
   tokenQuota?: number
 }
 
@@ -89,8 +89,8 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity }: Is
     // A token's id begins with the milliseconds since then.
     if (issuedAt < 0) throw new StoreUnavailable("this machine's clock is before 1970: set it by NTP")
     const counter = tokenCounts.find(application.key, issuedAt) ?? (await tokenCounts.open(application, issuedAt))
-    if (state && tokenCounts.isUsedUp(counter)) return undefined
-    tokenCounts.count(counter, issuedAt)
+    if (state && tokenCounts.isUsedUp(counter, application)) return undefined
+    tokenCounts.count(counter, application, issuedAt)
     // With the generation that was read at authentication: if all tokens were revoked since then, this one is, too.
     const { accessToken, stored } = mintToken(application.key, issuedAt, application.tokenGeneration)
     let isAdded = false

@@ -14,7 +14,7 @@ type TokenCounter = { -readonly [Field in keyof TokenCountChange]: TokenCountCha
 }
 
 /**
- * Counts the tokens of each application and hour, and limits applications to their quota. `flush` hands the counts to the store
+ * Counts the tokens of each application and hour, and limits applications to their quota, by default `tokenQuota`. `flush` hands the counts to the store
  * and reads what other processes have issued: together they may exceed a quota by what they issue between two flushes.
  */
 export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQuota: number }) {
@@ -29,9 +29,10 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
   }
 
   /** Opens the counter of an application for an hour. Throws StoreUnavailable. */
-  async function open({ key, clientId }: Application, at: number): Promise<TokenCounter> {
+  async function open(application: Application, at: number): Promise<TokenCounter> {
+    const { key, clientId } = application
     const hour = hourOf(at)
-    const [counted] = tokenQuota === Infinity ? [] : await store.listTokenCounts([key], [hour])
+    const [counted] = quotaOf(application) === Infinity ? [] : await store.listTokenCounts([key], [hour])
     const stored = counted?.issued ?? 0
     const known = find(key, at)
     if (known) return known
@@ -45,11 +46,14 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
     return counter
   }
 
-  const isUsedUp = ({ stored, issued }: TokenCounter) => stored + issued >= tokenQuota
+  const quotaOf = ({ quota }: Application) => quota ?? tokenQuota
+
+  const isUsedUp = ({ stored, issued }: TokenCounter, application: Application) =>
+    stored + issued >= quotaOf(application)
 
   /** Counts a token that is about to be issued. Throws RequestRefused if the quota is used up. */
-  function count(counter: TokenCounter, at: number): void {
-    if (isUsedUp(counter)) {
+  function count(counter: TokenCounter, application: Application, at: number): void {
+    if (isUsedUp(counter, application)) {
       counter.refused++
       const { hour, clientId } = counter
       const retryAfter = Math.ceil(((hour + 1) * HOUR - at) / 1000)

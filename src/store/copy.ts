@@ -138,10 +138,10 @@ function describeTable(keyLength: 1 | 2 | 3, columnsByType: Partial<Record<Colum
 
 /** The tables to copy, ordered so that foreign keys are satisfied. Sessions are not copied, nor hand-over links. */
 export const TABLES = {
-  suites: describeTable(1, { bigint: ['id', 'created_at'], text: ['suite_id', 'name'] }),
+  suites: describeTable(1, { bigint: ['id', 'created_at'], text: ['suite_id', 'name', 'labels', 'note'] }),
   applications: describeTable(1, {
-    bigint: ['id', 'tokens_valid_from', 'created_at', 'token_generation'],
-    text: ['client_id', ...APPLICATION_COLUMNS, 'status'],
+    bigint: ['id', 'tokens_valid_from', 'created_at', 'token_generation', 'quota'],
+    text: ['client_id', ...APPLICATION_COLUMNS, 'status', 'labels', 'note'],
   }),
   secrets: describeTable(1, {
     bigint: ['id', 'application_id', 'suite_id', 'created_at', 'ends_at', 'revoked_at'],
@@ -152,7 +152,7 @@ export const TABLES = {
   application_uses: describeTable(1, { bigint: ['application_id', 'last_token_at'] }),
   token_counts: describeTable(2, { bigint: ['hour', 'application_id', 'issued', 'refused'] }),
   usage_counts: describeTable(3, { bigint: ['span', 'since', 'owner_id', 'tokens', 'checks', 'refusals'] }),
-  operators: describeTable(1, { bigint: ['id', 'created_at'], text: ['name', 'role'] }),
+  operators: describeTable(1, { bigint: ['id', 'created_at'], text: ['name', 'role', 'email'] }),
   admin_keys: describeTable(1, {
     bigint: ['id', 'operator_id', 'created_at', 'ends_at', 'revoked_at', 'last_used_at'],
     text: ['digest'],

@@ -28,6 +28,18 @@ t.test('Registration: every field has its limits, and a refusal names all that i
     [{ clientId: '.' }, /client id must not be \. or \.\./],
     [{ clientId: '..' }, /client id must not be/],
     [{ clientSecret: 'hunter2' }, /client secret must be 8 to 200/],
+    [{ labels: { Owner: 'web' } }, /^The key of a label must be 1 to 63 characters .* a digit: Owner\.$/],
+    ...['', '-a', 'a-', 'a b', 'a=b', 'ä', 'a'.repeat(64)].map((key): [Partial<Registration>, RegExp] => [
+      { labels: { [key]: 'web' } },
+      /key of a label must be/,
+    ]),
+    [{ labels: { owner: ' ' } }, /value of a label must not be empty: owner/],
+    [{ labels: { owner: 'a'.repeat(201) } }, /value of a label may have 200 .*: owner/],
+    [{ labels: { owner: 'a\n' } }, /value of a label must not have control characters: owner/],
+    [{ labels: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [n, 'a'])) }, /20 labels at most/],
+    [{ note: 'a'.repeat(2001) }, /note may have 2,000/],
+    [{ note: 'a\u001b[31m' }, /note must not have control characters/],
+    ...[0, 1.5, 1e9, Number.NaN].map((quota): [Partial<Registration>, RegExp] => [{ quota }, /quota must be a whole/]),
     [{ clientSecret: 'hunter2-ünïcödé' }, /client secret must be/],
   ]
   for (const [part, message] of invalid) {
@@ -70,6 +82,24 @@ t.test('Registration: invalid fields are reported by their JSON names; credentia
   }
   for (const suiteId of ['...', '.a']) t.match(await registerSuite({ suiteId, name: 'A' }), { suiteId })
 })
+
+t.test(
+  'Labels: they are stored in the order of their keys, a note with the line breaks of Unix; both are empty by default',
+  async (t) => {
+    const { administration } = await createWorld(t)
+    const labels = { 'z/y.x_w-9': 'a=b "c" ✓', a: 'a'.repeat(200), ['b'.repeat(63)]: '1' }
+    await administration.register({ ...PARTNER, clientId: 'a', labels, note: `${'a\r\n'.repeat(2)}\n\tb \n` })
+    const { labels: stored, note } = await administration.show('a')
+    t.strictSame(Object.entries(stored), Object.entries(labels).sort())
+    t.equal(note, 'a\na\n\n\tb')
+    await administration.registerSuite(STORE)
+    t.match(await administration.showSuite('store'), { labels: {}, note: '' })
+    await t.rejects(administration.registerSuite({ ...STORE, suiteId: 's', labels: { A: 'a' } }), {
+      message: /^The key of a label must/,
+      fields: [{ field: 'labels' }],
+    })
+  },
+)
 
 t.test('Registration: an id that an application or a suite has is taken (RFC 6749 §2.2)', async (t) => {
   const { administration, credentials } = await createWorld(t)

@@ -24,8 +24,8 @@ async function setting(
   })
   const store = { ...world.store, ...change(world.store) }
   const now = () => world.clock.time
-  const { applications, why } = createAdministration({ store, now, observe: () => {}, author: AUTHOR })
-  return { ...world, applications, why }
+  const { applications, suites, why } = createAdministration({ store, now, observe: () => {}, author: AUTHOR })
+  return { ...world, applications, suites, why }
 }
 
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => ({ clientId: `a-${n}` }))
@@ -138,6 +138,51 @@ t.test('Search: a text matches client ids, names and emails, in any case and scr
     )
   }
 })
+
+t.test(
+  'Search: labels, a suite and a text of a label are found together, and all matches are counted once',
+  async (t) => {
+    const { applications, suites } = await setting(t, numbered(4), () => ({}))
+    await suites.register({ suiteId: 's', name: 'S', labels: { owner: 'web' } })
+    await suites.register({ suiteId: 'other', name: 'S' })
+    const labels: Record<string, string>[] = [
+      { owner: 'web', 'environment/2': 'a=b' },
+      { owner: 'website' },
+      { constructor: 'web' },
+      {},
+    ]
+    for (const [n, one] of labels.entries()) await applications.update(`a-${n}`, { labels: one })
+    for (const id of ['a-1', 'a-2']) await applications.approve(id, 's')
+    const cases: [sought: { text?: string; suite?: string; labels?: string[] }, found: string[]][] = [
+      [{ text: 'OWNER=web' }, ['a-1', 'a-0']],
+      [{ labels: ['owner=web'] }, ['a-0']],
+      [{ labels: ['owner'] }, ['a-1', 'a-0']],
+      [{ labels: ['owner', 'environment/2=a=b'] }, ['a-0']],
+      [{ labels: ['environment/2=a'] }, []],
+      [{ labels: ['toString'] }, []],
+      [{ labels: ['constructor'] }, ['a-2']],
+      [{ suite: 's' }, ['a-2', 'a-1']],
+      [{ suite: 's', labels: ['owner'] }, ['a-1']],
+      [{ suite: 'nowhere' }, []],
+      [{}, ['a-3', 'a-2', 'a-1', 'a-0']],
+    ]
+    for (const [sought, found] of cases) {
+      const what = JSON.stringify(sought)
+      const { applications: first, next, total } = await applications.search({ ...sought, limit: 1 })
+      t.equal(total, found.length, what)
+      const others = next === undefined ? undefined : await applications.search({ ...sought, after: next, limit: 9 })
+      t.strictSame(idsOf([...first, ...(others?.applications ?? [])]), found, what)
+      t.equal(others?.total, undefined, what)
+    }
+    t.match(await suites.list({ labels: ['owner'] }), [{ suiteId: 's' }])
+    t.match(await suites.listPage({ labels: ['owner=web'], limit: 1 }), { rows: [{ suiteId: 's' }], next: undefined })
+    const { next } = await suites.listPage({ labels: [], limit: 1 })
+    t.match(await suites.listPage({ labels: [], limit: 1, after: next }), {
+      rows: [{ suiteId: 'other' }],
+      next: undefined,
+    })
+  },
+)
 
 t.test('Search: a malformed cursor is refused', async (t) => {
   const { applications } = await setting(t, numbered(3))

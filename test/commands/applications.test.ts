@@ -59,7 +59,7 @@ t.test('Commands: with --json they use the names of the wire', async (t) => {
 t.test('Commands: without --json they print sentences and tables', async (t) => {
   const { run } = await startShell(t, registerA)
   await expectAll(t, { run }, [
-    ['apps list', /^client id +name +developer email +status +tokens since \d\d:00 UTC \(in the hour before\)\n/],
+    ['apps list', /^client id +name +developer email +status +tokens in the last hour \(the hour before\) +labels\n/],
     ['applications list', /\na +Äpp +a@b\.example +active +0 \(0\)\n$/],
     ['apps show a', /suites +none\ntokens valid from +the beginning\nlast token at +never\n\nsecret +origin +created /],
     ['apps show a', / +last used +state\n1 +generated +\S+ +never +active\n$/],
@@ -89,7 +89,9 @@ t.test('Commands: an imported secret comes from a file or from standard input, a
   writeFileSync(file, 'legacy-secret-16\n')
   const add = (id: string, from = '-') => `apps add-secret ${id} --client-secret-file ${from}`
   const registered = await json(`${REGISTER} --client-id b --client-secret-file -`, { stdin: 'legacy-secret-17\r\n' })
-  t.strictSame(Object.keys(registered), ['client_id', 'name', 'developer_email', 'status', 'suites'])
+  t.strictSame(Object.keys(registered), [
+    ...['client_id', 'name', 'developer_email', 'status', 'labels', 'note', 'quota', 'suites'],
+  ])
   await expectAll(t, { run }, [
     [
       `${REGISTER} --client-id c --client-secret-file ${file} --all-suites`,
@@ -172,10 +174,37 @@ t.test('Commands: the name and the developer email of an application are updated
     [`${update} --name M`, /^The application a is updated\.\n$/],
     [`${update} --developer-email x`, fails(/email address/)],
     ['apps update nobody --name M', fails(/^There is no application with the client id nobody\.\n$/)],
-    [update, misused(/--name or --developer-email is required/)],
+    [update, misused(/--name or --developer-email or --quota or --label or --note or --remove-label is required/)],
     ['apps show a', { json: { name: 'M', developer_email: 'e@f.example' } }],
   ])
 })
+
+t.test(
+  'Commands: labels, a note and a quota are set, changed and removed, and lists are filtered by labels and suite',
+  async (t) => {
+    const { run } = await startShell(t)
+    const set = { labels: { environment: 'test', owner: 'web=1' }, note: 'One', quota: 10 }
+    const label = '--label owner=web=1 --label environment=test'
+    await expectAll(t, { run }, [
+      [`suites register s --create --name S ${label} --note One`, { json: { labels: set.labels, note: 'One' } }],
+      ['suites list --label owner', /^suite +name +labels\ns +S +environment=test, owner=web=1\n$/],
+      ['suites list --label owner=web', { json: [] }],
+      ['suites show s', /\nlabels +environment=test, owner=web=1\nnote +One\n/],
+      ['suites update s --remove-label owner --note ', { json: { labels: { environment: 'test' }, note: '' } }],
+      ['suites update s', misused(/--name or --label or --note or --remove-label is required/)],
+      [`${REGISTER} --client-id a --suite s ${label} --note One --quota 10`, { json: set }],
+      ['apps update a --label owner=api --label x.y/z=1 --remove-label environment', {}],
+      ['apps show a', /\nquota +10 tokens an hour\nlabels +owner=api, x\.y\/z=1\nnote +One\n/],
+      ['apps update a --quota default', { json: { quota: null, labels: { owner: 'api', 'x.y/z': '1' }, note: 'One' } }],
+      ['apps update a --label owner', fails(/^The value of a label must not be empty: owner\.\n$/)],
+      ['apps update a --quota 0', misused(/a whole number above 0, or default/)],
+      ['apps list --label owner=api --label x.y/z --suite s', / +owner=api, x\.y\/z=1\n$/],
+      ['apps list --label owner=api --label environment', { json: [] }],
+      ['apps list --suite nowhere', { json: [] }],
+      ['apps list --search R=API', { json: [{ client_id: 'a' }] }],
+    ])
+  },
+)
 
 t.test('Commands: applications list can be filtered by text and status, and limited to the newest', async (t) => {
   const { run, json } = await startShell(t, async ({ applications }) => {
@@ -231,7 +260,7 @@ t.test('Suites: they are registered with credentials that are shown once, listed
     ['suites register info --name Info', info],
     ['suites register more --name More', more],
     ['suites list', { json: [{ id: 'store', name: 'Store' }, { id: 'info' }, { id: 'more' }] }],
-    ['suites list', /^suite +name\nstore +Store\ninfo +Info\nmore +More\n$/],
+    ['suites list', /^suite +name +labels\nstore +Store\ninfo +Info\nmore +More\n$/],
     ['suites show store', { json: { id: 'store', name: 'Store', approved: ['a'], secrets: [{ id: 1 }] } }],
     ['suites show store', /^suite {5}store\nname {6}Store\napproved {2}a\n\nsecret .*\n1 +generated .* active\n$/],
     ['suites show info', /\napproved {2}none\n/],
@@ -246,7 +275,7 @@ t.test('Suites: their names are updated, and their secrets rotated, listed and r
   const { run } = await startShell(t, ({ suites }) => suites.register({ suiteId: 'store', name: 'Store' }))
   await expectAll(t, { run }, [
     ['suites update store --name Shop', /^The suite store is updated\.\n$/],
-    ['suites update store --name Shop', /^The suite store has this name already\.\n$/],
+    ['suites update store --name Shop', /^The suite store has these values already\.\n$/],
     ['suites update store --name Shop', { json: { id: 'store', name: 'Shop' } }],
     ['suites update nobody --name A', UNKNOWN],
     ['suites update store --name ', fails(/^The name must not be empty\.\n$/)],

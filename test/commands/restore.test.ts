@@ -335,7 +335,7 @@ t.test('Restore: an older backup is migrated on the way, and a newer one that al
   t.strictSame(await json('migrate'), { from: LATEST, to: LATEST })
 
   const newer = new Database(copy)
-  newer.exec('ALTER TABLE applications ADD COLUMN note TEXT')
+  newer.exec('ALTER TABLE applications ADD COLUMN colour TEXT')
   newer.pragma(`user_version = ${LATEST + 1}`)
   newer.close()
   await json(`restore ${copy} --revoke-all-tokens`)
@@ -345,7 +345,7 @@ t.test('Restore: an older backup is migrated on the way, and a newer one that al
     await json(`backup ${inFolder('again.db')}${flags}`)
     const db = new Database(inFolder('again.db'), { readonly: true })
     t.equal(db.pragma('user_version', { simple: true }), LATEST + 1)
-    t.match(db.prepare('SELECT * FROM applications').all(), [{ client_id: 'old', note: null }])
+    t.match(db.prepare('SELECT * FROM applications').all(), [{ client_id: 'old', colour: null }])
     db.close()
   }
 })

@@ -29,10 +29,12 @@ t.test('Seed: the example is registered once, with credentials that are printed 
   t.equal(first.out.match(/client_secret {2}\w{40}/g)?.length, 4)
   t.match(first.out, /\nA generated secret is shown only now .*\n\nRegistered 4, left 0 unchanged\.\n$/)
   t.strictSame(await json(`seed ${EXAMPLE}`), { suites: [], applications: [], existing: 4 })
-  const sync = { client_id: 'catalogue-sync', suites: ['product-information'] }
+  const labels = { owner: 'data-team', environment: 'test' }
+  const sync = { client_id: 'catalogue-sync', suites: ['product-information'], labels, note: /night/, quota: 60 }
   await expectAll(t, { run }, [
     [`seed ${EXAMPLE}`, { out: /^Registered 0, left 4 unchanged\.\n$/, events: [] }],
     ['apps list', { json: [{ suites: ['store', 'product-information'] }, sync] }],
+    ['suites list --label owner=shop-team', { json: [{ id: 'store' }] }],
   ])
 })
 
@@ -46,7 +48,7 @@ t.test('Seed: imported credentials are accepted, and the secret is not printed',
     ['seed -', fails(/^- is not JSON/, '{')],
   ])
   const { out, events } = await run('seed - --json', { stdin })
-  t.strictSame(JSON.parse(out).applications, [{ ...one, status: 'active' }])
+  t.strictSame(JSON.parse(out).applications, [{ ...one, status: 'active', labels: {}, note: '', quota: null }])
   t.match(events, [{ msg: 'application registered' }])
   t.notMatch(JSON.stringify(events), 'legacy-secret-16')
 })
@@ -254,6 +256,11 @@ t.test('Seed: an invalid file changes nothing; the message names the place and r
     [{ suites: [{ id: 'a/b', name: 'A' }] }, /suites\[0\]\.id: The suite id must be/],
     [{ suites: named('a', 'a') }, twice('suites', 'id')],
     [{ applications: [valid, { ...valid, name: 7 }] }, /applications\[1\]\.name: The name must be text$/],
+    [
+      { applications: [{ ...valid, labels: { Owner: 'web' } }] },
+      /applications\[0\]\.labels\.Owner: The key of a label must/,
+    ],
+    [{ applications: [{ ...valid, quota: '9' }] }, /applications\[0\]\.quota: The quota must be a whole number/],
     [{ applications: [{ name: 'A' }] }, /applications\[0\]\.developer_email: The developer email is missing$/],
     [{ applications: [{ ...valid, secret: 'hunter2' }] }, /applications\[0\]: .*secret/],
     [{ applications: [valid, valid] }, twice('applications', 'name and developer_email')],

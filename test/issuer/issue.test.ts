@@ -27,7 +27,7 @@ async function createProcesses(t: Test, { tokenQuota = Infinity } = {}) {
       for (let n = 0; n < wanted; n++) {
         const counter = counts.find(to.key, at) ?? (await counts.open(to, at))
         try {
-          counts.count(counter, at)
+          counts.count(counter, to, at)
           counter.lastTokenAt = at
         } catch {
           return n
@@ -82,7 +82,7 @@ t.test('Usage: the time of the last token is stored, even if its count was store
   const { counts, flush } = await start()
   const [counter, same] = await Promise.all([counts.open(application, START), counts.open(application, START)])
   t.equal(counter, same, 'tokens that are asked for in one moment share one counter')
-  counts.count(counter, START)
+  counts.count(counter, application, START)
   await flush()
   t.equal(await lastTokenAt(store, application.key), undefined)
   counter.lastTokenAt = START
@@ -105,6 +105,23 @@ t.test('Quota: processes exceed it together by no more than they issue between t
   t.equal(await stored(), 12)
   for (const process of [one, other, await start()]) t.equal(await process.issue(1), 0, 'nor one that begins now')
 })
+
+t.test(
+  'Quota: that of an application counts instead of TOKEN_QUOTA, also after a restart, and from the next request on',
+  async (t) => {
+    for (const tokenQuota of [Infinity, 2]) {
+      const { start, application } = await createProcesses(t, { tokenQuota })
+      const limited = { ...application, quota: 4 }
+      const { issue, flush } = await start()
+      t.equal(await issue(9, START, limited), 4)
+      await flush()
+      const { issue: issueLater } = await start()
+      t.equal(await issueLater(9, START, limited), 0)
+      t.equal(await issueLater(9, START, { ...application, quota: 7 }), 3)
+      t.equal(await issueLater(9, START, application), tokenQuota === Infinity ? 9 : 0)
+    }
+  },
+)
 
 t.test('Usage: many tokens in an hour are reported once among all processes', async (t) => {
   const { start, told, application } = await createProcesses(t)
@@ -150,7 +167,10 @@ t.test('Usage: many applications are stored in steps, and those of past hours ar
     return [...counts]
   }
   const counts = createTokenCounts({ store: { ...store, addTokenCounts }, tokenQuota: Infinity })
-  for (let n = 0; n < 1001; n++) counts.count(await counts.open({ ...application, key: keyOf(n) }, START), START)
+  for (let n = 0; n < 1001; n++) {
+    const one = { ...application, key: keyOf(n) }
+    counts.count(await counts.open(one, START), one, START)
+  }
   await counts.flush(START, () => {})
   t.ok(steps.length > 1)
   t.equal(

@@ -8,20 +8,20 @@ type Server = Awaited<ReturnType<typeof startServer>>
 
 /** What a release may add under the one before: columns, also with a default, a table, an index; and it fills them. */
 const EXPAND = `
-  ALTER TABLE applications ADD COLUMN note TEXT;
+  ALTER TABLE applications ADD COLUMN colour TEXT;
   ALTER TABLE secrets ADD COLUMN uses INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE tokens ADD COLUMN audience TEXT;
   ALTER TABLE changes ADD COLUMN notes INTEGER NOT NULL DEFAULT 0;
   CREATE TABLE notes (id INTEGER PRIMARY KEY, note TEXT);
   CREATE INDEX tokens_by_audience ON tokens (audience);
-  UPDATE applications SET note = name;
+  UPDATE applications SET colour = name;
   UPDATE tokens SET audience = 'all';`
 
 /** What the release after it takes away. */
 const CONTRACT = `
   DROP INDEX tokens_by_audience;
   DROP TABLE notes;
-  ALTER TABLE applications DROP COLUMN note;
+  ALTER TABLE applications DROP COLUMN colour;
   UPDATE compatibility SET oldest_program = '98.0.0';`
 
 // Two releases of the program run side by side on a store.

@@ -40,7 +40,7 @@ function writeUnits(t: Test): string {
   for (const file of globSync('*.{service,timer}', { cwd: join(ROOT, 'deploy/systemd') })) {
     const drops = ['workers.conf', 'postgres.conf'].filter(() => file === 'token-server.service')
     const text = [file, ...drops].map((file) => read(`deploy/systemd/${file}`)).join('\n')
-    const here = text.replaceAll('/usr/bin/node', process.execPath).replaceAll('/opt/token-server', ROOT)
+    const here = text.replaceAll('/opt/token-server/bin/token-server', join(ROOT, 'bin/token-server.js'))
     writeFileSync(join(folder, file), here)
   }
   return folder

@@ -14,7 +14,16 @@ const NAMES = { name: 'A', developerEmail: 'a@b.example' }
 /** Registers an application with an imported secret that is cheap to check. */
 export async function registerImported(store: Store, clientId: string, secret: string, names = NAMES): Promise<void> {
   const createdAt = AUDIT.at
-  const application = { ...names, clientId, createdAt, suites: [], skipNamesake: false }
+  const application = {
+    ...names,
+    clientId,
+    createdAt,
+    labels: {},
+    note: '',
+    quota: null,
+    suites: [],
+    skipNamesake: false,
+  }
   const applications = [{ ...application, secret: { digest: cheapDigest(secret), createdAt } }]
   await store.register({ suites: [], applications }, AUDIT)
 }

@@ -11,6 +11,9 @@ export function application(clientId: string, more: Partial<NewApplication> = {}
     clientId,
     name: `Application ${clientId}`,
     developerEmail: 'developer@partner.example',
+    labels: {},
+    note: '',
+    quota: null,
     createdAt: START,
     secret: { digest: DIGEST, createdAt: START },
     suites: [],
@@ -21,5 +24,6 @@ export function application(clientId: string, more: Partial<NewApplication> = {}
 
 /** What is registered of a suite in the tests of stores. */
 export function suite(suiteId: string): NewSuite {
-  return { suiteId, name: `Suite ${suiteId}`, createdAt: START, secret: { digest: DIGEST, createdAt: START } }
+  const secret = { digest: DIGEST, createdAt: START }
+  return { suiteId, name: `Suite ${suiteId}`, labels: {}, note: '', createdAt: START, secret }
 }

@@ -72,6 +72,16 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
     enum: ['active', 'suspended'],
     example: 'active',
   }),
+  suite: inQuery('suite', 'Only applications that are approved for this suite', { example: 'store' }),
+  label: inQuery(
+    'label',
+    'Only those with this label: `key=value`, or a key. Repeat it for several, which must all match',
+    {
+      type: 'array',
+      items: { type: 'string' },
+      example: ['environment=production'],
+    },
+  ),
   limit: inQuery('limit', 'How many entries the page has at most', LIMIT),
   after: inQuery('after', 'The `next` of the previous page; leave it out for the first page', CURSOR),
   force: inQuery('force', 'Revoke it even if it is the last active secret', { type: 'boolean', default: false }),

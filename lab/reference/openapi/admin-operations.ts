@@ -48,6 +48,10 @@ const secretsOf = (first: number, second: number) => [
   secret(second, NINE, null),
 ]
 
+const ANNOTATIONS = { labels: { environment: 'production' }, note: 'Call +49 30 1234567 before you suspend it.' }
+
+const NO_ANNOTATIONS = { labels: {}, note: '' }
+
 const APPROVED = {
   client_id: CLIENT_ID,
   name: 'Demo application',
@@ -56,13 +60,15 @@ const APPROVED = {
   suites: ['store'],
   created_at: EIGHT,
   tokens_valid_from: null,
+  ...ANNOTATIONS,
+  quota: 3600,
 }
 
 const USED = { ...APPROVED, last_token_at: '2027-01-15T09:00:01.000Z' }
 
 const APPLICATION = { ...USED, secrets: secretsOf(3, 5) }
 
-const SUITE = { id: 'store', name: 'Store API', created_at: EIGHT }
+const SUITE = { id: 'store', name: 'Store API', created_at: EIGHT, ...ANNOTATIONS }
 
 const adminKey = (id: number, lastUsedAt: string | null) => ({
   id,
@@ -76,6 +82,7 @@ const adminKey = (id: number, lastUsedAt: string | null) => ({
 const ANNA = {
   name: 'anna',
   role: 'admin',
+  email: null,
   created_at: EIGHT,
   keys: [adminKey(1, '2027-01-15T09:02:00.000Z')],
   sessions: [
@@ -90,7 +97,14 @@ const ANNA = {
   ],
 }
 
-const VIKTOR = { name: 'viktor', role: 'viewer', created_at: EIGHT, keys: [adminKey(2, null)], sessions: [] }
+const VIKTOR = {
+  name: 'viktor',
+  role: 'viewer',
+  email: null,
+  created_at: EIGHT,
+  keys: [adminKey(2, null)],
+  sessions: [],
+}
 
 const TRAFFIC = {
   tokens: 101,
@@ -122,6 +136,12 @@ const lastSecret = (id: number, owner: string): Examples => ({
   ),
 })
 
+const NOTHING_TO_CHANGE: Examples = {
+  'nothing-to-change': problem('No field at all', 422, 'The body must have at least one field.', [
+    { detail: 'must have at least one field', pointer: '#' },
+  ]),
+}
+
 const OF_ALL_NODES = 'Of all nodes together. Points begin at the full five minutes or hours of the clock in UTC.'
 
 /** An hour in which something happened in the last minutes only. */
@@ -140,11 +160,13 @@ const APPLICATIONS: Record<string, OperationText> = {
     tag: 'Applications',
     operationId: 'listApplications',
     summary: 'List and search applications',
-    description: 'Newest first. `search` looks in client ids, names and developer emails, and ignores case.',
+    description:
+      'Newest first. `search` looks in client ids, names, developer emails and labels (`key=value`), and ignores case.',
     answer: 'One page of the applications.',
     examples: one('page', 'The only page', {
       applications: [{ ...USED, tokens_this_hour: 3, tokens_last_hour: 0 }],
       next: null,
+      total: 1,
     }),
   },
   'POST /admin/v1/applications': {
@@ -160,6 +182,7 @@ const APPLICATIONS: Record<string, OperationText> = {
       developer_email: 'dev@partner.example',
       client_id: 'partner-7',
       suites: ['store'],
+      labels: { environment: 'production' },
     }),
     answer: 'The application with its secret.',
     hasLocation: true,
@@ -170,6 +193,9 @@ const APPLICATIONS: Record<string, OperationText> = {
       developer_email: 'dev@partner.example',
       status: 'active',
       suites: ['store'],
+      labels: { environment: 'production' },
+      note: '',
+      quota: null,
     }),
     conflict: known('taken-id'),
     wrong: {
@@ -189,24 +215,20 @@ const APPLICATIONS: Record<string, OperationText> = {
   'PATCH /admin/v1/applications/{client_id}': {
     tag: 'Applications',
     operationId: 'changeApplication',
-    summary: 'Change the name or the developer email',
-    description: 'Fields that you leave out stay as they are.',
+    summary: 'Change the name, the developer email, the labels, the note or the quota',
+    description: 'Fields that you leave out stay as they are. `labels` replaces all labels.',
     request: one('changes', 'A new name', { name: 'Demo shop' }),
     answer: 'The application as it is now.',
     examples: one('changed', 'It has a new name', { ...APPLICATION, name: 'Demo shop' }),
-    wrong: {
-      ...known('wrong-value', 'unknown-field'),
-      'nothing-to-change': problem('No field at all', 422, 'The body must have at least one field.', [
-        { detail: 'must have at least one field', pointer: '#' },
-      ]),
-    },
+    wrong: { ...known('wrong-value', 'unknown-field'), ...NOTHING_TO_CHANGE },
   },
   'PUT /admin/v1/applications/{client_id}': {
     tag: 'Applications',
     operationId: 'setApplication',
     summary: 'Set an application to these values',
     description: lines(
-      'All in one transaction, with one audit event, `application updated`. If nothing differs, nothing is changed. It does not',
+      'All in one transaction, with one audit event, `application updated`. If nothing differs, nothing is changed. `labels`,',
+      '`note` and `quota` stay as they are if you leave them out. It does not',
       'register an application: clients and proxies may repeat a PUT, and the secret of the first answer would be lost.',
     ),
     request: one('settings', 'Another name, suspended, for one suite', {
@@ -214,12 +236,13 @@ const APPLICATIONS: Record<string, OperationText> = {
       developer_email: 'developer@demo.example',
       status: 'suspended',
       suites: ['reports'],
+      labels: { environment: 'test' },
     }),
     answer: 'What changed, or would change.',
-    examples: one('difference', 'Its name, its status and its suites', {
-      changed: ['name', 'status', 'suites'],
-      before: { name: 'Demo application', status: 'active', suites: ['store'] },
-      after: { name: 'Demo shop', status: 'suspended', suites: ['reports'] },
+    examples: one('difference', 'Its name, its status, its suites and its labels', {
+      changed: ['name', 'status', 'suites', 'labels'],
+      before: { name: 'Demo application', status: 'active', suites: ['store'], labels: { environment: 'production' } },
+      after: { name: 'Demo shop', status: 'suspended', suites: ['reports'], labels: { environment: 'test' } },
     }),
     wrong: {
       ...known('wrong-value'),
@@ -371,10 +394,7 @@ const SUITES: Record<string, OperationText> = {
     summary: 'List suites',
     description: 'Oldest first.',
     answer: 'One page of the suites.',
-    examples: one('page', 'The only page', {
-      suites: [SUITE, { id: 'reports', name: 'Reports API', created_at: EIGHT }],
-      next: null,
-    }),
+    examples: one('page', 'The only page', { suites: [SUITE], next: null }),
   },
   'POST /admin/v1/suites': {
     tag: 'Suites',
@@ -389,6 +409,7 @@ const SUITES: Record<string, OperationText> = {
       client_id: 'orders',
       client_secret: CLIENT_SECRET,
       name: 'Orders API',
+      ...NO_ANNOTATIONS,
     }),
     conflict: known('taken-id'),
     wrong: known('wrong-value', 'unknown-field', 'key-reused'),
@@ -407,12 +428,12 @@ const SUITES: Record<string, OperationText> = {
   'PATCH /admin/v1/suites/{suite_id}': {
     tag: 'Suites',
     operationId: 'changeSuite',
-    summary: 'Change the name of a suite',
-    description: 'The id cannot be changed.',
+    summary: 'Change the name, the labels or the note of a suite',
+    description: 'Fields that you leave out stay as they are. `labels` replaces all labels. The id cannot be changed.',
     request: one('changes', 'A new name', { name: 'Shop API' }),
     answer: 'The suite as it is now.',
     examples: one('changed', 'It has a new name', { ...SUITE, name: 'Shop API', secrets: secretsOf(1, 4) }),
-    wrong: known('wrong-value', 'unknown-field'),
+    wrong: { ...known('wrong-value', 'unknown-field'), ...NOTHING_TO_CHANGE },
   },
   'DELETE /admin/v1/suites/{suite_id}': {
     tag: 'Suites',
@@ -436,6 +457,31 @@ const SUITES: Record<string, OperationText> = {
     description: 'Oldest first.',
     answer: 'One page of these applications.',
     examples: one('page', 'The only page', { applications: [APPROVED], next: null }),
+  },
+  'POST /admin/v1/suites/{suite_id}/approvals': {
+    tag: 'Suites',
+    operationId: 'changeApprovals',
+    summary: 'Approve many applications for a suite',
+    description: lines(
+      'Or withdraw their approvals: at most 500 in one call. All are changed in one transaction, or none: if one client id is',
+      'unknown, the answer names it and nothing is changed. Each application whose approval changes has an audit event.',
+    ),
+    request: {
+      ...one('withdrawals', 'An application whose approval is withdrawn', { client_ids: [CLIENT_ID], approved: false }),
+      ...one('approvals', 'An application to approve', { client_ids: [CLIENT_ID], approved: true }),
+    },
+    answer: 'The applications whose approval changed.',
+    examples: one('changed', 'It was approved before', { client_ids: [CLIENT_ID] }),
+    wrong: {
+      ...known('unknown-field'),
+      'unknown-client-id': problem(
+        'An application that does not exist',
+        422,
+        'There is no application with the client id nobody.',
+        [{ detail: 'There is no application with the client id nobody', pointer: '#/client_ids' }],
+      ),
+      'wrong-approved': wrongField('A value of the wrong type', 'approved', 'must be true or false'),
+    },
   },
 }
 

@@ -13,17 +13,21 @@ import {
 } from '../../administration/views.ts'
 import { camelCased } from '../../domain/text.ts'
 import { APPLICATION } from '../../domain/views/application.ts'
-import { constant, fields, list, object, text } from '../../domain/views/schema.ts'
+import { constant, fields, list, object, text, whole } from '../../domain/views/schema.ts'
 import { PUBLIC_FIELDS } from '../../domain/views/version.ts'
-import { choiceOf, pageOptions } from './query.ts'
+import { choiceOf, labelsOf, pageOptions } from './query.ts'
 import { type AddRoute, repeatable, tag } from './routes.ts'
 import { answer, body, pageOf, query } from './schemas.ts'
 
 const STATUSES = ['active', 'suspended'] as const
 
 const LIST = {
-  querystring: query('search', 'status', 'limit', 'after', 'format'),
-  ...answer(pageOf('ApplicationPage', 'applications', list('Newest first', LISTED_APPLICATION))),
+  querystring: query('search', 'status', 'suite', 'label', 'limit', 'after', 'format'),
+  ...answer(
+    pageOf('ApplicationPage', 'applications', list('Newest first', LISTED_APPLICATION), {
+      total: whole('How many match on all pages; null except on the first page').nullable(),
+    }),
+  ),
 }
 
 const SHOW = answer(SHOWN_APPLICATION)
@@ -79,8 +83,10 @@ function pathOf(clientId: string): string {
 export function applications(route: AddRoute): void {
   route('GET', '/applications', LIST, async ({ applications }, { query }) => {
     const status = choiceOf('status', STATUSES, query)
-    const found = await applications.search({ text: query.search, status, ...pageOptions(query) })
-    return { applications: found.applications.map(listedApplicationView), next: found.next ?? null }
+    const { search: text, suite } = query
+    const found = await applications.search({ text, status, suite, labels: labelsOf(query), ...pageOptions(query) })
+    const { next = null, total = null } = found
+    return { applications: found.applications.map(listedApplicationView), next, total }
   })
 
   route<object>('POST', '/applications', REGISTER, async ({ applications }, request, reply) => {

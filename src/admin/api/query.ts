@@ -27,6 +27,13 @@ export function cursorIn(name: string, { [name]: cursor }: Query): string | unde
   throw wrong(name, 'must be the value of next in the previous page')
 }
 
+/** The labels that a list is filtered by; the parameter may be repeated. */
+export function labelsOf({ label }: Query): string[] | undefined {
+  const labels = label === undefined ? [] : [label].flat()
+  if (labels.includes('')) throw wrong('label', 'must be a key, or key=value')
+  return labels.length > 0 ? labels : undefined
+}
+
 /** The value of a parameter, which must be one of these words. */
 export function choiceOf<Word extends string>(
   name: string,

@@ -9,15 +9,17 @@ export function answer(schema: Described, status = 200): { response: FastifySche
   return { response: { [status]: jsonSchema(schema) } }
 }
 
-/** One page of a list. `next`: the cursor of the next page, or null. */
-export function pageOf(title: string, name: string, items: Described): Described {
+/** One page of a list. `next`: the cursor of the next page, or null. `more`: further fields. */
+export function pageOf(title: string, name: string, items: Described, more: Record<string, Described> = {}): Described {
   const next = text('The cursor of the next page; null: this is the last page').nullable()
-  return object(title, `One page of ${name.replace('_', ' ')}`, { [name]: items, next })
+  return object(title, `One page of ${name.replace('_', ' ')}`, { [name]: items, next, ...more } as Parameters<
+    typeof object
+  >[2])
 }
 
-/** The schema of optional query parameters. Their format is checked by query.ts. */
+/** The schema of optional query parameters. Their format is checked by query.ts. Only `label` may be repeated. */
 export function query(...names: string[]): FastifySchema['querystring'] {
-  const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]))
+  const properties = Object.fromEntries(names.map((name) => [name, name === 'label' ? {} : { type: 'string' }]))
   return { type: 'object', additionalProperties: false, properties }
 }
 

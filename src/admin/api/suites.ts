@@ -1,17 +1,20 @@
 import type { FastifyReply } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
-import { suiteSchema, suiteUpdateSchema } from '../../administration/rules.ts'
+import { approvalsSchema, suiteSchema, suiteUpdateSchema } from '../../administration/rules.ts'
+import type { SuiteRegistration } from '../../administration/suites.ts'
 import { registeredSuiteView, SHOWN_SUITE, shownSuiteView } from '../../administration/views.ts'
+import type { SuiteChanges } from '../../domain/suite.ts'
 import { APPLICATION, applicationFields } from '../../domain/views/application.ts'
+import { SHOWN_ANNOTATIONS } from '../../domain/views/labels.ts'
 import { list, object, text } from '../../domain/views/schema.ts'
 import { SUITE, suiteFields } from '../../domain/views/suite.ts'
 import { PUBLIC_FIELDS } from '../../domain/views/version.ts'
-import { pageOptions } from './query.ts'
+import { labelsOf, pageOptions } from './query.ts'
 import { type AddRoute, repeatable, tag } from './routes.ts'
 import { answer, body, pageOf, query } from './schemas.ts'
 
 const LIST = {
-  querystring: query('limit', 'after', 'format'),
+  querystring: query('label', 'limit', 'after', 'format'),
   ...answer(pageOf('SuitePage', 'suites', list('Oldest first', SUITE))),
 }
 
@@ -20,29 +23,42 @@ const REGISTERED = object('RegisteredSuite', 'A suite with its secret', {
   client_id: text('The client id of the suite: the same as the id'),
   client_secret: text('The secret. It is shown only once'),
   name: SUITE.shape.name,
+  ...SHOWN_ANNOTATIONS,
 })
 
 const REGISTER = { body: body('SuiteRegistration', 'A new suite', suiteSchema), ...answer(REGISTERED, 201) }
 
 const SHOW = answer(SHOWN_SUITE)
 
-const CHANGE = { body: body('SuiteChanges', 'The fields to change', suiteUpdateSchema), ...SHOW }
+const CHANGE = {
+  body: { ...body('SuiteChanges', 'The fields to change', suiteUpdateSchema), minProperties: 1 },
+  ...SHOW,
+}
 
 const LIST_APPROVED = {
   querystring: query('limit', 'after', 'format'),
   ...answer(pageOf('ApprovedPage', 'applications', list('Oldest first', APPLICATION))),
 }
 
+const CHANGE_APPROVALS = {
+  body: body('Approvals', 'Applications to approve, or whose approvals to withdraw', approvalsSchema),
+  ...answer(
+    object('ChangedApprovals', 'What changed', {
+      client_ids: list('The client ids of those whose approval changed', APPLICATION.shape.client_id),
+    }),
+  ),
+}
+
 /** /suites, except their secrets. */
 export function suites(route: AddRoute): void {
   route('GET', '/suites', LIST, async ({ suites }, { query }) => {
-    const { rows, next } = await suites.listPage(pageOptions(query))
+    const { rows, next } = await suites.listPage({ labels: labelsOf(query), ...pageOptions(query) })
     return { suites: rows.map(suiteFields), next: next ?? null }
   })
 
-  route<{ id: string; name: string }>('POST', '/suites', REGISTER, async ({ suites }, request, reply) => {
-    const { id: suiteId, name } = request.body
-    const registered = await suites.register({ suiteId, name }, repeatable(request, reply))
+  route<SuiteRegistration & { id: string }>('POST', '/suites', REGISTER, async ({ suites }, request, reply) => {
+    const { id: suiteId, ...values } = request.body
+    const registered = await suites.register({ ...values, suiteId }, repeatable(request, reply))
     reply.header('location', `/admin/v1/suites/${registered.suiteId}`)
     return registeredSuiteView(registered)
   })
@@ -55,7 +71,7 @@ export function suites(route: AddRoute): void {
   }
   route('GET', path, SHOW, (administration, { params }, reply) => show(administration, params.suite_id, reply))
 
-  route<{ name: string }>('PATCH', path, CHANGE, async (administration, { params: { suite_id }, body }, reply) => {
+  route<SuiteChanges>('PATCH', path, CHANGE, async (administration, { params: { suite_id }, body }, reply) => {
     await administration.suites.update(suite_id, body)
     return show(administration, suite_id, reply)
   })
@@ -67,4 +83,9 @@ export function suites(route: AddRoute): void {
     const { rows, next } = await suites.listApprovedPage(suiteId, pageOptions(query))
     return { applications: rows.map(applicationFields), next: next ?? null }
   })
+
+  type Approvals = { client_ids: string[]; approved: boolean }
+  route<Approvals>('POST', `${path}/approvals`, CHANGE_APPROVALS, async ({ suites }, { params, body }) => ({
+    client_ids: await suites.changeApprovals(params.suite_id, body.client_ids, body.approved),
+  }))
 }

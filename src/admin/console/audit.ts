@@ -8,6 +8,7 @@ import {
 import { AUDIT_EVENT, auditEventView } from '../../administration/views.ts'
 import type { AuditEvent, PublicFields } from '../../domain/audit-event.ts'
 import { AUDIT_ACTIONS } from '../../domain/events.ts'
+import { type Labels, labelTexts } from '../../domain/labels.ts'
 import { isDay } from '../../domain/time.ts'
 import type { AdminContext } from '../context.ts'
 import { everyPage } from '../wire/export.ts'
@@ -97,8 +98,8 @@ function filterForm(filter: Filter, stateOf: (name: string) => FieldState, isFil
     field({ label: 'Since (00:00 UTC)', name: 'since', type: 'date', value: since, ...stateOf('since') }),
     field({ label: 'Until (24:00 UTC)', name: 'until', type: 'date', value: until, ...stateOf('until') }),
     select({ label: 'Action', name: 'action', value: action }, ACTIONS),
-    field({ label: 'Who', name: 'actor', value: actor, placeholder: 'Operator, or a part of the name' }),
-    field({ label: 'Target', name: 'subject', value: subject, placeholder: 'Id or name, or a part of it' }),
+    field({ label: 'Who', name: 'actor', value: actor, placeholder: 'Name or part' }),
+    field({ label: 'Target', name: 'subject', value: subject, placeholder: 'Name, id or part' }),
   ]}<div class="buttons"><button class="button">Filter</button>${isFiltered && html`<a class="button" href="/audit">Clear</a>`}</div></form>`
 }
 
@@ -125,7 +126,7 @@ export async function lastChanges(store: AdminContext['store'], { kind, id }: Au
   const content =
     events.length === 0
       ? html`<p class="quiet-text">No changes in the last 400 days.</p>`
-      : eventTable(events, { isOfOne: true })
+      : eventTable(events, { isOfOne: true, names: await namesOfSubjects(store, events) })
   const all = html`<a href="${address('/audit', { subject: id })}">All changes</a>`
   return section('changes', 'Last changes', content, all)
 }
@@ -151,7 +152,7 @@ function eventCells(event: AuditEvent, names: SubjectNames) {
     time(at),
     sentence(action),
     subjectLink(subject, names.get(keyOfSubject(subject))),
-    html`<a href="${path`/audit?actor=${actor}`}"><bdi>${actor}</bdi></a> ${sourceOf(event)}`,
+    html`<a href="${path`/audit?actor=${actor}`}"><bdi>${names.get(`operator ${actor}`) ?? actor}</bdi></a> ${sourceOf(event)}`,
     difference(before, after),
   ]
 }
@@ -212,11 +213,16 @@ function fieldByField(before: PublicFields | null, after: PublicFields | null): 
 }
 
 function changesOf(field: string, before: unknown, after: unknown): FieldChange[] {
+  if (field === 'labels') return changesOfLists(field, textsOf(before), textsOf(after))
   if (Array.isArray(before ?? after) && Array.isArray(after ?? before)) {
     return changesOfLists(field, (before ?? []) as unknown[], (after ?? []) as unknown[])
   }
-  if (JSON.stringify(before ?? null) === JSON.stringify(after ?? null)) return []
-  return [{ field, removed: listOf(before), added: listOf(after) }]
+  const [removed, added] = [listOf(before), listOf(after)]
+  return JSON.stringify(removed) === JSON.stringify(added) ? [] : [{ field, removed, added }]
+}
+
+function textsOf(labels: unknown): string[] {
+  return labelTexts((labels ?? {}) as Labels)
 }
 
 /** Items that are in only one of the lists. Items with the same id are compared field by field. */
@@ -245,7 +251,7 @@ function isItem(value: unknown): value is Record<string, unknown> & { id: string
 }
 
 function listOf(value: unknown): unknown[] {
-  return value === undefined || value === null ? [] : [value]
+  return value === undefined || value === null || value === '' ? [] : [value]
 }
 
 function shown(value: unknown): Part {

@@ -1,6 +1,7 @@
 import { ago } from '../../administration/age.ts'
 import type { Application } from '../../domain/application.ts'
-import { type Html, html, type Part } from './html.ts'
+import { type Labels, labelTexts } from '../../domain/labels.ts'
+import { address, type Html, html, type Part } from './html.ts'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'quiet'
 
@@ -52,13 +53,22 @@ export function asOf(now: number, base?: string): Html {
 
 /** What live.js shows and uses on a live page. `base`: its path; `of`: the query of /live, unless it is the overview. */
 export function liveControls(base: string, of: Readonly<Record<string, string>> = {}): Html {
-  return html`<span class="badge good" data-live-state data-of="${new URLSearchParams(of).toString()}" role="status" hidden></span><button type="button" class="button small" data-live-pause hidden>Pause</button><a class="button small" href="${base}" data-live-reload>Reload</a>`
+  return html`<span class="badge good" data-live-state data-of="${new URLSearchParams(of).toString()}" role="status" hidden></span><button type="button" class="button" data-live-pause hidden>Pause</button><a class="button" href="${base}" data-live-reload>Reload</a>`
 }
 
 export const LIVE_ENDED: Html = html`<div data-live-ended hidden>${note('warn', html`<p>Your session has ended, so these figures have stopped. <a href="/login">Sign in again</a></p>`)}</div>`
 
 export function statusBadge(status: Application['status']): Html {
   return status === 'active' ? badge('active', 'good') : badge('suspended')
+}
+
+/** Labels, each a link to the list of those that have it, at this path. Undefined if there are none. */
+export function labelLinks(labels: Labels, list: string): Html | undefined {
+  const texts = labelTexts(labels)
+  if (texts.length === 0) return
+  return html`<div class="labels">${texts.map(
+    (text) => html`<a class="label" href="${address(list, { label: text })}" title="${text}"><bdi>${text}</bdi></a>`,
+  )}</div>`
 }
 
 /** A highlighted message. Screen readers announce a bad one as soon as the page has loaded. */

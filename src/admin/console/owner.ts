@@ -1,6 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Repeatable } from '../../administration/idempotency.ts'
-import { name, note, section, sentence, words } from './components.ts'
+import { type Application, columnsOf } from '../../domain/application.ts'
+import { type Annotations, labelsIn, labelTexts } from '../../domain/labels.ts'
+import type { Suite } from '../../domain/suite.ts'
+import { camelCased } from '../../domain/text.ts'
+import { labelLinks, name, note, section, sentence, words } from './components.ts'
 import {
   assertCanChange,
   type FieldError,
@@ -15,6 +19,7 @@ import {
   redirectDone,
   refusedFor,
   statesOf,
+  textarea,
 } from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
@@ -23,48 +28,88 @@ import { type Page, showPage } from './layout.ts'
 
 /** The functions that find, change and show one kind of client: applications or suites. */
 export interface Owners {
-  section: '/applications' | '/suites'
+  parent: List
   /** Throws OperatorError if the id does not exist, or belongs to the other kind. */
   find: (id: string, request: FastifyRequest) => Promise<Owner>
   /** Changes these values, and what else the form has. Resolves to whether anything differed. Throws OperatorError. */
-  update: (id: string, values: Values, request: FastifyRequest) => Promise<boolean>
+  update: (id: string, changes: Changes, request: FastifyRequest) => Promise<boolean>
   /** Shows the page again, with what was sent. */
   show: (id: string, reply: FastifyReply, refused: Refused) => Promise<FastifyReply>
+  /** What the form has besides the values. */
+  inputs?: (owner: Owner, request: FastifyRequest, stateOf: (name: string) => FieldState) => Promise<Part>
 }
 
-/** Values that an operator may change, by their JSON names. */
-export type Values = Readonly<Record<string, string>>
+type Owner = Application | Suite
 
-interface Owner {
-  name: string
-  values: Values
-  /** The approvals, which only applications have. */
-  suites?: readonly string[]
+/** The inputs of a form, by their names: the JSON names of what an operator may change. */
+type Values = Readonly<Record<string, string>>
+
+/** Changed values, by their names in domain/, not checked yet. */
+export type Changes = Readonly<Record<string, unknown>>
+
+function valuesOf(owner: Owner): Values {
+  const { name, labels, note } = owner
+  const own = 'quota' in owner ? { ...columnsOf(owner), quota: String(owner.quota ?? '') } : { name }
+  return { ...own, labels: labelTexts(labels).join('\n'), note }
 }
 
-/** The notes at the top of a page: why the last form was refused, and why viewers see no forms. */
+export function changesIn({ labels, quota, ...values }: Values): Changes {
+  const lines = labels?.split('\n').filter((line) => line.trim() !== '')
+  return {
+    ...camelCased(values),
+    ...(lines && { labels: labelsIn(lines) }),
+    ...(quota !== undefined && { quota: quota === '' ? null : Number(quota) }),
+  }
+}
+
+/** The notes at the top of a page: why the last form was refused, and why viewers see no buttons. */
 export function notes(errors: readonly FieldError[], canChange: boolean): Html {
   return html`${formErrors(errors)}
 ${!canChange && note('quiet', html`<p>You are a viewer: you can see everything, but change nothing.</p>`)}`
 }
 
 /**
- * Handles the form that changes values. Stores only the fields that were edited, and nothing if someone else has changed one
+ * Shows and handles the form that changes values. Stores only the fields that were edited, and nothing if someone else has changed one
  * of them in the meantime.
  */
-export function changeNames(console: FastifyInstance, { section, find, update, show }: Owners): void {
+export function changeNames(console: FastifyInstance, { parent, find, update, inputs }: Owners): void {
+  const section = parent.href
+
+  async function edit(id: string, reply: FastifyReply, { errors, status }: Refused) {
+    const { request } = reply
+    const owner = await find(id, request)
+    const base = `${section}${path`/${id}`}`
+    const stateOf = statesOf(errors, 'name')
+    const page: Page = {
+      title: `Edit ${owner.name}`,
+      heading: html`<span>Edit ${name(owner.name)}</span>`,
+      section,
+      trail: [parent, { href: base, label: name(owner.name) }],
+      content: html`${formErrors(errors)}
+<form class="edit" method="post" action="${base}" data-guard="${errors.length > 0 && 'changed'}"><div class="columns">${namesPanel(owner, request.body, stateOf)}
+${await inputs?.(owner, request, stateOf)}</div>
+<div class="buttons"><button class="button primary">Save</button><a class="button" href="${base}">Cancel</a></div></form>`,
+    }
+    return showPage(reply, page, { status })
+  }
+
+  console.get<{ Params: { id: string } }>(`${section}/:id/edit`, async (request, reply) => {
+    assertCanChange(request)
+    return edit(request.params.id, reply, { errors: [], status: 200 })
+  })
+
   console.post<{ Params: { id: string } }>(`${section}/:id`, async (request, reply) => {
     const { id } = request.params
-    const { values } = await find(id, request)
-    const sent = Object.entries(values).map(([name, stored]) => sentIn(request.body, name, stored))
+    const owner = await find(id, request)
+    const sent = Object.entries(valuesOf(owner)).map(([name, stored]) => sentIn(request.body, name, stored))
     const errors = sent.flatMap(({ name, stored, isConflict }) => (isConflict ? changedByOthers(name, stored) : []))
-    if (errors.length > 0) return show(id, reply, { errors, status: 409 })
+    if (errors.length > 0) return edit(id, reply, { errors, status: 409 })
     try {
       const edited = sent.filter(({ isEdited }) => isEdited).map(({ name, value }) => [name, value])
-      const changed = await update(id, Object.fromEntries(edited), request)
+      const changed = await update(id, changesIn(Object.fromEntries(edited)), request)
       return redirectDone(reply, `${section}${path`/${id}`}`, changed ? 'saved' : 'nothing-changed')
     } catch (error) {
-      return show(id, reply, refusedFor(error, { 'not found': 'suite' }))
+      return edit(id, reply, refusedFor(error, { 'not found': 'suite' }))
     }
   })
 }
@@ -83,26 +128,57 @@ function sentIn(body: unknown, name: string, stored: string) {
   return { name, value, stored, isEdited, isConflict: stored !== shown && stored !== value }
 }
 
-/** The form of a page, around some of its panels. For viewers there is none. */
-export function editForm(base: string, canChange: boolean, content: Part): Html {
-  if (!canChange) return html`<div class="columns">${content}</div>`
-  return html`<form class="columns" method="post" action="${base}">${content}</form>`
+/** The content of a long page, with links to its sections. */
+export function withContents(content: Html): Html {
+  const headings = [...content.text.matchAll(/<h2 id="([\w-]+)">([^<]+)/g)]
+  return html`<div class="long"><nav class="contents" aria-label="On this page"><ul>${headings.map(
+    ([, id, heading]) => html`<li><a href="#${id}">${heading}</a></li>`,
+  )}</ul></nav><div class="parts">${content}</div></div>`
 }
 
 /**
  * The inputs for values, as they were sent in `body`, if they were. They also send the values that are stored now, so that
  * changes of others are not overwritten unnoticed.
  */
-export function namesPanel(values: Values, body: unknown, stateOf: (name: string) => FieldState): Html {
-  const fields = Object.entries(values).map(([name, stored]) => sentIn(body, name, stored))
+function namesPanel(owner: Owner, body: unknown, stateOf: (name: string) => FieldState): Html {
+  const fields = Object.entries(valuesOf(owner)).map(([name, stored]) => sentIn(body, name, stored))
   return section(
     'names',
     sentence(new Intl.ListFormat('en').format(fields.map(({ name }) => words(name)))),
     html`<div class="form">
 ${fields.map(({ name, stored }) => hidden({ [`shown_${name}`]: stored }))}
-${fields.map(({ name, value }) => field({ label: sentence(name), name, value, required: true, ...stateOf(name) }))}
-<div class="buttons"><button class="button primary">Save</button></div></div>`,
+${fields.map(({ name, value }) => input(name, value, stateOf))}</div>`,
   )
+}
+
+/** Hints of the values that may be empty. */
+const OPTIONAL: Readonly<Record<string, string>> = {
+  quota: 'Tokens in an hour of the clock. If empty, TOKEN_QUOTA of the server applies.',
+  labels: 'One per line, such as owner=web. Keys have the characters a-z 0-9 . _ - / only.',
+  note: 'For operators only: whom to call, what it is for.',
+}
+
+function input(name: string, value: string, stateOf: (name: string) => FieldState): Html {
+  const control = { label: sentence(name), name, value, hint: OPTIONAL[name], ...stateOf(name) }
+  if (name === 'quota') return field({ ...control, type: 'number' })
+  return name in OPTIONAL ? textarea({ ...control, isCode: name === 'labels' }) : field({ ...control, required: true })
+}
+
+/** The inputs of values that may be empty, for a new application or suite, behind a line. */
+export function optionalInputs(names: readonly string[], body: unknown, stateOf: (name: string) => FieldState): Html {
+  const { text } = fieldsOf(body)
+  const isOpen = names.some((name) => text(name) !== '')
+  return html`<details${isOpen && html` open`}><summary>${sentence(new Intl.ListFormat('en').format(names))}</summary>
+<div class="form">${names.map((name) => input(name, text(name), stateOf))}</div></details>`
+}
+
+/** The labels and the note of an application or a suite, for a list of facts. `list`: the path of the list of its kind. */
+export function annotationFacts({ labels, note }: Annotations, list: List['href']) {
+  const links = labelLinks(labels, list)
+  return [
+    links && (['Labels', links] as const),
+    note !== '' && (['Note', html`<div class="lines" dir="auto">${note}</div>`] as const),
+  ]
 }
 
 interface List {
@@ -131,7 +207,7 @@ export function registrationForm(console: FastifyInstance, { path, parent, input
     section: parent.href,
     trail: [parent],
     lead: form.lead,
-    content: html`${formErrors(errors)}<form class="panel form" method="post" action="${path}">${hidden({ request_key: newRequestKey() })}
+    content: html`${formErrors(errors)}<form class="panel form" method="post" action="${path}" data-guard="${errors.length > 0 && 'changed'}">${hidden({ request_key: newRequestKey() })}
 ${await inputs(request, statesOf(errors, form.first))}
 <div class="buttons"><button class="button primary">Register</button><a class="button" href="${parent.href}">Cancel</a></div></form>`,
   })

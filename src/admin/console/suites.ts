@@ -1,16 +1,16 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type ListedSuite, MANY_APPROVED, type RegisteredSuite } from '../../administration/suites.ts'
 import { suiteView } from '../../administration/views.ts'
 import { SUITE } from '../../domain/views/suite.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { everyPage } from '../wire/export.ts'
-import { badge, emptyState, name, note, number, pager, section, table, time } from './components.ts'
+import { badge, emptyState, labelLinks, name, note, number, pager, section, table, time } from './components.ts'
 import { exportLinks, exportList } from './exports.ts'
 import { canChange, field, fieldsOf } from './forms.ts'
-import { type Html, html, path } from './html.ts'
+import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { registrationForm } from './owner.ts'
+import { changesIn, optionalInputs, registrationForm } from './owner.ts'
 import { credentialsPage, howToCheckTokens, urlsOf } from './secrets.ts'
 import { PARENT } from './suite.ts'
 
@@ -23,11 +23,12 @@ const REGISTER = html`<a class="button primary" href="/new-suite">Register a sui
 /** /suites: the list, oldest first. */
 export function listSuites(console: FastifyInstance, context: AdminContext): void {
   console.get('/suites', async (request, reply) => {
-    const after = fieldsOf(request.query).text('after') || undefined
+    const { text } = fieldsOf(request.query)
+    const [after, label] = [text('after') || undefined, text('label')]
     const { suites } = administrationOf(context, request)
-    const { rows, next } = await suites.listPage({ after, limit: PAGE_SIZE })
-    const isEmpty = after === undefined && rows.length === 0
-    const newer = next && `/suites?${new URLSearchParams({ after: next })}`
+    const { rows, next } = await suites.listPage({ after, limit: PAGE_SIZE, ...filterOf(request) })
+    const isEmpty = after === undefined && label === '' && rows.length === 0
+    const newer = next && address('/suites', { label, after: next })
     return showPage(reply, {
       title: 'Suites',
       section: '/suites',
@@ -35,7 +36,7 @@ export function listSuites(console: FastifyInstance, context: AdminContext): voi
       actions: canChange(request) && !isEmpty && REGISTER,
       content: isEmpty
         ? nothingYet(canChange(request))
-        : html`<p class="hint">${exportLinks('/suites')}</p>${table('Suites, oldest first', COLUMNS, rows.map(row))}${pager(after && '/suites', newer, ['Oldest', 'Newer'])}`,
+        : html`${label !== '' && html`<p class="hint">Those with the label <code>${label}</code> · <a href="/suites">All suites</a></p>`}<p class="hint">${exportLinks('/suites', { label })}</p>${table('Suites, oldest first', COLUMNS, rows.map(row))}${pager(after && address('/suites', { label }), newer, ['Oldest', 'Newer'])}`,
     })
   })
 
@@ -45,10 +46,18 @@ export function listSuites(console: FastifyInstance, context: AdminContext): voi
     row: SUITE,
     pages: (request) =>
       everyPage<string>(async (page) => {
-        const { rows, next } = await administrationOf(context, request).suites.listPage(page)
+        const { rows, next } = await administrationOf(context, request).suites.listPage({
+          ...page,
+          ...filterOf(request),
+        })
         return { rows: rows.map(suiteView), next }
       }),
   })
+}
+
+function filterOf({ query }: FastifyRequest) {
+  const label = fieldsOf(query).text('label')
+  return { labels: label ? [label] : undefined }
 }
 
 function nothingYet(canChange: boolean): Html {
@@ -58,9 +67,9 @@ function nothingYet(canChange: boolean): Html {
   )
 }
 
-function row({ suiteId, name: named, secrets, createdAt, approved }: ListedSuite) {
+function row({ suiteId, name: named, labels, secrets, createdAt, approved }: ListedSuite) {
   return [
-    html`<a href="${path`/suites/${suiteId}`}">${name(named)}</a>`,
+    html`<a href="${path`/suites/${suiteId}`}">${name(named)}</a>${labelLinks(labels, '/suites')}`,
     html`<code title="${suiteId}">${suiteId}</code>`,
     secretsOf(secrets),
     time(createdAt),
@@ -89,11 +98,13 @@ export function newSuite(console: FastifyInstance, context: AdminContext): void 
     inputs: ({ body }, stateOf) => {
       const { text } = fieldsOf(body)
       return html`${field({ label: 'Id', name: 'suite_id', value: text('suite_id'), isCode: true, required: true, hint: 'Part of the address at which gateways check tokens. Letters, digits and - . _ ~ only. It cannot be changed later.', ...stateOf('suite_id') })}
-${field({ label: 'Name', name: 'name', value: text('name'), required: true, ...stateOf('name') })}`
+${field({ label: 'Name', name: 'name', value: text('name'), required: true, ...stateOf('name') })}
+${optionalInputs(['labels', 'note'], body, stateOf)}`
     },
     register: async (request, repeatable) => {
       const { text } = fieldsOf(request.body)
-      const wanted = { suiteId: text('suite_id'), name: text('name') }
+      const annotations = changesIn({ labels: text('labels'), note: text('note') })
+      const wanted = { suiteId: text('suite_id'), name: text('name'), ...annotations }
       return registeredPage(await administrationOf(context, request).suites.register(wanted, repeatable), urls)
     },
   })

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Administration } from '../../administration/administration.ts'
-import { updateSchema } from '../../administration/rules.ts'
+import { fields } from '../../administration/rules.ts'
 import type { ApplicationValues } from '../../domain/application.ts'
 import { ACCESS_TOKEN_PATH } from '../../http/access-token.ts'
 import { VERIFY_PATH } from '../../http/verify.ts'
@@ -14,7 +14,7 @@ export interface Credentials {
 type Partners = Awaited<ReturnType<typeof createDemoWorld>>['partners']
 
 /** Values for the fields that make no difference in the demo. */
-const VALUES = Object.fromEntries(Object.keys(updateSchema.shape).map((field) => [field, 'Demo'])) as ApplicationValues
+const VALUES = Object.fromEntries(Object.keys(fields).map((field) => [field, 'Demo'])) as ApplicationValues
 
 /** Registers suites, an application for the user to try, and partners for the simulated traffic, grouped by their answers. */
 export async function createDemoWorld(administration: Administration) {
@@ -40,7 +40,9 @@ export async function createDemoWorld(administration: Administration) {
     developerEmail: string,
     suites: string[] | 'all' = 'all',
   ): Promise<Credentials> {
-    const { clientId, clientSecret } = await applications.register({ ...VALUES, name, developerEmail, suites })
+    const [, partner = ''] = /@(.*)\.example$/.exec(developerEmail) ?? []
+    const values = { ...VALUES, name, developerEmail, suites, labels: { partner } }
+    const { clientId, clientSecret } = await applications.register(values)
     return { clientId, clientSecret: clientSecret as string }
   }
 }

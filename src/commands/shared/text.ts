@@ -27,11 +27,11 @@ export function table(heading: string[], rows: string[][]): string {
   return lines.map((cells) => cells.map(padded).join('  ').trimEnd()).join('\n')
 }
 
-/** One line for each label and its value, with the values in one column. */
+/** One line for each label and its value, with the values in one column, also those of several lines. */
 export function labelled(values: Record<string, string>): string {
   const width = Math.max(...Object.keys(values).map(({ length }) => length))
   return Object.entries(values)
-    .map(([label, value]) => `${label.padEnd(width)}  ${value}`)
+    .map(([label, value]) => `${label.padEnd(width)}  ${value.replaceAll('\n', `\n${' '.repeat(width + 2)}`)}`)
     .join('\n')
 }
 

@@ -1,21 +1,11 @@
 import { z } from 'zod'
 import type { Application, ApplicationColumn } from '../application.ts'
-import { choice, list, object, text, textInput, time, view } from './schema.ts'
-
-/**
- * Without characters that are not displayed, by which two names could look the same. Joiners and variation selectors are allowed
- * behind a character that is not ASCII, because scripts such as Persian and emoji need them.
- */
-const VISIBLE = /^(\P{Default_Ignorable_Code_Point}|(?<=\P{ASCII})[\p{Join_Control}\p{Variation_Selector}])*$/u
+import { SHOWN_ANNOTATIONS } from './labels.ts'
+import { choice, lineInput, list, object, text, textInput, time, view, whole } from './schema.ts'
 
 /** The rules of the texts of an application. */
 export const APPLICATION_TEXTS = {
-  name: textInput('The name')
-    .regex(/\S/, 'The name must not be empty')
-    .max(200, 'The name may have 200 characters at most')
-    .regex(/^[^\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]*$/u, 'The name must not have control characters')
-    .regex(VISIBLE, 'The name must not have invisible characters')
-    .describe('Its name: 1 to 200 characters'),
+  name: lineInput('The name').describe('Its name: 1 to 200 characters'),
   developer_email: textInput('The developer email')
     .max(254, 'The developer email may have 254 characters at most')
     .regex(
@@ -33,6 +23,8 @@ export const APPLICATION = object('ApprovedApplication', 'An application that is
   suites: list('The suites that it is approved for', z.string()),
   created_at: time('When it was registered'),
   tokens_valid_from: time('When all its tokens were last revoked; null: never').nullable(),
+  ...SHOWN_ANNOTATIONS,
+  quota: whole('How many tokens it may get in an hour of the clock; null: TOKEN_QUOTA of the server').nullable(),
 })
 
 /** The same texts for a view: without the rules, but with their descriptions. */

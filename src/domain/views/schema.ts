@@ -11,6 +11,20 @@ export const text = (description: string) => z.string().describe(description)
 export const textInput = (subject: string) =>
   z.string({ error: ({ input }) => `${subject} ${input === undefined ? 'is missing' : 'must be text'}` })
 
+/**
+ * Without characters that are not displayed, by which two names could look the same. Joiners and variation selectors are allowed
+ * behind a character that is not ASCII, because scripts such as Persian and emoji need them.
+ */
+const VISIBLE = /^(\P{Default_Ignorable_Code_Point}|(?<=\P{ASCII})[\p{Join_Control}\p{Variation_Selector}])*$/u
+
+/** Visible text on one line, 1 to 200 characters. */
+export const lineInput = (subject: string) =>
+  textInput(subject)
+    .regex(/\S/, `${subject} must not be empty`)
+    .max(200, `${subject} may have 200 characters at most`)
+    .regex(/^[^\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]*$/u, `${subject} must not have control characters`)
+    .regex(VISIBLE, `${subject} must not have invisible characters`)
+
 export const whole = (description: string) => z.number().meta({ type: 'integer', description })
 
 export const real = (description: string) => z.number().describe(description)

@@ -1,4 +1,5 @@
 import type { Suite } from '../suite.ts'
+import { SHOWN_ANNOTATIONS } from './labels.ts'
 import { object, text, time, view } from './schema.ts'
 
 /** The view of a suite, without its secrets. */
@@ -6,6 +7,7 @@ export const SUITE = object('ListedSuite', 'A suite in a list', {
   id: text('Its id, and the audience of tokens there'),
   name: text('Its name'),
   created_at: time('When it was registered'),
+  ...SHOWN_ANNOTATIONS,
 })
 
 export function suiteFields(suite: Suite) {

@@ -27,9 +27,10 @@ export function createRegistryLists({ ask, askPrimary }: Database) {
       const asked = rowsJson(suiteIds.map((suiteId) => ({ suiteId })))
       return (await ask<[count: number]>(sql.countApproved, [asked, limit])).map(([count]) => count)
     },
-    async listNames({ after = AFTER_THE_LAST, limit }) {
-      const rows = await ask(sql.listNames, [after, limit])
-      return toObjects<ApplicationNames>(rows, 'key', 'clientId', 'name', 'developerEmail', 'status')
+    async listNames({ after = AFTER_THE_LAST, limit, suite }) {
+      const rows = await ask(sql.listNames, [after, limit, suite])
+      const names = ['key', 'clientId', 'name', 'developerEmail', 'status', 'labels', 'isApproved'] as const
+      return toObjects<ApplicationNames>(rows, ...names)
     },
     findNamesakes: (names) => list<Application>(sql.findNamesakes, [namesJson(names)]),
     countApplications: () => singleValue(ask(sql.countApplications)),

@@ -19,9 +19,11 @@ t.test('API: lists can be filtered, and are read page by page', async (t) => {
   const world = await createApiWorld(t)
   const { applications, suites } = world.administration
   for (const suiteId of ['one', 'two', 'three']) await suites.register({ suiteId, name: suiteId })
+  await suites.update('two', { labels: { owner: 'web' } })
   for (const clientId of ['a', 'b', 'c']) {
     world.clock.time += 1000
-    await applications.register({ ...NEW, clientId, suites: clientId === 'b' ? ['one'] : ['one', 'two'] })
+    const labels = clientId === 'b' ? {} : { owner: 'web', of: clientId }
+    await applications.register({ ...NEW, clientId, labels, suites: clientId === 'b' ? ['one'] : ['one', 'two'] })
   }
   const { call } = world
   await call('PUT', '/applications/b/suspension')
@@ -30,6 +32,10 @@ t.test('API: lists can be filtered, and are read page by page', async (t) => {
     ['/applications?limit=2', 'c,b', 'a'],
     ['/applications?limit=1&search=ST%C3%96RE&status=active', 'c', 'a'],
     ['/applications?status=suspended', 'b', undefined],
+    ['/applications?suite=two&limit=1', 'c', 'a'],
+    ['/applications?label=owner%3Dweb&limit=1', 'c', 'a'],
+    ['/applications?label=owner&label=of%3Da', 'a', undefined],
+    ['/suites?label=owner', 'two', undefined],
     ['/suites?limit=2', 'one,two', 'three'],
     ['/suites/one/applications?limit=2', 'a,b', 'c'],
     ['/suites/two/applications', 'a,c', undefined],
@@ -48,6 +54,9 @@ t.test('API: lists can be filtered, and are read page by page', async (t) => {
     else
       t.equal((await listed(world, `${path}&${path.includes('audit') ? 'before' : 'after'}=${next}`)).ids, rest, path)
   }
+  const { next, total } = (await call('GET', '/applications?label=owner&limit=1')).body
+  t.equal(total, 2)
+  t.match(await call('GET', `/applications?label=owner&after=${next}`), { body: { total: null } })
   t.match((await call('GET', '/suites/one/applications')).body.applications[0], { suites: ['one', 'two'] })
 })
 
@@ -95,6 +104,7 @@ t.test('API: an invalid or repeated parameter is refused', async (t) => {
     'applications?limit=1e1': /limit must be/,
     'applications?limit=': /limit must be/,
     'applications?limit=1&limit=2': /limit is given more than once/,
+    'applications?label=': /label must be a key, or key=value/,
     'applications?after=': /after must be the value of next in the previous page/,
     'applications?after=MA': /after must be/,
     'audit-events?since=2027-01-15T08:00:00': /since must be/,

@@ -96,7 +96,7 @@ t.test('Login: every login gets a new session reference, never one from the requ
 t.test('Login: its pages have a form that works without JavaScript, and say how to go on', async (t) => {
   const { visit, signIn } = await createConsoleWorld(t)
   const { body } = await visit('/login')
-  t.match(body, /token-server console NAME.*npm run -s token-server --/s)
+  t.match(body, /token-server console NAME.*npx token-server/s)
   t.match(body, /<form class="form" method="post" action="\/login" data-login>.*<label for="field-code">Code<\/label>/s)
   t.match((await visit('/login?why=ended')).body, 'Your session has ended')
   t.notMatch((await visit('/login?why=toString')).body, 'class="note')

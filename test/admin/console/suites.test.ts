@@ -54,15 +54,25 @@ t.test('New suite: the response says how to use the credentials', async (t) => {
 t.test('Suite: its page shows its health, a link to its approved applications, and its last changes', async (t) => {
   const { browser, store, register } = await setting(t)
   const empty = textOf((await browser('/suites/store')).body)
-  t.match(empty, /No problem is known\. None of its requests is refused now\..*Last refusals of its own requests/)
+  t.match(
+    empty,
+    /Edit .* No problem is known\. None of its requests is refused now\..*Last refusals of its own requests/,
+  )
   t.match(empty, 'No application is approved yet')
   await register('a')
   await store.recordRefusals([refusal('store', { endpoint: '/v1/oauth/introspect', count: 3 })])
   const { body } = await browser('/suites/store')
-  t.match(textOf(body), /There is a problem\. Its requests are refused, 3 times, .* “Rotate secret” below/)
+  t.match(
+    textOf(body),
+    /There is a problem\. Its requests are refused, 3 times, .* “Rotate secret” below.* Rotate secret… /,
+  )
   t.match(textOf(body), 'Approved applications (1)')
   t.match(textOf(body), /Last changes All changes .* Suite registered/)
-  t.match(body, '<a href="/applications?suite=store">')
+  t.match(
+    body,
+    '<a class="button" href="/applications?suite=store">List them</a><a class="button" href="/applications?for=store">',
+  )
+  t.match(body, /<nav class="contents".*<li><a href="#approved">Approved applications \(1\)</s)
   t.equal((await browser('/suites/nowhere')).statusCode, 404)
 })
 
@@ -92,6 +102,25 @@ t.test('Suite: its name can be changed, unless another operator has done so', as
   t.equal((await administration.suites.show('store')).name, 'Mine')
   t.equal((await browser('/suites/nowhere', { form: { name: 'X' } })).statusCode, 404)
 })
+
+t.test(
+  'Suites: labels and a note are registered and edited, and a label is a link to the suites that have it',
+  async (t) => {
+    const { browser, administration } = await setting(t)
+    const form = { suite_id: 'product', name: 'Product API', labels: 'owner=web', note: 'One\r\nTwo' }
+    t.match((await browser('/new-suite')).body, '<details><summary>Labels and note</summary>')
+    const refused = (await browser('/new-suite', { form: { ...form, labels: 'Owner=web' } })).body
+    t.match(refused, '<details open><summary>Labels and note</summary>')
+    await browser('/new-suite', { form })
+    t.match(await administration.suites.show('product'), { labels: { owner: 'web' }, note: 'One\nTwo' })
+    const { body } = await browser('/suites?label=owner%3Dweb')
+    t.match(body, 'href="/suites?label=owner%3Dweb"')
+    t.match(textOf(body), 'Those with the label owner=web · All suites')
+    t.notMatch(body, 'Store API')
+    await browser('/suites/product', { form: { shown_labels: 'owner=web', labels: '' } })
+    t.match(await administration.suites.show('product'), { name: 'Product API', labels: {}, note: 'One\nTwo' })
+  },
+)
 
 t.test('Suite: it is removed after a confirmation that says how many applications are affected', async (t) => {
   const { browser, administration, register } = await setting(t)

@@ -47,14 +47,22 @@ export function auditConformance(t: Test, harness: Harness): void {
     const shown = {
       ...{ client_id: 'a', name: 'Application a', developer_email: 'developer@partner.example', status: 'active' },
       ...{ suites: ['store'], created_at: TIME, tokens_valid_from: null, secrets: [GENERATED] },
+      ...{ labels: {}, note: '', quota: null },
     }
-    const shownSuite = { id: 'store', name: 'Suite store', created_at: TIME, secrets: [GENERATED] }
+    const shownSuite = {
+      id: 'store',
+      name: 'Suite store',
+      created_at: TIME,
+      labels: {},
+      note: '',
+      secrets: [GENERATED],
+    }
     const name = 'Ünï "new" ✓'
     const ended = { ...GENERATED, ends_at: at(9) }
     const rotated = { secrets: [[GENERATED], [ended, { ...GENERATED, created_at: at(1) }]] } satisfies Fields
     const revoked = { ...GENERATED, ends_at: at(7), revoked_at: at(7) }
     const added = { ...GENERATED, origin: 'imported', created_at: at(2) }
-    const last = { ...shown, name, tokens_valid_from: at(5), secrets: [{}, {}, {}] }
+    const last = { ...shown, name, labels: { owner: 'web' }, quota: 9, tokens_valid_from: at(5), secrets: [{}, {}, {}] }
     const lastSuite = { ...shownSuite, name, secrets: [{}, {}] }
     const rotate = async (id: string) => on(store).rotateSecret(id, SECRET, START + 9, 0)
     const revoke = async (time: number) => on(store).revokeSecret('a', await secretIdOf(store, 'a'), START + time)
@@ -67,6 +75,11 @@ export function auditConformance(t: Test, harness: Harness): void {
       [() => on(store).setStatus('a', 'active'), 'application resumed a', { status: ['suspended', 'active'] }],
       [() => on(store).updateApplication('a', { name }), 'application updated a', { name: ['Application a', name] }],
       [() => on(store).updateApplication('a', { name })],
+      [
+        () => on(store).updateApplication('a', { labels: { owner: 'web' }, quota: 9 }),
+        'application updated a',
+        { labels: [{}, { owner: 'web' }], quota: [null, 9] },
+      ],
       [() => on(store).withdraw('a', 'store'), 'approval withdrawn a', { suites: [['store'], []] }],
       [() => on(store).withdraw('a', 'store')],
       [() => on(store).approve('a', 'store'), 'application approved a', { suites: [[], ['store']] }],

@@ -25,7 +25,8 @@ export function applicationConformance(t: Test, harness: Harness): void {
 
   test('Store: an application is found with every field of its type and no other', async (t, store) => {
     t.equal(await store.findApplication('a'), undefined)
-    await register(store, application('a', { name: 'Ünï "quoted" ✓' }))
+    const settings = { labels: { owner: 'wéb', 'a/b': '="✓' }, note: 'Två\n\trader', quota: 7 }
+    await register(store, application('a', { name: 'Ünï "quoted" ✓', ...settings }))
     const { key, secrets, ...rest } = (await store.findApplication('a')) as Application
     t.not(key, undefined)
     t.strictSame(rest, {
@@ -37,6 +38,7 @@ export function applicationConformance(t: Test, harness: Harness): void {
       tokensValidFrom: 0,
       createdAt: START,
       suites: [],
+      ...settings,
     })
     t.type(secrets[0]?.id, 'number')
     t.strictSame(secrets, [{ id: secrets[0]?.id, digest: DIGEST, createdAt: START, endsAt: null, revokedAt: null }])
@@ -55,7 +57,9 @@ export function applicationConformance(t: Test, harness: Harness): void {
     const [applications, names] = [await store.listApplications(PAGE), await store.listNames(PAGE)]
     t.strictSame(applications[1], await store.findApplication('a'))
     const { key, clientId, name, developerEmail, status } = applications[1] as Application
-    t.strictSame(names[2], { key, clientId, name, developerEmail, status })
+    t.strictSame(names[2], { key, clientId, name, developerEmail, status, labels: '{}', isApproved: 0 })
+    const approved = await store.listNames({ ...PAGE, suite: 'store' })
+    t.strictSame(idsOf(approved.filter(({ isApproved }) => isApproved)), ['c'])
     await on(store).removeApplication('d')
     for (const [listing, listed, order] of [
       [store.listApplications, applications, ['b', 'a', 'd', 'c']],
@@ -110,6 +114,12 @@ export function applicationConformance(t: Test, harness: Harness): void {
     const steps: [step: () => Promise<boolean>, fields: Partial<Application>][] = [
       [() => on(store).updateApplication('a', { name: 'New' }), { name: 'New' }],
       [() => on(store).updateApplication('a', { developerEmail: 'n@p.example' }), { developerEmail: 'n@p.example' }],
+      [() => on(store).updateApplication('a', { labels: { owner: 'web' } }), { labels: { owner: 'web' } }],
+      [() => on(store).updateApplication('a', { note: 'Call', quota: 9 }), { note: 'Call', quota: 9 }],
+      [
+        () => on(store).updateApplication('a', { quota: null, labels: {}, note: '' }),
+        { quota: null, labels: {}, note: '' },
+      ],
       [() => on(store).setStatus('a', 'suspended'), { status: 'suspended' }],
       // Each revoke-all is a new generation of tokens, whatever its time.
       ...[START, START, START - 5000].map((tokensValidFrom, at): (typeof steps)[0] => [
@@ -235,13 +245,16 @@ export function suiteConformance(t: Test, harness: Harness): void {
   test('Store: a suite is found as it was added, listed, updated and removed', async (t, store) => {
     t.equal(await store.findSuite('store'), undefined)
     t.strictSame(await store.listSuites(PAGE), [])
-    const newcomers = { suites: [suite('store'), suite('product-information')], applications: [] }
+    const labelled = { ...suite('store'), labels: { owner: 'web' }, note: 'Två' }
+    const newcomers = { suites: [labelled, suite('product-information')], applications: [] }
     t.strictSame(await store.register(newcomers, AUDIT), newcomers)
     const found = await store.findSuite('store')
     t.strictSame(found, {
       key: found?.key,
       suiteId: 'store',
       name: 'Suite store',
+      labels: { owner: 'web' },
+      note: 'Två',
       createdAt: START,
       secrets: [{ id: found?.secrets[0]?.id, digest: DIGEST, createdAt: START, endsAt: null, revokedAt: null }],
     })
@@ -252,6 +265,8 @@ export function suiteConformance(t: Test, harness: Harness): void {
     t.strictSame(await store.listSuites({ after: listed[0]?.key, limit: 1 }), [listed[1]])
     t.equal(await on(store).updateSuite('store', { name: 'New' }), true)
     t.strictSame(await store.listSuites(PAGE), [{ ...found, name: 'New' }, listed[1]])
+    t.equal(await on(store).updateSuite('store', { labels: {}, note: 'New' }), true)
+    t.match(await store.findSuite('store'), { name: 'New', labels: { owner: undefined }, note: 'New' })
     t.equal(await on(store).removeSuite('store'), true)
     t.equal(await store.findSuite('store'), undefined)
   })

@@ -47,7 +47,7 @@ t.test('Usage: after the clock went over an hour and back, the hour has one coun
   const [store] = (await openStores()).stores
   const [application] = (await registerAll(store, 's', ['a'])) as [Application]
   const counts = createTokenCounts({ store, tokenQuota: 3 })
-  const issue = async (at: number) => counts.count(await counts.open(application, at), at)
+  const issue = async (at: number) => counts.count(await counts.open(application, at), application, at)
   for (const at of [START, START + HOUR, START]) await issue(at)
   for (let time = 0; time < 2; time++) await counts.flush(START, () => {})
   const stored = await store.listTokenCounts([application.key], [hourOf(START)])

@@ -22,9 +22,11 @@ export async function createDescribedAdmin(t: Test, { trouble }: { trouble?: Tro
   const { app, administration, clock, context, store, keys, listen } = world
   const { applications, suites, secrets, operators } = administration
 
-  await suites.register({ suiteId: 'store', name: 'Store API' })
+  const noted = { labels: { environment: 'production' }, note: 'Call +49 30 1234567 before you suspend it.' }
+  await suites.register({ suiteId: 'store', name: 'Store API', ...noted })
   await suites.register({ suiteId: 'reports', name: 'Reports API' })
-  await applications.register({ name: 'Demo', developerEmail: 'developer@demo.example', clientId, suites: ['store'] })
+  const demo = { name: 'Demo', developerEmail: 'developer@demo.example', clientId, suites: ['store'] }
+  await applications.register({ ...demo, ...noted, quota: 3600 })
   clock.time += HOUR
   for (const owner of ['store', clientId]) await secrets.rotate(owner, 24 * HOUR)
   const { key: applicationKey } = (await store.findApplication(clientId)) as Application

@@ -1,6 +1,9 @@
 import { APPLICATION_COLUMNS } from '../../../domain/application.ts'
 
-// The registry. The views come from 0010_shared.sql and 0006_shared.sql in migrations/.
+// The registry. The views come from 0014_labels_quota.sql and 0010_labels_quota.sql in migrations/.
+
+/** The columns of an application that operators set, besides its quota. */
+const APPLICATION = [...APPLICATION_COLUMNS, 'labels', 'note']
 
 // Read before and after a change, for the audit trail.
 
@@ -19,8 +22,17 @@ export const listApplicationsOf = `
    WHERE id IN (SELECT CAST(value AS bigint) FROM texts_of($1))
    ORDER BY id`
 
+// Whether each is approved for the suite $3 is a column and no condition, so that a step takes the same time for every suite.
 export const listNames = `
-  SELECT id, client_id, name, developer_email, status FROM applications WHERE id < $1 ORDER BY id DESC LIMIT $2`
+  SELECT a.id, a.client_id, a.name, a.developer_email, a.status, a.labels,
+         CAST(EXISTS (
+           SELECT 1
+             FROM approvals p
+            WHERE p.application_id = a.id AND p.suite_id = (SELECT id FROM suites WHERE suite_id = $3)) AS int)
+    FROM applications a
+   WHERE a.id < $1
+   ORDER BY a.id DESC
+   LIMIT $2`
 
 export const findNamesakes = `
   SELECT json
@@ -63,8 +75,9 @@ export const listOwnedSecrets = `
 
 // Of duplicates only the first is inserted.
 export const insertSuites = `
-  INSERT INTO suites (suite_id, name, created_at)
-  SELECT value ->> 'suiteId', value ->> 'name', CAST(value ->> 'createdAt' AS bigint)
+  INSERT INTO suites (suite_id, name, created_at, labels, note)
+  SELECT value ->> 'suiteId', value ->> 'name', CAST(value ->> 'createdAt' AS bigint),
+         value ->> 'labels', value ->> 'note'
     FROM rows_of($1)
    WHERE NOT EXISTS (SELECT 1 FROM applications WHERE client_id = value ->> 'suiteId')
    ORDER BY CAST(value ->> 'position' AS bigint)
@@ -72,9 +85,9 @@ export const insertSuites = `
   RETURNING suite_id`
 
 export const insertApplications = `
-  INSERT INTO applications (client_id, created_at, ${APPLICATION_COLUMNS.join(', ')})
-  SELECT value ->> 'client_id', CAST(value ->> 'created_at' AS bigint),
-         ${APPLICATION_COLUMNS.map((column) => `value ->> '${column}'`).join(', ')}
+  INSERT INTO applications (client_id, created_at, quota, ${APPLICATION.join(', ')})
+  SELECT value ->> 'client_id', CAST(value ->> 'created_at' AS bigint), CAST(value ->> 'quota' AS bigint),
+         ${APPLICATION.map((column) => `value ->> '${column}'`).join(', ')}
     FROM rows_of($1)
    WHERE NOT EXISTS (SELECT 1 FROM suites WHERE suite_id = value ->> 'client_id')
      AND NOT (CAST(value ->> 'skip_namesake' AS bigint) = 1 AND EXISTS (
@@ -111,7 +124,7 @@ export const approveForAll = `
 
 export const withdraw = `
   DELETE FROM approvals
-   WHERE application_id = (SELECT id FROM applications WHERE client_id = $1)
+   WHERE application_id IN (SELECT id FROM applications WHERE client_id IN (SELECT value FROM texts_of($1)))
      AND suite_id = (SELECT id FROM suites WHERE suite_id = $2)`
 
 export const withdrawOthers = `
@@ -121,13 +134,18 @@ export const withdrawOthers = `
 
 export const setStatus = 'UPDATE applications SET status = $2 WHERE client_id = $1'
 
-// The values, from $2 on, are in the order of the columns; null keeps the stored value.
+// The values, from $2 on, are in the order of the columns; null keeps the stored value. A quota of 0 becomes null.
 export const updateApplication = `
   UPDATE applications
-     SET ${APPLICATION_COLUMNS.map((column, at) => `${column} = coalesce($${at + 2}, ${column})`).join(', ')}
+     SET ${APPLICATION.map((column, at) => `${column} = coalesce($${at + 2}, ${column})`).join(', ')},
+         quota = nullif(coalesce($${APPLICATION.length + 2}, quota), 0)
    WHERE client_id = $1`
 
-export const updateSuite = 'UPDATE suites SET name = $2 WHERE suite_id = $1'
+export const updateSuite = `
+  UPDATE suites
+     SET name = coalesce($2, name), labels = coalesce($3, labels), note = coalesce($4, note)
+   WHERE suite_id = $1`
+
 export const deleteApplication = 'DELETE FROM applications WHERE client_id = $1'
 export const deleteSuite = 'DELETE FROM suites WHERE suite_id = $1'
 

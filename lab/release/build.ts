@@ -1,0 +1,80 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { buildDebian } from './debian.ts'
+import { ROOT, run, sumsOf } from './tools.ts'
+
+export interface Release {
+  version: string
+  /** The folder of the files. */
+  folder: string
+  files: string[]
+}
+
+/**
+ * Builds every file of a release from a clean clone of a commit, in this folder, which must be empty. The same commit gives the same
+ * bytes. The compiler and the texts of licences come from node_modules, which package-lock.json describes.
+ */
+export function build(folder: string, commit: string): Release {
+  const clone = join(folder, 'clone')
+  const out = join(folder, 'files')
+  mkdirSync(out, { recursive: true })
+  run('git', ['clone', '--quiet', '--no-checkout', ROOT, clone])
+  run('git', ['checkout', '--quiet', '--detach', commit], { cwd: clone })
+  symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'))
+
+  const env = {
+    ...process.env,
+    SOURCE_DATE_EPOCH: run('git', ['log', '-1', '--format=%ct', commit]).trim(),
+    TZ: 'UTC',
+    LC_ALL: 'C',
+  }
+  const { name, version } = JSON.parse(readFileSync(join(clone, 'package.json'), 'utf8'))
+  const notices = run(process.execPath, ['lab/release/notices/main.ts'], { cwd: clone })
+  writeFileSync(join(clone, 'THIRD-PARTY.md'), notices)
+  writeFileSync(join(out, 'THIRD-PARTY.md'), notices)
+  writeFileSync(join(out, `${name}-${version}.cdx.json`), billOfMaterials(clone, env))
+  const dependencies = installDependencies(clone, join(folder, 'dependencies'))
+  writeFileSync(join(clone, 'package.json'), pinned(clone))
+  run('npm', ['pack', '--silent', '--pack-destination', out], { cwd: clone, env })
+  const tarball = join(out, `${name}-${version}.tgz`)
+  if (!existsSync(tarball)) throw new Error(`npm made no ${tarball}.`)
+  buildDebian({ clone, tarball, dependencies, version, out, root: join(folder, 'debian'), env })
+
+  const files = readdirSync(out).sort()
+  writeFileSync(join(out, 'SHA256SUMS'), sumsOf(out, files))
+  return { version, folder: out, files: [...files, 'SHA256SUMS'] }
+}
+
+/** package.json with the versions of the dependencies that were tested: npm ignores a lock file inside a package. */
+function pinned(clone: string): string {
+  const manifest = JSON.parse(readFileSync(join(clone, 'package.json'), 'utf8'))
+  const { packages } = JSON.parse(readFileSync(join(clone, 'package-lock.json'), 'utf8'))
+  for (const name of Object.keys(manifest.dependencies)) {
+    manifest.dependencies[name] = packages[`node_modules/${name}`].version
+  }
+  return `${JSON.stringify(manifest, null, 2)}\n`
+}
+
+/** Installs what the program runs with, as package-lock.json describes it. Returns its node_modules. */
+function installDependencies(clone: string, folder: string): string {
+  mkdirSync(folder)
+  for (const file of ['package.json', 'package-lock.json']) cpSync(join(clone, file), join(folder, file))
+  run('npm', ['ci', '--silent', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder })
+  return join(folder, 'node_modules')
+}
+
+/** The packages that the program runs with, as CycloneDX. npm adds a random number and the time, which are those of the commit here. */
+function billOfMaterials(clone: string, env: NodeJS.ProcessEnv): string {
+  const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--omit=dev', '--package-lock-only']
+  const bill = JSON.parse(run('npm', args, { cwd: clone, env }))
+  delete bill.serialNumber
+  bill.metadata.timestamp = new Date(Number(env.SOURCE_DATE_EPOCH) * 1000).toISOString()
+  return `${JSON.stringify(bill, null, 2)}\n`
+}
+
+/** Copies the files of a release to a folder, which is emptied first. */
+export function publish({ folder, files }: Release, to: string): void {
+  rmSync(to, { recursive: true, force: true })
+  mkdirSync(to)
+  for (const file of files) cpSync(join(folder, file), join(to, file))
+}

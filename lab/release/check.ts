@@ -1,0 +1,247 @@
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Release } from './build.ts'
+import { afterUpgrade, type Data, expect, freePort, type Installed, json, mainJob, register, start } from './job.ts'
+import { has, ROOT, run } from './tools.ts'
+
+/** The commit of version 0.1.0, of which installations exist. It had SQLite only. */
+const FIRST_RELEASE = 'ef85bb9'
+
+/** The other lines of Node.js that are supported besides the one that runs this. */
+const OTHER_NODES = ['22', '26']
+
+/** Data of an older release: the folder has the file token-server.db. */
+export interface Old extends Data {
+  folder: string
+}
+
+export interface Verdict {
+  artifact: string
+  done: string
+  found: string
+}
+
+const PATHS = '/usr/sbin:/usr/bin:/sbin:/bin'
+
+/** Runs version 0.1.0 from the history, and leaves its database with an application, a suite and a token. */
+export async function makeOldData(work: string): Promise<Old> {
+  const clone = join(work, 'first-release')
+  run('git', ['clone', '--quiet', '--no-checkout', ROOT, clone])
+  run('git', ['checkout', '--quiet', '--detach', FIRST_RELEASE], { cwd: clone })
+  run('npm', ['ci', '--silent', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: clone })
+  const folder = join(work, 'old')
+  mkdirSync(folder)
+  const port = await freePort()
+  const env = { PATH: PATHS, PORT: String(port), DATABASE_URL: `sqlite:${folder}/token-server.db` }
+  const command = [process.execPath, join(clone, 'src/main.ts')]
+  const installed = { command, cwd: folder, env, file: (name: string) => join(folder, name) }
+  json(installed, 'migrate')
+  const credentials = register(installed)
+  const server = await start(installed, port)
+  const token = await server.token(credentials)
+  await server.stop()
+  return { folder, token, ...credentials, applications: json(installed, 'applications', 'list') }
+}
+
+/** Does the main job on an artifact, then starts it on old data, each in a place of its own. */
+async function tryOut(artifact: string, install: (port: number, old?: Old) => Installed, old: Old): Promise<Verdict[]> {
+  const did = async (done: string, action: (port: number) => Promise<unknown>): Promise<Verdict> => {
+    const found = await freePort()
+      .then(action)
+      .then(
+        () => 'works',
+        (error: Error) => `FAILED: ${error.message}`,
+      )
+    return { artifact, done, found }
+  }
+  return [
+    await did('init, register, token, check, revoke, backup', (port) => mainJob(install(port), port)),
+    await did('upgrade from 0.1.0', (port) => afterUpgrade(install(port, old), port, old)),
+  ]
+}
+
+/** The npm package, installed by npm in an empty folder, with nothing but this Node.js. */
+export async function checkPackage({ folder, version }: Release, work: string, old: Old): Promise<Verdict[]> {
+  const tarball = join(folder, `oauth-token-server-${version}.tgz`)
+  const nodes = OTHER_NODES.map((line) => {
+    const place = join(work, `node-${line}`)
+    const name = `node-linux-${process.arch}`
+    run('npm', ['install', '--silent', '--no-audit', '--no-fund', '--prefix', place, `${name}@${line}`])
+    return join(place, 'node_modules', name, 'bin/node')
+  })
+  const verdicts: Verdict[] = []
+  for (const node of [process.execPath, ...nodes]) {
+    const install = (port: number, old?: Old) => {
+      const cwd = mkdtempSync(join(work, 'package-'))
+      run('npm', ['install', '--silent', '--no-audit', '--no-fund', tarball], { cwd })
+      const env = { PATH: `${dirname(node)}:${PATHS}`, PORT: String(port) }
+      if (old) cpSync(join(old.folder, 'token-server.db'), join(cwd, 'data/token-server.db'))
+      return {
+        command: [join(cwd, 'node_modules/.bin/token-server')],
+        cwd,
+        env,
+        file: (name: string) => join(cwd, name),
+      }
+    }
+    const name = run(node, ['--version']).trim()
+    verdicts.push(...(await tryOut(`npm package, Node.js ${name}`, install, old)))
+  }
+  return verdicts
+}
+
+/** A place with Debian as debootstrap makes it, and the package installed in it by dpkg. */
+export async function checkDebian({ folder, version }: Release, work: string, old: Old): Promise<Verdict[]> {
+  const [artifact, missing] = ['Debian package', ['debootstrap', 'chroot'].filter((name) => !has(name))]
+  if (process.getuid?.() !== 0) missing.push('right to make one: run it as root')
+  if (missing.length > 0) return [{ artifact, done: 'installed', found: `skipped: no ${missing.join()}` }]
+  const file = readFile(folder, /\.deb$/)
+  const base = join(work, 'debian')
+  run('debootstrap', ['--variant=minbase', '--include=adduser', 'bookworm', base])
+  const next = join(work, 'next.deb')
+  makeNext(file, work, next)
+
+  let roots = 0
+  const install = (port: number, old?: Old): Installed => {
+    const root = join(work, `debian-${++roots}`)
+    run('cp', ['-a', '--reflink=auto', base, root])
+    installFile(root, file)
+    const env = { PATH: PATHS, PORT: String(port) }
+    if (old) {
+      cpSync(join(old.folder, 'token-server.db'), join(root, 'var/lib/token-server/token-server.db'))
+      writeFileSync(
+        join(root, 'etc/token-server/settings.env'),
+        'DATABASE_URL=sqlite:/var/lib/token-server/token-server.db\n',
+      )
+      run('chroot', [root, 'chown', '-R', 'token-server:', '/var/lib/token-server', '/etc/token-server'])
+    }
+    const command = ['chroot', root, '/usr/sbin/token-server']
+    return { command, serve: asTheService(root), env, file: (name) => `/var/lib/token-server/${name}` }
+  }
+  const verdicts = await tryOut(artifact, install, old)
+  // The root in which the main job was done.
+  const root = join(work, 'debian-1')
+  const done = `upgrade to ${version}+next, remove, purge`
+  try {
+    lifeCycle(root, next)
+    verdicts.push({ artifact, done, found: 'works' })
+  } catch (error) {
+    verdicts.push({ artifact, done, found: `FAILED: ${(error as Error).message}` })
+  }
+  return has('lintian') ? [...verdicts, lint(artifact, file)] : verdicts
+}
+
+/** What systemd runs: the unit's command as the unit's user, with the settings and in the folder that it names. */
+function asTheService(root: string): string[] {
+  const unit = readFileSync(join(root, 'lib/systemd/system/token-server.service'), 'utf8')
+  const value = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1]?.replaceAll('%S', '/var/lib') ?? ''
+  const script = `set -a; . ${value('EnvironmentFile')}; cd ${value('WorkingDirectory')}; exec ${value('ExecStart')}`
+  const user = value('User')
+  return ['chroot', root, 'setpriv', `--reuid=${user}`, `--regid=${user}`, '--init-groups', 'sh', '-c', script]
+}
+
+function dpkg(root: string, action: string, what: string): void {
+  run('chroot', [root, 'dpkg', action, what], { env: { PATH: PATHS, DEBIAN_FRONTEND: 'noninteractive' } })
+}
+
+function installFile(root: string, file: string): void {
+  cpSync(file, join(root, 'tmp/installed.deb'))
+  dpkg(root, '--install', '/tmp/installed.deb')
+  rmSync(join(root, 'tmp/installed.deb'))
+}
+
+/** The same package as if it were the next version. */
+function makeNext(file: string, work: string, next: string): void {
+  const tree = join(work, 'next')
+  run('dpkg-deb', ['--raw-extract', file, tree])
+  const control = join(tree, 'DEBIAN/control')
+  writeFileSync(control, readFileSync(control, 'utf8').replace(/^Version: .*$/m, '$&+next'))
+  run('dpkg-deb', ['--root-owner-group', '-Zgzip', '-z1', '--build', tree, next])
+}
+
+function lifeCycle(root: string, next: string): void {
+  const kept = [
+    'etc/token-server/settings.env',
+    'var/lib/token-server/token-server.db',
+    'var/lib/token-server/backup.db',
+  ]
+  const before = kept.map((path) => run('sha256sum', [join(root, path)]))
+  const isKept = () => kept.every((path, index) => run('sha256sum', [join(root, path)]) === before[index])
+  const settings = statSync(join(root, kept[0] as string))
+  expect((settings.mode & 0o777) === 0o600, 'Others may read the settings.')
+  installFile(root, next)
+  expect(
+    run('chroot', [root, '/usr/sbin/token-server', 'applications', 'list']).includes('Store front'),
+    'The upgrade lost data.',
+  )
+  expect(isKept(), 'The upgrade changed files.')
+  dpkg(root, '--remove', 'token-server')
+  expect(!existsSync(join(root, 'usr/lib/token-server')), 'The program is still there.')
+  expect(isKept(), 'The removal changed files.')
+  dpkg(root, '--purge', 'token-server')
+  const left = run('find', [root, '-xdev', '-name', '*token-server*', '-not', '-path', '*/proc/*']).trim()
+  expect(left === '', `The purge left ${left}.`)
+}
+
+function lint(artifact: string, file: string): Verdict {
+  const args = ['--allow-root', '--fail-on=error', '--tag-display-limit=0', file]
+  try {
+    const warnings = run('lintian', args).trim()
+    return {
+      artifact,
+      done: 'lintian',
+      found: `no errors, ${warnings === '' ? 0 : warnings.split('\n').length} warnings`,
+    }
+  } catch (error) {
+    return { artifact, done: 'lintian', found: `FAILED: ${(error as Error).message}` }
+  }
+}
+
+/** The stand-in for Docker of the workplace, or Docker. */
+function engine(): { build: string[]; run: string[] } | undefined {
+  const standIn = join(ROOT, '../shared/container/container')
+  if (existsSync(standIn)) return { build: [standIn, 'build', ROOT, 'token-server'], run: [standIn, 'run'] }
+  if (!has('docker')) return undefined
+  const hardened = ['--rm', '--network=host', '--read-only', '--cap-drop=ALL', '--security-opt=no-new-privileges']
+  return { build: ['docker', 'build', '--tag', 'token-server', ROOT], run: ['docker', 'run', ...hardened] }
+}
+
+/** The image, built and run with a read-only root, as nobody. */
+export async function checkImage(work: string, old: Old): Promise<Verdict[]> {
+  const artifact = 'image'
+  const container = engine()
+  if (!container) return [{ artifact, done: 'built', found: 'skipped: no Docker' }]
+  const [program = '', ...args] = container.build
+  run(program, args)
+  const install = (port: number, old?: Old): Installed => {
+    const data = mkdtempSync(join(work, 'image-'))
+    if (old) cpSync(join(old.folder, 'token-server.db'), join(data, 'token-server.db'))
+    run('chown', ['-R', '65532:65532', data])
+    chmodSync(data, 0o700)
+    const settings = ['--env', `PORT=${port}`, '--env', 'OPS_ADDRESS=off', '--env', 'ADMIN_ADDRESS=off']
+    const command = [...container.run, '--volume', `${data}:/data`, ...settings, 'token-server']
+    return { command, env: process.env, file: (name) => `/data/${name}` }
+  }
+  return tryOut(artifact, install, old)
+}
+
+function readFile(folder: string, pattern: RegExp): string {
+  const [file] = run('ls', [folder])
+    .split('\n')
+    .filter((name) => pattern.test(name))
+  return join(folder, file as string)
+}
+
+/** Deletes a folder that may have what other users wrote. */
+export function remove(folder: string): void {
+  rmSync(folder, { recursive: true, force: true })
+}

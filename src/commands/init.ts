@@ -1,0 +1,136 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { readConfig, settings } from '../config.ts'
+import { isLocalHost } from '../domain/address.ts'
+import { locationText } from '../domain/database-location.ts'
+import { OperatorError } from '../domain/operator-error.ts'
+import { loginLink } from './console.ts'
+import { administer } from './shared/administer.ts'
+import { ENV_FILE, readEnvFile } from './shared/env-file.ts'
+import { addCommand, type JsonOption, print, type Terminal } from './shared/terminal.ts'
+import { labelled } from './shared/text.ts'
+
+const ADMIN_ADDRESS = '127.0.0.1:8081'
+
+interface InitOptions extends JsonOption {
+  data?: string
+  publicUrl?: string
+  operator?: string
+  settings: string
+  yes?: boolean
+}
+
+/** Resolves to the answer: the option, else what is typed, else what is proposed. */
+type Ask = (question: string, option: 'data' | 'publicUrl' | 'operator', proposed: string) => Promise<string>
+
+/** `init`: what a new installation needs. What is there stays as it is. */
+export function addInit(program: Command, terminal: Terminal): void {
+  addCommand(program, 'init', 'make the settings file, the database and the first operator, each if it is missing')
+    .option('--data <place>', 'where the data goes: a folder, or postgres://USER@HOST/DATABASE')
+    .option('--public-url <url>', 'where clients reach the server')
+    .option('--operator <name>', 'the first operator, with the role admin')
+    .option('--settings <file>', 'the settings file', ENV_FILE)
+    .option('--yes', 'ask nothing, and use the defaults')
+    .action((options: InitOptions) => init(terminal, options))
+}
+
+async function init(terminal: Terminal, options: InitOptions): Promise<void> {
+  const { ask, end } = createAsk(terminal, options)
+  const file = resolve(options.settings)
+  const isNew = !existsSync(file)
+  const env = isNew ? await newSettings(ask, terminal.env) : oldSettings(file, terminal.env, options)
+  const { DATABASE_URL: location, ADMIN_ADDRESS: console } = readConfig(env)
+  const here = { ...terminal, env }
+
+  let isMissing = false
+  const onMissing = () => {
+    isMissing = true
+  }
+  const [oldest] = await administer(here, ({ operators }) => operators.list(), { onMissing })
+  const { SUDO_USER, USER = 'admin' } = terminal.env
+  const name = oldest?.name ?? (await ask('The first operator of the console', 'operator', SUDO_USER ?? USER))
+  await end()
+  // All questions are answered: from here on things are made.
+  if (!oldest) await administer(here, ({ operators }) => operators.add(name, 'admin'), { create: true })
+  if (isNew) writeSettings(file, env)
+
+  const login = !oldest && console ? await loginLink(here, name) : undefined
+  const made = (isMade: boolean) => (isMade ? 'made' : 'was there')
+  const lines = labelled({
+    settings: `${file} (${made(isNew)})`,
+    database: `${locationText(location)} (${made(isMissing)})`,
+    operator: `${name} (${made(!oldest)})`,
+  })
+  const next = [
+    'Next: start the server with "token-server serve", or as a service with "systemctl restart token-server".',
+    login ? `Then open the console:\n\n${login.words}` : `"token-server console ${name}" prints a link to the console.`,
+    'Before partners depend on it: docs/operations/production-checklist.md',
+  ]
+  const result = {
+    settings: { file, made: isNew },
+    database: { location: locationText(location), made: isMissing },
+    operator: { name, made: !oldest },
+    login: login?.result ?? null,
+  }
+  await print(terminal, options, result, `${lines}\n\n${next.join('\n\n')}`)
+}
+
+function createAsk({ stdin, stderr }: Terminal, options: InitOptions) {
+  const typed = stdin[Symbol.asyncIterator]()
+  const ask: Ask = async (question, option, proposed) => {
+    const given = options[option] ?? (options.yes ? proposed : undefined)
+    if (given !== undefined) return given
+    if (!stdin.isTTY) {
+      throw new OperatorError('This is not a terminal: answer with --data, --public-url and --operator, or give --yes.')
+    }
+    stderr.write(`${question} [${proposed}]: `)
+    const { done, value } = await typed.next()
+    if (done) throw new OperatorError('Nothing was made: the input ended.')
+    return String(value).trim() || proposed
+  }
+  // Otherwise the terminal would keep the process alive.
+  return { ask, end: async () => void (await typed.return?.()) }
+}
+
+/** The environment with the answers, which take precedence. */
+async function newSettings(ask: Ask, env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
+  const { HOST = settings.HOST.default, PORT = settings.PORT.default, DATABASE_URL = './data' } = env
+  const data = await ask('Where the data goes: a folder, or postgres://USER@HOST/DATABASE', 'data', DATABASE_URL)
+  const local = env.PUBLIC_URL ?? `http://localhost:${PORT}`
+  const publicUrl = await ask('The URL that clients use', 'publicUrl', local)
+  return {
+    ADMIN_ADDRESS,
+    // A proxy speaks TLS, and if nothing else reaches the server, it is on this machine.
+    ...(publicUrl.startsWith('https:') && isIP(HOST) && isLocalHost(HOST) && { TRUST_PROXY: HOST }),
+    ...env,
+    DATABASE_URL: /^(sqlite|postgres(ql)?):/.test(data) ? data : `sqlite:${data.replace(/\/$/, '')}/token-server.db`,
+    PUBLIC_URL: publicUrl,
+  }
+}
+
+/** The environment and, where that has no value, the file. Throws OperatorError if an option asks for other settings. */
+function oldSettings(file: string, env: NodeJS.ProcessEnv, { data, publicUrl }: InitOptions): NodeJS.ProcessEnv {
+  const { settings, errors } = readEnvFile(file)
+  if (errors.length > 0) throw new OperatorError(errors.join('\n'))
+  if (data !== undefined || publicUrl !== undefined) {
+    throw new OperatorError(`${file} is there: change the settings in it, and leave out --data and --public-url.`)
+  }
+  return { ...settings, ...env }
+}
+
+/** Writes all settings with their meaning; those with their default value as comments. Throws OperatorError. */
+function writeSettings(file: string, env: NodeJS.ProcessEnv): void {
+  const lines = Object.entries(settings).map(([name, { default: byDefault, meaning }]) => {
+    const value = env[name] ?? byDefault
+    const quoted = /[\s#]/.test(value) ? `"${value}"` : value
+    return `\n# ${meaning}\n${value === byDefault ? '# ' : ''}${name}=${quoted}\n`
+  })
+  const head = '# The settings of token-server, made by "token-server init". Restart the server after a change.\n'
+  try {
+    writeFileSync(file, head + lines.join(''), { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    throw new OperatorError(`The settings could not be written: ${(error as Error).message}.`, { cause: error })
+  }
+}

@@ -1,0 +1,133 @@
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import t, { type Test } from 'tap'
+import { main } from '../../src/commands/program.ts'
+import { readEnvFile } from '../../src/commands/shared/env-file.ts'
+import { settings } from '../../src/config.ts'
+import { expectAll, fails, shell } from '../support/shell.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const ANSWERS = '--public-url https://auth.example --operator anna'
+
+/** An empty folder, and the options with which everything is made in it. */
+function place(t: Test) {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'settings.env')
+  return { folder, file, here: `--settings ${file} --data ${folder}/data`, ...shell({}) }
+}
+
+t.test('Init: it makes settings, database and operator; run again it changes nothing', async (t) => {
+  const { folder, file, here, run, json } = place(t)
+  const made = await json(`init ${here} ${ANSWERS}`)
+  t.match(made, {
+    settings: { file, made: true },
+    database: { location: join(folder, 'data/token-server.db'), made: true },
+    operator: { name: 'anna', made: true },
+    login: { operator: 'anna', url: /^http:\/\/127\.0\.0\.1:8081\/login#\w{44}$/ },
+  })
+  t.equal(statSync(file).mode & 0o777, 0o600)
+  t.strictSame(
+    { ...readEnvFile(file).settings },
+    {
+      DATABASE_URL: `sqlite:${folder}/data/token-server.db`,
+      TRUST_PROXY: '127.0.0.1',
+      ADMIN_ADDRESS: '127.0.0.1:8081',
+      PUBLIC_URL: 'https://auth.example',
+    },
+  )
+  const text = readFileSync(file, 'utf8')
+  t.ok(
+    Object.entries(settings).every(
+      ([name, { meaning }]) =>
+        text.includes(`# ${meaning}
+`) && text.includes(`${name}=`),
+    ),
+  )
+
+  const env = readEnvFile(file).settings
+  const before = await run('audit list', { env })
+  await expectAll(t, { run }, [
+    [
+      `init --settings ${file}`,
+      {
+        out: /\(was there\)[\s\S]*\(was there\)[\s\S]*anna \(was there\)[\s\S]*"token-server console anna"/,
+        events: [],
+      },
+    ],
+    [`init --settings ${file} --operator bert`, /anna \(was there\)/],
+    [`init --settings ${file} --data elsewhere`, fails(`${file} is there: change the settings in it`)],
+  ])
+  t.equal((await run('audit list', { env })).out, before.out)
+  t.equal(readFileSync(file, 'utf8'), text)
+})
+
+t.test('Init: settings of the environment are written, too, and quoted where they need it', async (t) => {
+  const { folder, file, run } = place(t)
+  const env = {
+    HOST: '0.0.0.0',
+    ADMIN_ADDRESS: 'off',
+    DATABASE_URL: `sqlite:${folder}/a b.db`,
+    PUBLIC_URL: 'https://a.example',
+  }
+  const { out } = await run(`init --settings ${file} --yes`, { env })
+  t.match(out, /admin \(made\)[\s\S]*"token-server console admin"/, 'without a console there is no link')
+  const { ADMIN_ADDRESS, ...written } = env
+  t.strictSame({ ...readEnvFile(file).settings }, written, 'and no proxy is trusted, as others reach the server')
+})
+
+t.test('Init: a file that is there keeps its settings, and gets a database and an operator', async (t) => {
+  const { folder, file, run } = place(t)
+  writeFileSync(file, `DATABASE_URL=sqlite:${folder}/mine.db\n`)
+  await expectAll(t, { run }, [
+    [`init --settings ${file} --yes --operator anna`, /mine\.db \(made\)[\s\S]*anna \(made\)/],
+  ])
+  t.equal(readFileSync(file, 'utf8'), `DATABASE_URL=sqlite:${folder}/mine.db\n`)
+  writeFileSync(file, 'nonsense\n')
+  await expectAll(t, { run }, [[`init --settings ${file} --yes`, fails(/is neither KEY=value nor a comment/)]])
+})
+
+t.test('Init: nothing is made if an answer is missing or wrong', async (t) => {
+  const { folder, here, run } = place(t)
+  await expectAll(t, { run }, [
+    [`init ${here}`, fails(/This is not a terminal: answer with --data, --public-url and --operator, or give --yes/)],
+    [`init ${here} --operator anna --public-url nonsense`, fails(/^PUBLIC_URL must be an http or https URL/)],
+    [`init ${here} --yes --operator a/b`, fails(/^The name must be/)],
+    [
+      `init --data ${folder} --settings ${folder}/none/x --yes --operator anna`,
+      fails(/^The settings could not be written/),
+    ],
+  ])
+  t.notOk(existsSync(join(folder, 'settings.env')))
+})
+
+t.test('Init: on a terminal it asks; an empty answer takes the proposed one', async (t) => {
+  const { folder, file } = place(t)
+  async function typed(lines: string[]) {
+    let [out, err] = ['', '']
+    const stdin = Object.assign(Readable.from(lines), { isTTY: true })
+    const stdout = {
+      write(text: string | Uint8Array, done?: () => void) {
+        out += text
+        done?.()
+      },
+    }
+    const stderr = {
+      write(text: string | Uint8Array) {
+        err += text
+      },
+    }
+    const env = { SUDO_USER: 'anna', USER: 'root', PORT: '9000' }
+    return { status: await main(['init', '--settings', file], { env, stdin, stdout, stderr }), out, err }
+  }
+  const ended = await typed([`${folder}/x\n`])
+  t.match(ended, { status: 1, err: /Nothing was made: the input ended\.\n$/ })
+  t.strictSame(readdirSync(folder), [])
+  const { status, out, err } = await typed([`${folder}/x/\n`, '\n', ' \n'])
+  t.equal(status, 0, err)
+  t.match(
+    err,
+    /^Where the data goes: .* \[\.\/data\]: The URL that clients use \[http:\/\/localhost:9000\]: The first operator .* \[anna\]: /,
+  )
+  t.match(out, /x\/token-server\.db \(made\)\noperator +anna \(made\)/)
+})
