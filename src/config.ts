@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { isPlainTextUrl } from './domain/address.ts'
 import { isInMemory, parseDatabaseUrl, type SqliteLocation } from './domain/database-location.ts'
 import { HAND_OVER_PATH } from './domain/hand-over.ts'
+import type { ClaimRule, ProviderSettings } from './domain/identity.ts'
 import { OperatorError } from './domain/operator-error.ts'
 
 /** The longest path of a Unix socket that every system accepts, in bytes. Linux accepts four more. */
@@ -111,6 +112,30 @@ export const settings = {
       return valid(origin, isHttpUrl(url) && new URL(url).origin === origin && !isPlainTextUrl(url), message)
     }),
   ),
+  OIDC_ISSUER: setting(
+    'none',
+    "The company's identity provider, with which operators sign in to the console: its issuer, an https URL, or none",
+    optional('none', (url) => {
+      const isIssuer = isHttpUrl(url) && !/[?#@]/.test(url) && !isPlainTextUrl(url)
+      return valid(url, isIssuer, 'must be an https URL without a query (http for this machine only), or none')
+    }),
+  ),
+  OIDC_CLIENT_ID: setting('none', "This server's client id at the identity provider", optional('none', String)),
+  OIDC_CLIENT_SECRET_FILE: setting(
+    'none',
+    'A file with the client secret for the identity provider',
+    optional('none', String),
+  ),
+  OIDC_ADMINS: setting(
+    'none',
+    'The claim and the values of admins, such as groups=platform,oncall or realm_access.roles=admin, or none',
+    optional('none', parseClaimRule),
+  ),
+  OIDC_VIEWERS: setting(
+    'none',
+    'The claim and the values of viewers, who may only look, or none',
+    optional('none', parseClaimRule),
+  ),
   PUBLIC_URL: setting(
     LOCAL_URL,
     'Where clients reach this server, the {auth_url} of the contract; without a slash at the end',
@@ -182,6 +207,16 @@ export function readConfig(env: NodeJS.ProcessEnv, file?: NodeJS.Dict<string>): 
   throw new OperatorError(problems.map(({ text }) => text).join('\n'))
 }
 
+/** The identity provider, with all that belongs to it; undefined: there is none. */
+export function providerSettings(config: Config): ProviderSettings | undefined {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET_FILE, OIDC_ADMINS, OIDC_VIEWERS, ADMIN_URL } = config
+  if (issuer === undefined) return undefined
+  // `contradictions` has made sure that they are set.
+  const [clientId, secretFile] = [OIDC_CLIENT_ID as string, OIDC_CLIENT_SECRET_FILE as string]
+  const rules = { admin: OIDC_ADMINS, viewer: OIDC_VIEWERS }
+  return { issuer, clientId, secretFile, rules, callbackUrl: `${ADMIN_URL}/login/callback` }
+}
+
 /** Where the value of a setting comes from. `file`: the content of `.env`. */
 export function originOf(name: keyof Settings, env: NodeJS.ProcessEnv, file: NodeJS.Dict<string>): string {
   if (env[name] === undefined) return 'the default'
@@ -195,7 +230,8 @@ function valueText(name: keyof Settings, env: NodeJS.ProcessEnv, file: NodeJS.Di
 }
 
 /** Finds settings that contradict `others`. */
-function contradictions({ WORKERS, DATABASE_URL, ADMIN_ADDRESS, OPS_ADDRESS, HOST, PORT, ...config }: Config) {
+function contradictions(config: Config) {
+  const { WORKERS, DATABASE_URL, ADMIN_ADDRESS, OPS_ADDRESS, HOST, PORT } = config
   const found: (Problem & { others: (keyof Settings)[] })[] = []
   const add = (name: keyof Settings, rule: string, ...others: (keyof Settings)[]) =>
     found.push({ name, others, text: `${name} must ${rule}.` })
@@ -203,6 +239,11 @@ function contradictions({ WORKERS, DATABASE_URL, ADMIN_ADDRESS, OPS_ADDRESS, HOS
   if (isSame(ADMIN_ADDRESS, { host: HOST, port: PORT })) {
     add('ADMIN_ADDRESS', 'not be the address of HOST and PORT, which is for clients', 'HOST', 'PORT')
   }
+  const role = config.OIDC_VIEWERS ? 'OIDC_VIEWERS' : 'OIDC_ADMINS'
+  const needed = (['ADMIN_URL', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET_FILE', role] as const).filter(
+    (name) => config[name] === undefined,
+  )
+  if (config.OIDC_ISSUER && needed.length > 0) add('OIDC_ISSUER', `be none without ${needed.join(', ')}`, ...needed)
   if (isSame(ADMIN_ADDRESS, OPS_ADDRESS)) add('ADMIN_ADDRESS', 'not be the address of OPS_ADDRESS')
   if (config.HANDOVER && config.PUBLIC_URL !== LOCAL_URL && isPlainTextUrl(config.PUBLIC_URL)) {
     add('HANDOVER', 'be off unless PUBLIC_URL is an https URL', 'PUBLIC_URL')
@@ -238,6 +279,13 @@ function onOrOff(text: string): boolean {
 /** `absent`: the word that means no value. */
 function optional<Value>(absent: string, parse: (text: string) => Value): (text: string) => Value | undefined {
   return (text) => (text === absent ? undefined : parse(text))
+}
+
+/** Parses `claim=value,value`. */
+function parseClaimRule(text: string): ClaimRule {
+  const [, claim = '', list = ''] = /^([^=\s]+)=(.+)$/.exec(text) ?? []
+  const values = list.split(',').map((value) => value.trim())
+  return valid({ claim, values }, !values.includes(''), 'must be a claim and its values, such as groups=a,b, or none')
 }
 
 /** Parses a number above 0 with at most this many digits, or a word, which means the given number. */

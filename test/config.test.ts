@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import t from 'tap'
-import { readConfig } from '../src/config.ts'
+import { providerSettings, readConfig } from '../src/config.ts'
 import { OperatorError } from '../src/domain/operator-error.ts'
 
 const DEFAULTS = {
@@ -19,6 +19,11 @@ const DEFAULTS = {
   OPS_ADDRESS: undefined,
   ADMIN_ADDRESS: undefined,
   ADMIN_URL: undefined,
+  OIDC_ISSUER: undefined,
+  OIDC_CLIENT_ID: undefined,
+  OIDC_CLIENT_SECRET_FILE: undefined,
+  OIDC_ADMINS: undefined,
+  OIDC_VIEWERS: undefined,
   PUBLIC_URL: 'http://localhost:8080',
   HANDOVER: false,
   DOCS_URL: undefined,
@@ -58,6 +63,10 @@ const VALID: [Setting, text: string, value: unknown][] = [
   ['ADMIN_URL', 'https://console.example/', 'https://console.example'],
   ['ADMIN_URL', 'http://localhost:8081', 'http://localhost:8081'],
   ['ADMIN_URL', 'https://[::1]:8443', 'https://[::1]:8443'],
+  ['OIDC_CLIENT_ID', 'token server', 'token server'],
+  ['OIDC_ADMINS', 'groups=platform, on call', { claim: 'groups', values: ['platform', 'on call'] }],
+  ['OIDC_ADMINS', 'realm_access.roles=a=b', { claim: 'realm_access.roles', values: ['a=b'] }],
+  ['OIDC_VIEWERS', 'https://a.example/roles=x', { claim: 'https://a.example/roles', values: ['x'] }],
   ['PUBLIC_URL', 'https://auth.example', 'https://auth.example'],
   ['PUBLIC_URL', 'http://auth.example:8443/token-server', 'http://auth.example:8443/token-server'],
   ['HANDOVER', 'on', true],
@@ -93,6 +102,14 @@ const INVALID: [Setting, message: string, texts: string][] = [
   ['ADMIN_URL', 'must be an https URL', '|console.example|https://console.example//|https://console.example/a'],
   ['ADMIN_URL', 'must be an https URL', 'https://Console.example|https://console.example:443|https://'],
   ['ADMIN_URL', 'must be an https URL', 'ftp://a.example|https://u@a.example|http://console.example|http://10.0.0.1'],
+  [
+    'OIDC_ISSUER',
+    'must be an https URL',
+    '|off|login.example|http://login.example|https://a.example?b|https://a.example#b',
+  ],
+  ['OIDC_ISSUER', 'must be an https URL', 'https://u:p@a.example|ftp://a.example|http://10.0.0.1'],
+  ['OIDC_ADMINS', 'must be a claim', '|groups|groups=|=a|groups=a,|groups=,a|a b=c'],
+  ['OIDC_VIEWERS', 'must be a claim', 'off|groups=a,,b'],
   ['PUBLIC_URL', '', '|auth.example|ftp://a.example|https://a.example/|https://a.example?b|https://a"b|https://[a'],
   ['HANDOVER', 'must be on or off', '|ON|yes'],
   ['DOCS_URL', '', '|off|docs.example|ftp://a.example|https://[a|https://a.example/b c'],
@@ -125,6 +142,25 @@ t.test('Settings: listeners need addresses of their own, and workers a shared st
     t.doesNotThrow(() => readConfig({ ...env, ADMIN_ADDRESS }), ADMIN_ADDRESS)
   }
   t.doesNotThrow(() => readConfig({ PORT: '0', ADMIN_ADDRESS: '127.0.0.1:0', OPS_ADDRESS: '127.0.0.1:0' }))
+})
+
+t.test('Settings: an identity provider needs a client, a role and the address of the console', async (t) => {
+  const env: NodeJS.ProcessEnv = {
+    ...{ OIDC_ISSUER: 'http://localhost:9000/a', OIDC_CLIENT_ID: 'c', OIDC_CLIENT_SECRET_FILE: '/s' },
+    ...{ OIDC_VIEWERS: 'groups=a', ADMIN_URL: 'https://console.example' },
+  }
+  t.strictSame(providerSettings(readConfig(env)), {
+    ...{ issuer: 'http://localhost:9000/a', clientId: 'c', secretFile: '/s' },
+    rules: { admin: undefined, viewer: { claim: 'groups', values: ['a'] } },
+    callbackUrl: 'https://console.example/login/callback',
+  })
+  t.equal(providerSettings(readConfig({})), undefined)
+  for (const name of Object.keys(env).slice(1)) {
+    const missing = name === 'OIDC_VIEWERS' ? 'OIDC_ADMINS' : name
+    const message = `OIDC_ISSUER must be none without ${missing}. It is "http://localhost:9000/a" in the environment.`
+    t.throws(() => readConfig({ ...env, [name]: undefined }), { message })
+  }
+  t.doesNotThrow(() => readConfig({ ...env, OIDC_VIEWERS: undefined, OIDC_ADMINS: 'groups=a' }))
 })
 
 t.test('Settings: a wrong value is repeated with its origin, unless it may contain a password', async (t) => {

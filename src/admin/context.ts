@@ -1,4 +1,5 @@
 import type { Administration, AdministrationOptions } from '../administration/administration.ts'
+import type { IdentityProvider } from '../administration/identity-provider.ts'
 import type { SignIn } from '../administration/sign-in.ts'
 import type { Author } from '../domain/audit-event.ts'
 import type { Observer } from '../domain/events.ts'
@@ -14,6 +15,8 @@ export interface AdminContext {
   /** Returns the administration on behalf of an author, who is recorded with each change. */
   administration: (author: Author, conditions?: AdministrationOptions['conditions']) => Administration
   signIn: SignIn
+  /** Undefined: operators sign in with links only. */
+  provider: IdentityProvider | undefined
   statistics: StatisticsSource
   about: About
   /** The URL at which operators reach the listener through a proxy, without a trailing slash. */

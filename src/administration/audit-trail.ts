@@ -1,4 +1,5 @@
 import type { AuditEvent, AuditFilter } from '../domain/audit-event.ts'
+import { isFromProvider, readableName } from '../domain/operator.ts'
 import type { Store } from '../domain/store.ts'
 import { NAMES_AT_A_TIME, stepsOf } from './pages.ts'
 import { contains } from './search.ts'
@@ -16,7 +17,7 @@ export interface AuditQuery extends AuditFilter {
 /** How many steps of events are compared for one page, because other operators wait for it. */
 const MAX_STEPS = 50
 
-type Trail = Pick<Store, 'listAuditEvents' | 'findApplication' | 'findSuite'>
+type Trail = Pick<Store, 'listAuditEvents' | 'findApplication' | 'findSuite' | 'findOperator'>
 
 /**
  * One page of the matching events, newest first. `next`: the id before which the next page begins; undefined on the last one.
@@ -34,10 +35,10 @@ export async function searchAuditEvents(
   const found: AuditEvent[] = []
   let steps = 0
   for await (const events of stepsOf(list, size)) {
-    const names = search === '' ? new Map() : await namesOfSubjects(store, events)
+    const names = search + actorPart === '' ? new Map() : await namesOfSubjects(store, events)
     const isWanted = ({ action: made, actor, subject }: AuditEvent) =>
       (action === undefined || made === action) &&
-      contains(actor, actorPart) &&
+      [actor, names.get(`operator ${actor}`) ?? ''].some((text) => contains(text, actorPart)) &&
       [subject.id, names.get(keyOfSubject(subject)) ?? ''].some((text) => contains(text, search))
     found.push(...events.filter(isWanted))
     if (found.length > limit) return { events: found.slice(0, limit), next: found[limit - 1]?.id }
@@ -49,12 +50,18 @@ export async function searchAuditEvents(
 /** Names by subject. */
 export type SubjectNames = ReadonlyMap<string, string>
 
-/** The current names of the applications and suites; for removed ones, the names at the time of the change. */
+/**
+ * The current names of the applications and suites; for removed ones, the names at the time of the change. Those of operators
+ * from the identity provider, who may be actors, too, are their email addresses.
+ */
 export async function namesOfSubjects(store: Trail, events: readonly AuditEvent[]): Promise<SubjectNames> {
-  const named = Map.groupBy(events, ({ subject }) => keyOfSubject(subject))
+  const actors = events
+    .filter(({ actor }) => isFromProvider({ name: actor }))
+    .map(({ actor: id }) => ({ subject: { kind: 'operator', id } as const, before: null, after: null }))
+  const named = Map.groupBy([...actors, ...events], ({ subject }) => keyOfSubject(subject))
     .entries()
     .map(async ([key, changes]) => {
-      const known = await findSubject(store, (changes[0] as AuditEvent).subject)
+      const known = await findSubject(store, (changes[0] as Pick<AuditEvent, 'subject'>).subject)
       const names = [known?.name, ...changes.flatMap(({ before, after }) => [after?.name, before?.name])]
       return [key, names.find((name) => typeof name === 'string')] as const
     })
@@ -64,6 +71,8 @@ export async function namesOfSubjects(store: Trail, events: readonly AuditEvent[
 async function findSubject(store: Trail, { kind, id }: AuditEvent['subject']) {
   if (kind === 'application') return await store.findApplication(id)
   if (kind === 'suite') return await store.findSuite(id)
+  const operator = isFromProvider({ name: id }) ? await store.findOperator(id) : undefined
+  return operator && { name: readableName(operator) }
 }
 
 /** The key of a subject. Includes the kind, because the name of an operator may equal a client id. */

@@ -3,6 +3,7 @@ import {
   adminKeyState,
   generateAdminKey,
   generateLinkCode,
+  isFromProvider,
   isOver,
   LOGIN_CODE_LIFETIME,
   type Operator,
@@ -31,7 +32,7 @@ export function createOperators(context: Context) {
   const { store, now, change } = context
 
   async function add(name: string, role: Role): Promise<ListedOperator> {
-    assertCommandLine(context)
+    assertCommandLine(context, name)
     valid(operatorSchema, { name, role })
     const { changed } = await change({ type: 'operator added', operator: name, role })
     if (!changed) throw new OperatorError(`There is an operator with the name ${name} already.`, { kind: 'conflict' })
@@ -66,7 +67,7 @@ function createCredentials(context: Context) {
 
   /** Creates an admin key, which is shown only this once. Throws OperatorError if the lifetime is not within 365 days. */
   async function addKey(name: string, lifetimeMs: number): Promise<{ adminKey: string; id: number; endsAt: number }> {
-    assertCommandLine(context)
+    assertCommandLine(context, name)
     if (!(lifetimeMs > 0 && lifetimeMs <= LONGEST_KEY_MS)) {
       throw new OperatorError('An admin key must expire in the future, 365 days from now at most.')
     }
@@ -90,7 +91,7 @@ function createCredentials(context: Context) {
 
   /** Creates the code of a login link: valid for one login within ten minutes. */
   async function makeLoginCode(name: string): Promise<{ code: string; endsAt: number }> {
-    assertCommandLine(context)
+    assertCommandLine(context, name)
     const audited = audit()
     const endsAt = audited.at + LOGIN_CODE_LIFETIME
     const code = generateLinkCode(endsAt)
@@ -117,7 +118,9 @@ async function find({ store }: Context, name: string): Promise<Operator> {
 }
 
 /** Throws OperatorError unless called by the command line: no request from the network may create a credential. */
-function assertCommandLine({ audit }: Context): void {
-  if (audit().author.origin === 'command line') return
-  throw new OperatorError('Operators, their keys and login links are added on the command line only.')
+function assertCommandLine({ audit }: Context, name: string): void {
+  if (audit().author.origin !== 'command line')
+    throw new OperatorError('Operators, their keys and login links are added on the command line only.')
+  // A key or a link would outlive the role that the provider gives.
+  if (isFromProvider({ name })) throw new OperatorError(`${name} can sign in with the identity provider only.`)
 }

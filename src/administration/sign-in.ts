@@ -1,5 +1,6 @@
 import type { Author } from '../domain/audit-event.ts'
-import { type Change, eventOf } from '../domain/change.ts'
+import { type Change, type ChangeResult, eventOf } from '../domain/change.ts'
+import type { Identity } from '../domain/identity.ts'
 import {
   type AdminKey,
   adminKeyState,
@@ -32,6 +33,13 @@ export interface LoginOrigin {
   requestId: string
 }
 
+/** A session that has just begun. `reference`: what the browser keeps. */
+interface Login {
+  reference: string
+  operator: Operator
+  session: Session
+}
+
 interface RefusedKey {
   reason: KeyReason
   /** Undefined: the key is unknown. */
@@ -43,7 +51,7 @@ export type SignIn = ReturnType<typeof createSignIn>
 
 type SignInOptions = Pick<AdministrationOptions, 'store' | 'now' | 'observe'>
 
-/** Authenticates operators: by admin key, or by a session that was started with a login link. */
+/** Authenticates operators: by admin key, or by a session that was started with a login link or the identity provider. */
 export function createSignIn(options: SignInOptions) {
   const { store, now } = options
 
@@ -63,7 +71,7 @@ export function createSignIn(options: SignInOptions) {
   return { authenticate, ...createLogins(options) }
 }
 
-/** Logins with a link, and the sessions that they start. */
+/** Logins with a link or the identity provider, and the sessions that they start. */
 function createLogins({ store, now, observe }: SignInOptions) {
   /** Checks a login code without using it up. Rejects with StoreUnavailable. */
   async function checkLoginCode(code: string): Promise<{ operator: string } | LoginReason> {
@@ -77,48 +85,74 @@ function createLogins({ store, now, observe }: SignInOptions) {
   }
 
   /** Uses up the code and starts a session: the browser keeps its `reference`. Rejects with StoreUnavailable. */
-  async function logIn(
-    code: string,
-    { remoteAddress, userAgent, requestId }: LoginOrigin,
-  ): Promise<{ reference: string; operator: Operator; session: Session } | LoginReason> {
-    const codeDigest = digestGenerated(code)
-    const createdAt = now()
+  async function logIn(code: string, from: LoginOrigin): Promise<Login | LoginReason> {
     const found = await checkLoginCode(code)
     if (typeof found === 'string') return found
+    return (await startSession(found.operator, from, digestGenerated(code))) ?? 'used login link'
+  }
+
+  /**
+   * Starts a session for somebody whom the identity provider has authenticated. Makes the operator with that role and email, or
+   * updates it. Undefined: the person has no role, or has just been removed. Rejects with StoreUnavailable.
+   */
+  async function logInAs({ name: operator, role, email }: Identity, from: LoginOrigin): Promise<Login | undefined> {
+    const known = await store.findOperator(operator)
+    if (role === undefined) {
+      if (known) await change({ type: 'operator removed', operator }, operator, from)
+      return undefined
+    }
+    const values = { operator, role, email: email ?? undefined }
+    if (!known) await change({ type: 'operator added', ...values }, operator, from)
+    else if (known.role !== role || known.email !== email) {
+      await change({ type: 'operator updated', ...values }, operator, from)
+    }
+    return startSession(operator, from)
+  }
+
+  async function startSession(operator: string, from: LoginOrigin, codeDigest?: string): Promise<Login | undefined> {
+    const createdAt = now()
     const reference = randomString(REFERENCE_LENGTH)
-    const author: Author = { actor: found.operator, origin: 'console', remoteAddress, requestId }
-    const newSession: NewSession = {
+    const session: NewSession = {
       digest: digestGenerated(reference),
       createdAt,
       endsAt: sessionEnd({ createdAt, seenAt: createdAt }),
-      remoteAddress,
-      userAgent: userAgent.slice(0, LONGEST_USER_AGENT),
+      remoteAddress: from.remoteAddress,
+      userAgent: from.userAgent.slice(0, LONGEST_USER_AGENT),
     }
-    const change: Change = { type: 'operator logged in', operator: found.operator, codeDigest, session: newSession }
-    const result = await store.change(change, { author, at: createdAt })
-    const begun = result.changed ? await findSession(reference) : undefined
-    if (!begun) return 'used login link'
-    observe({ ...eventOf(change, result), ...author })
-    return { reference, ...begun }
+    const { changed } = await change({ type: 'operator logged in', operator, codeDigest, session }, operator, from)
+    const begun = changed ? await findSession(reference) : undefined
+    return begun && { reference, ...begun }
   }
 
-  /** Finds a session. Undefined: unknown or over. `touch`: whether this extends the session. Rejects with StoreUnavailable. */
+  /** Makes a change in the name of the operator who signs in. */
+  async function change(one: Change, actor: string, { remoteAddress, requestId }: LoginOrigin): Promise<ChangeResult> {
+    const author: Author = { actor, origin: 'console', remoteAddress, requestId }
+    const result = await store.change(one, { author, at: now() })
+    if (result.changed) observe({ ...eventOf(one, result), ...author })
+    return result
+  }
+
+  /**
+   * Finds a session, and extends it. Undefined: unknown or over. `isLive`: a page asks by itself, which extends only a viewer's
+   * session. Rejects with StoreUnavailable.
+   */
   async function findSession(
     reference: string,
-    { touch = true } = {},
+    { isLive = false } = {},
   ): Promise<{ operator: Operator; session: Session } | undefined> {
     const found = await store.findSession(digestGenerated(reference))
     const session = found?.operator.sessions.find(({ id }) => id === found.id)
     const time = now()
     if (!found || !session || isOver(session, time)) return undefined
-    if (touch && time >= session.lastSeenAt + USE_INTERVAL) {
+    const isUse = !isLive || found.operator.role === 'viewer'
+    if (isUse && time >= session.lastSeenAt + USE_INTERVAL) {
       const endsAt = sessionEnd({ createdAt: session.createdAt, seenAt: time })
       await ignoringUnavailable(store.recordSessionUse({ id: session.id, lastSeenAt: time, endsAt }))
     }
     return { operator: found.operator, session }
   }
 
-  return { checkLoginCode, logIn, findSession }
+  return { checkLoginCode, logIn, logInAs, findSession }
 }
 
 /** The time of use may be lost: a read-only store must not keep operators out. */

@@ -98,11 +98,11 @@ function addSessions(operators: Command, terminal: Terminal): void {
 
 /** One line per key, and one for each operator without a key. */
 function operatorsText(operators: readonly ListedOperator[]): string {
-  const rows = operators.flatMap(({ name, role, keys }) => {
-    if (keys.length === 0) return [[name, role, '', 'no key', '']]
+  const rows = operators.flatMap(({ name, role, email, keys }) => {
+    if (keys.length === 0) return [[name, role, '', 'no key', '', email ?? '']]
     return keys
       .map(adminKeyView)
-      .map((key) => [name, role, String(key.id), stateText(key), key.last_used_at ?? 'never'])
+      .map((key) => [name, role, String(key.id), stateText(key), key.last_used_at ?? 'never', email ?? ''])
   })
-  return table(['operator', 'role', 'key', 'state', 'last used'], rows)
+  return table(['operator', 'role', 'key', 'state', 'last used', 'email'], rows)
 }

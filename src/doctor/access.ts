@@ -1,6 +1,8 @@
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { PostgresLocation } from '../domain/database-location.ts'
+import type { ProviderSettings } from '../domain/identity.ts'
+import { withPeriod } from '../domain/text.ts'
 import type { OperatorKeys } from '../store/inspect.ts'
 import { error, type Finding, note, ok, restriction, SOON_MS, timeText, warning } from './finding.ts'
 
@@ -24,8 +26,8 @@ export async function checkSocketFolder(socket: string): Promise<Finding[]> {
 }
 
 /** Checks that there are operators, and that their admin keys do not expire soon. */
-export function checkOperators(operators: OperatorKeys[], now: number): Finding[] {
-  if (operators.length === 0) {
+export function checkOperators(operators: OperatorKeys[], now: number, hasProvider = false): Finding[] {
+  if (operators.length === 0 && !hasProvider) {
     return [note('There is no operator who can use ADMIN_ADDRESS.', '"operators add NAME --role admin" adds one.')]
   }
   // Only the key that expires last counts: it has replaced the others.
@@ -38,27 +40,45 @@ export function checkOperators(operators: OperatorKeys[], now: number): Finding[
   return findings.length > 0 ? findings : [ok('No admin key expires within a week.')]
 }
 
+/** Checks whether the identity provider answers, with the issuer that the settings name, and the file of the client secret. */
+export async function checkProvider(settings: ProviderSettings): Promise<Finding[]> {
+  const { issuer, secretFile, callbackUrl } = settings
+  const { discover } = await import('../administration/identity-provider.ts')
+  const found = await discover(settings).then(
+    () => ok(`The identity provider ${issuer} answers. Its callback URL for this server is ${callbackUrl}.`),
+    ({ message }) =>
+      error(
+        `The identity provider ${issuer} does not answer as expected: ${withPeriod(message)}`,
+        `Check OIDC_ISSUER: ${issuer.replace(/\/$/, '')}/.well-known/openid-configuration must name exactly this issuer.`,
+      ),
+  )
+  return [found, await checkSecretFile('OIDC_CLIENT_SECRET_FILE', secretFile)]
+}
+
 /** Checks where the password for PostgreSQL comes from, and the permissions of its file. */
 export async function checkPassword({ passwordFile, password }: PostgresLocation): Promise<Finding[]> {
   if (passwordFile === undefined) {
     const origin = password === undefined ? 'PGPASSFILE, if there is one' : 'DATABASE_URL or PGPASSWORD'
     return [ok(`The password of the database comes from ${origin}.`)]
   }
-  const path = resolve(passwordFile)
+  return [await checkSecretFile('DATABASE_PASSWORD_FILE', passwordFile)]
+}
+
+/** Checks whether the file of a setting can be read, has content, and is private. */
+async function checkSecretFile(setting: string, file: string): Promise<Finding> {
+  const path = resolve(file)
   try {
     const { mode, uid } = await stat(path)
     const isEmpty = (await readFile(path, 'utf8')).trim() === ''
-    return [isEmpty ? error(`DATABASE_PASSWORD_FILE, ${path}, is empty.`) : modeFinding(path, mode & 0o777, uid)]
+    return isEmpty ? error(`${setting}, ${path}, is empty.`) : modeFinding(setting, path, mode & 0o777, uid)
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    return [
-      error(`DATABASE_PASSWORD_FILE, ${path}, cannot be read: ${code}.`, "The server's user must be able to read it."),
-    ]
+    return error(`${setting}, ${path}, cannot be read: ${code}.`, "The server's user must be able to read it.")
   }
 }
 
-function modeFinding(path: string, mode: number, uid: number): Finding {
-  const file = `DATABASE_PASSWORD_FILE, ${path} (mode ${mode.toString(8)}),`
+function modeFinding(setting: string, path: string, mode: number, uid: number): Finding {
+  const file = `${setting}, ${path} (mode ${mode.toString(8)}),`
   if (mode & OTHERS_WRITE) return warning(`${file} can be changed by other users.`, restriction('go-w', path, uid))
   // Only a note: in a container, secrets have this mode, but there are no other users.
   if (mode & 0o044)

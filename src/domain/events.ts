@@ -117,6 +117,8 @@ type AdministrationEvent =
       operator?: string | undefined
       /** The id of the expired or revoked admin key. */
       keyId?: number | undefined
+      /** What went wrong between this server and the identity provider. */
+      detail?: string | undefined
     })
 
 /** `file`: as the operator wrote it; `-`: standard output or input. */
@@ -137,7 +139,13 @@ export const AUDIT_ACTIONS = [
   ...(['suite registered', 'suite updated', 'suite removed'] as const),
   ...(['secret rotated', 'secret added', 'secret revoked'] as const),
   ...(['hand-over link made', 'hand-over link used', 'hand-over link withdrawn'] as const),
-  ...(['operator added', 'operator removed', 'operator key added', 'operator key revoked'] as const),
+  ...([
+    'operator added',
+    'operator updated',
+    'operator removed',
+    'operator key added',
+    'operator key revoked',
+  ] as const),
   ...(['login link made', 'operator logged in', 'session ended'] as const),
   ...(['database restored', 'database copied', 'database reopened'] as const),
 ] satisfies AdministrationEvent['type'][]

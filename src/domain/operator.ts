@@ -13,6 +13,8 @@ export interface Operator {
   readonly key: Key<'operator'>
   readonly name: string
   readonly role: Role
+  /** Only from the identity provider, for people to read. */
+  readonly email: string | null
   /** Milliseconds since the epoch. */
   readonly createdAt: number
   /** Oldest first, including expired and revoked ones. */
@@ -55,6 +57,7 @@ export type NewSession = Omit<Session, 'id' | 'lastSeenAt'> & { readonly digest:
 export type OperatorReason =
   | KeyReason
   | LoginReason
+  | ProviderReason
   | 'no credentials'
   | 'viewer'
   | 'another host'
@@ -65,6 +68,9 @@ export type KeyReason = 'malformed key' | 'unknown key' | 'expired key' | 'revok
 
 /** `unknown`: malformed; `used`: any other code that is not stored, such as one whose operator was removed. */
 export type LoginReason = 'unknown login link' | 'used login link' | 'expired login link'
+
+/** `unknown sign-in`: not begun in this browser within ten minutes; `provider refused`: it did, or its answer is not valid. */
+export type ProviderReason = 'unknown sign-in' | 'provider unavailable' | 'provider refused' | 'no role'
 
 const MINUTE = 60_000
 
@@ -93,6 +99,16 @@ export function sessionEnd({ createdAt, seenAt }: { createdAt: number; seenAt: n
 /** A session last seen in the future is over, too: the clock was set back, which would extend the session. */
 export function isOver({ lastSeenAt, endsAt }: Pick<Session, 'lastSeenAt' | 'endsAt'>, now: number): boolean {
   return endsAt <= now || lastSeenAt > now + CLOCKS_APART
+}
+
+/** Whether an operator signs in with the identity provider. Names on the command line have no #. */
+export function isFromProvider({ name }: Pick<Operator, 'name'>): boolean {
+  return name.includes('#')
+}
+
+/** What people read: an issuer and a subject say nothing to them. */
+export function readableName({ name, email }: Pick<Operator, 'name' | 'email'>): string {
+  return email ?? name
 }
 
 export function unknownOperator(name: string): OperatorError {

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import type { About } from '../admin/context.ts'
-import { type Config, handOverUrl, settings } from '../config.ts'
+import type { IdentityProvider } from '../administration/identity-provider.ts'
+import { type Config, handOverUrl, providerSettings, settings } from '../config.ts'
 import { hostInUrl, isWildcard } from '../domain/address.ts'
 import { locationText } from '../domain/database-location.ts'
 import type { Observer } from '../domain/events.ts'
@@ -45,6 +46,7 @@ export async function startAdmin(
     administration: (author, conditions) =>
       createAdministration({ ...context, author, conditions, handOverUrl: handOverUrl(config) }),
     signIn: createSignIn(context),
+    provider: await loadProvider(config),
     statistics,
     about: describe(config, Date.now()),
     adminUrl,
@@ -66,6 +68,14 @@ export async function startAdmin(
     statistics.stop()
     await Promise.all([app.close(), presence?.stop()])
   }
+}
+
+/** The identity provider; undefined: there is none. Its library is loaded only if it is needed. */
+async function loadProvider(config: Config): Promise<IdentityProvider | undefined> {
+  const settings = providerSettings(config)
+  if (!settings) return undefined
+  const { createIdentityProvider } = await import('../administration/identity-provider.ts')
+  return createIdentityProvider(settings, Date.now)
 }
 
 const STORES = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const
@@ -90,6 +100,7 @@ function textOf(value: Config[keyof Config] | undefined, defaultText: string): s
   if (value === true) return 'on'
   if (Array.isArray(value)) return value.join(', ')
   if (typeof value !== 'object') return String(value)
+  if ('claim' in value) return `${value.claim}=${value.values.join(',')}`
   if ('kind' in value) return value.kind === 'sqlite' ? `sqlite:${value.file}` : locationText(value)
   return 'socket' in value ? `unix:${value.socket}` : `${hostInUrl(value.host)}:${value.port}`
 }

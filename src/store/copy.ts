@@ -152,7 +152,7 @@ export const TABLES = {
   application_uses: describeTable(1, { bigint: ['application_id', 'last_token_at'] }),
   token_counts: describeTable(2, { bigint: ['hour', 'application_id', 'issued', 'refused'] }),
   usage_counts: describeTable(3, { bigint: ['span', 'since', 'owner_id', 'tokens', 'checks', 'refusals'] }),
-  operators: describeTable(1, { bigint: ['id', 'created_at'], text: ['name', 'role'] }),
+  operators: describeTable(1, { bigint: ['id', 'created_at'], text: ['name', 'role', 'email'] }),
   admin_keys: describeTable(1, {
     bigint: ['id', 'operator_id', 'created_at', 'ends_at', 'revoked_at', 'last_used_at'],
     text: ['digest'],

@@ -106,8 +106,8 @@ async function startSignIn(t: Test) {
   await operators.add('anna', 'admin')
 
   /** Starts a session. */
-  async function logIn(from = FROM) {
-    const { code } = await operators.makeLoginCode('anna')
+  async function logIn(from = FROM, name = 'anna') {
+    const { code } = await operators.makeLoginCode(name)
     const result = await signIn.logIn(code, from)
     if (typeof result === 'string') throw new Error(result)
     return { code, reference: result.reference, session: result.session }
@@ -218,9 +218,39 @@ t.test('Sign-in: a session ends after 15 minutes without a use that extends it, 
     const { reference } = await logIn()
     for (const [later, touch, isFound] of session) {
       clock.time += later
-      t.match(await signIn.findSession(reference, touch ? undefined : { touch }), isFound ? ANNA : undefined)
+      t.match(await signIn.findSession(reference, { isLive: !touch }), isFound ? ANNA : undefined)
     }
   }
+})
+
+t.test('Sign-in: a live page keeps a viewer signed in for eight hours, and no admin', async (t) => {
+  const { clock, operators, signIn, logIn } = await startSignIn(t)
+  await operators.add('vera', 'viewer')
+  for (const [name, hours] of [
+    ['anna', 0.25],
+    ['vera', 8],
+  ] as const) {
+    const { reference } = await logIn(FROM, name)
+    const begun = clock.time
+    while (await signIn.findSession(reference, { isLive: true })) clock.time += MINUTE
+    t.equal(clock.time - begun, hours * 60 * MINUTE, name)
+  }
+})
+
+t.test('Sign-in: what ends with the role of the identity provider has no key and no link', async (t) => {
+  const { operators, signIn } = await startSignIn(t)
+  const name = 'https://idp.example#7'
+  await signIn.logInAs({ name, role: 'admin', email: null }, FROM)
+  const message = `${name} can sign in with the identity provider only.`
+  await t.rejects(operators.addKey(name, DAY), { message })
+  await t.rejects(operators.makeLoginCode(name), { message })
+  await t.rejects(operators.add(name, 'admin'), { message }, 'nor can a command make one of that name')
+  t.equal(await signIn.logInAs({ name, role: undefined, email: null }, FROM), undefined)
+  t.equal(await signIn.logInAs({ name: 'https://idp.example#8', role: undefined, email: null }, FROM), undefined)
+  t.match(
+    (await operators.list()).map(({ name }) => name),
+    ['anna'],
+  )
 })
 
 t.test('Sign-in: a session ends with its operator, when it is ended, and if the clock is set back', async (t) => {

@@ -49,7 +49,7 @@ t.test('Audit: every change by a command is one line with who made it, on standa
   const administrative = Object.entries(LINES).filter(([, { fields }]) => (fields as string[]).includes('actor'))
   // These happen over HTTP.
   const links = ['hand-over link made', 'hand-over link used', 'hand-over link withdrawn']
-  const elsewhere = ['operator logged in', 'session ended', 'list exported', ...links]
+  const elsewhere = ['operator logged in', 'operator updated', 'session ended', 'list exported', ...links]
   t.strictSame(
     [...changes.map(([, msg]) => msg), ...elsewhere].sort(),
     administrative.map(([type]) => type).sort(),

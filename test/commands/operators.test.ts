@@ -27,7 +27,7 @@ t.test('Operators: they are added with a role, listed and removed', async (t) =>
     ['operators add anna --role admin --create', { out, events }],
     ['operators add ci --role viewer', { json: { name: 'ci', role: 'viewer', keys: [] } }],
     ['operators list', { json: [{ name: 'anna' }, { name: 'ci' }] }],
-    ['operators list', /^operator +role +key +state +last used\nanna +admin +no key\nci +viewer +no key\n$/],
+    ['operators list', /^operator +role +key +state +last used +email\nanna +admin +no key\nci +viewer +no key\n$/],
     ['operators add bert', misused(/required option '--role <role>'/)],
     ['operators add bert --role root', misused(/Allowed choices are admin, viewer/)],
     ['operators add a/b --role admin', fails(/^The name must be/)],

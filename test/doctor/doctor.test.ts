@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { diagnose } from '../../src/doctor/doctor.ts'
@@ -14,6 +14,7 @@ import {
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import { StoreUnavailable } from '../../src/domain/store.ts'
 import { freePort } from '../support/free-port.ts'
+import { startProvider } from '../support/provider.ts'
 import { startRecorder } from '../support/recorder.ts'
 import { startShell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
@@ -45,6 +46,29 @@ t.test('Doctor: what is looked at depends on where the store is, and on which se
   }
   const { errors } = await look({ DATABASE_URL: 'sqlite:/dev/null/store.db' })
   t.equal(errors.length, 1, 'what stops several checks is said once')
+})
+
+t.test('Doctor: the identity provider must answer, as the issuer that is set, and its secret be private', async (t) => {
+  const { env } = temporaryDatabase(t)
+  const { settings, close } = await startProvider(t)
+  const { issuer, clientId, secretFile } = settings
+  const look = async (OIDC_ISSUER = issuer) => {
+    const provider = { OIDC_ISSUER, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET_FILE: secretFile, OIDC_ADMINS: 'a=b' }
+    const given = { ...env, ...provider, PORT: '0', ADMIN_ADDRESS: '127.0.0.1:0', ADMIN_URL: 'https://console.example' }
+    const source = { env: given, file: {}, fileName: '.env', warnings: [], errors: [] }
+    const found = await diagnose(source, Date.now)
+    return found.filter(({ subject }) => subject === 'provider').map(({ level, text }) => `${level}: ${text}`)
+  }
+  const right = `ok: The identity provider ${issuer} answers. Its callback URL for this server is https://console.example/login/callback.`
+  t.strictSame(await look(), [right, `ok: OIDC_CLIENT_SECRET_FILE, ${secretFile} (mode 600), is private.`])
+  chmodSync(secretFile, 0o622)
+  t.match(await look(`${issuer}/`.replace('127.0.0.1', 'localhost')), [
+    /^error: The identity provider .* does not answer as expected: .*issuer/,
+    /^warning: OIDC_CLIENT_SECRET_FILE.* can be changed by other users\.$/,
+  ])
+  rmSync(secretFile)
+  await close()
+  t.match(await look(), [/^error: .*(ECONNREFUSED|fetch failed)/, /^error: OIDC_CLIENT_SECRET_FILE, .* ENOENT\.$/])
 })
 
 t.test('Doctor: a previous store that is missing, or none, is an error', async (t) => {

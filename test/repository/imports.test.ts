@@ -36,7 +36,7 @@ const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
     rooms: 'config.ts version.ts doctor server http administration domain telemetry store',
     packages: 'node:* commander',
   },
-  doctor: { rooms: 'config.ts version.ts http domain store', packages: 'node:*' },
+  doctor: { rooms: 'config.ts version.ts http administration domain store', packages: 'node:*' },
   server: {
     rooms: 'config.ts version.ts http ops admin listener issuer administration domain telemetry store',
     packages: `node:async_hooks node:cluster node:crypto node:dns/promises node:net node:os node:stream
@@ -51,7 +51,7 @@ const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
       node:stream/consumers node:timers/promises node:zlib fastify @fastify/formbody`,
   },
   issuer: { rooms: 'domain', packages: 'node:crypto' },
-  administration: { rooms: 'domain', packages: 'node:crypto zod' },
+  administration: { rooms: 'domain', packages: 'node:crypto node:fs/promises openid-client zod' },
   domain: { packages: 'node:crypto node:net node:util node:zlib zod' },
   telemetry: {
     rooms: 'domain',

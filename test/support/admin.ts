@@ -36,7 +36,7 @@ export async function createAdminWorld(
     handOverUrl,
     ...given
   }: { DATABASE_URL?: string; handOverUrl?: string } & Partial<
-    Pick<AdminContext, 'adminUrl' | 'boundHost' | 'trustProxy' | 'howToSignIn'>
+    Pick<AdminContext, 'adminUrl' | 'boundHost' | 'trustProxy' | 'howToSignIn' | 'provider'>
   > = {},
 ) {
   const clock = { time: START }
@@ -59,6 +59,7 @@ export async function createAdminWorld(
     administration: (author, conditions) =>
       createAdministration({ store, now, observe, author, conditions, handOverUrl }),
     signIn: createSignIn({ store, now, observe }),
+    provider: undefined,
     statistics: { read: async () => statistics, readUsage: (period) => usageOfAll({ store, now }, period) },
     about: describe(config, START),
     adminUrl: undefined,

@@ -45,7 +45,7 @@ const HOSTILE_NAMES = [
 ]
 
 /** Pages that look different on an empty server. */
-const EMPTY = ['/', '/applications', '/new-application', '/suites', '/refusals', '/search']
+const EMPTY = ['/', '/applications', '/new-application', '/suites', '/secrets', '/refusals', '/search']
 
 /**
  * Looks at the pages of a server with some applications: narrow ones in light and wide ones in dark colours, because the
@@ -94,7 +94,10 @@ async function fill({ env, command }: Console, count: number): Promise<string[]>
   return [
     ...['/new-suite', '/audit', '/operators', '/about', '/nowhere'],
     `/applications/${long}`,
+    `/applications/${long}/edit`,
     `/applications/${long}/remove`,
+    `/applications?for=${suite}`,
+    '/applications?sort=used&status=quiet',
     '/applications?search=nobody-is-called-this',
     '/search?q=x',
     '/search?q=nobody-is-called-this',

@@ -33,9 +33,9 @@ export function on(store: Pick<Store, 'change'>) {
       make({ type: 'suite updated', suite, values }, audit),
     removeSuite: (suite: string, audit?: Audit) => make({ type: 'suite removed', suite }, audit),
     approve: (clientId: string, suite: string, audit?: Audit) =>
-      make({ type: 'application approved', clientId, suite }, audit),
+      make({ type: 'application approved', clientIds: [clientId], suite }, audit),
     withdraw: (clientId: string, suite: string, audit?: Audit) =>
-      make({ type: 'approval withdrawn', clientId, suite }, audit),
+      make({ type: 'approval withdrawn', clientIds: [clientId], suite }, audit),
     revokeTokens: (clientId: string, time: number, audit?: Audit) =>
       make({ type: 'all tokens revoked', clientId }, at(time, audit)),
     addSecret: (owner: string, secret: NewSecret, audit?: Audit) =>
@@ -71,7 +71,7 @@ export function on(store: Pick<Store, 'change'>) {
       make({ type: 'operator key revoked', operator, keyId }, at(time, audit)),
     addLoginCode: (operator: string, code: Credential & { createdAt: number }, audit?: Audit) =>
       make({ type: 'login link made', operator, digest: code.digest, endsAt: code.endsAt }, at(code.createdAt, audit)),
-    beginSession: (operator: string, codeDigest: string, session: NewSession, audit?: Audit) =>
+    beginSession: (operator: string, codeDigest: string | undefined, session: NewSession, audit?: Audit) =>
       idOf({ type: 'operator logged in', operator, codeDigest, session }, audit),
     endSession: (operator: string, sessionId: number, audit?: Audit) =>
       make({ type: 'session ended', operator, sessionId }, audit),

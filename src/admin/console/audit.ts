@@ -98,8 +98,8 @@ function filterForm(filter: Filter, stateOf: (name: string) => FieldState, isFil
     field({ label: 'Since (00:00 UTC)', name: 'since', type: 'date', value: since, ...stateOf('since') }),
     field({ label: 'Until (24:00 UTC)', name: 'until', type: 'date', value: until, ...stateOf('until') }),
     select({ label: 'Action', name: 'action', value: action }, ACTIONS),
-    field({ label: 'Who', name: 'actor', value: actor, placeholder: 'Operator, or a part of the name' }),
-    field({ label: 'Target', name: 'subject', value: subject, placeholder: 'Id or name, or a part of it' }),
+    field({ label: 'Who', name: 'actor', value: actor, placeholder: 'Name or part' }),
+    field({ label: 'Target', name: 'subject', value: subject, placeholder: 'Name, id or part' }),
   ]}<div class="buttons"><button class="button">Filter</button>${isFiltered && html`<a class="button" href="/audit">Clear</a>`}</div></form>`
 }
 
@@ -126,7 +126,7 @@ export async function lastChanges(store: AdminContext['store'], { kind, id }: Au
   const content =
     events.length === 0
       ? html`<p class="quiet-text">No changes in the last 400 days.</p>`
-      : eventTable(events, { isOfOne: true })
+      : eventTable(events, { isOfOne: true, names: await namesOfSubjects(store, events) })
   const all = html`<a href="${address('/audit', { subject: id })}">All changes</a>`
   return section('changes', 'Last changes', content, all)
 }
@@ -152,7 +152,7 @@ function eventCells(event: AuditEvent, names: SubjectNames) {
     time(at),
     sentence(action),
     subjectLink(subject, names.get(keyOfSubject(subject))),
-    html`<a href="${path`/audit?actor=${actor}`}"><bdi>${actor}</bdi></a> ${sourceOf(event)}`,
+    html`<a href="${path`/audit?actor=${actor}`}"><bdi>${names.get(`operator ${actor}`) ?? actor}</bdi></a> ${sourceOf(event)}`,
     difference(before, after),
   ]
 }

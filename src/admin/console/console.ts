@@ -14,12 +14,13 @@ import { serveLive } from './live.ts'
 import { login, recognizeSessions } from './login.ts'
 import { operatorPages } from './operators.ts'
 import { overviewPage } from './overview.ts'
+import { providerLogin } from './provider.ts'
 import { refusalPages } from './refusals.ts'
 import { searchPage } from './search.ts'
 import { suite } from './suite.ts'
 import { listSuites, newSuite } from './suites.ts'
 
-/** The console: pages and forms for operators who have signed in with a one-time link. */
+/** The console: pages and forms for operators who have signed in with a one-time link or the identity provider. */
 export async function adminConsole(console: FastifyInstance, context: AdminContext): Promise<void> {
   const refuseUnknown = createNotFoundHandler(console)
   const assertSameOrigin = createOriginCheck(context)
@@ -36,6 +37,7 @@ export async function adminConsole(console: FastifyInstance, context: AdminConte
 
   serveAssets(console)
   login(console, context)
+  providerLogin(console, context)
   overviewPage(console, context)
   serveLive(console, context)
   listApplications(console, context)

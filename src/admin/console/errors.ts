@@ -24,6 +24,7 @@ const PAGES: Record<number, { title: string; advice: Part }> = {
     advice: html`<p>Open the console at the address that it listens on, or set <code>ADMIN_URL</code> to the one that operators open.</p>`,
   },
   422: { title: 'Something is not right', advice: NOTHING_CHANGED },
+  429: { title: 'Too many requests', advice: BACK },
   503: {
     title: 'The database is not available',
     advice: html`<p>Try again in a few seconds. If you were changing something, first check whether it was changed. <code>token-server doctor</code> says what is wrong.</p>`,
@@ -90,7 +91,9 @@ async function askToSignIn(context: AdminContext, request: FastifyRequest, reply
   const isPage = isView && /text\/html|^$/.test(request.headers.accept ?? '')
   if (isPage) return reply.redirect(loginPath(hadSession ? 'ended' : undefined), 303)
   const kept = !isView && (await sendAgain(request))
-  return showPage(reply, notSignedIn({ hadSession, isView }, loginInstructions(context), kept), { status: 401 })
+  return showPage(reply, notSignedIn({ hadSession, isView }, loginInstructions(context), kept), {
+    status: 401,
+  })
 }
 
 function notSignedIn(

@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify'
+import { type Operator, readableName } from '../../domain/operator.ts'
 import { asset } from './assets.ts'
 import { doneMessage } from './forms.ts'
 import { type Html, html, type Part } from './html.ts'
@@ -43,7 +44,7 @@ export interface Page {
 
 /** What the frame depends on besides the page. */
 interface Visit {
-  operator: { name: string; role: 'admin' | 'viewer' } | undefined
+  operator: Pick<Operator, 'name' | 'role' | 'email'> | undefined
   /** The message about the form that led to this page. */
   done?: string | undefined
   isDemo?: boolean
@@ -114,7 +115,7 @@ function navigation(section: Section | undefined): Html {
   )}</ul></nav>`
 }
 
-function account({ name, role }: NonNullable<Visit['operator']>): Html {
-  return html`<div class="account"><p>Signed in as <a href="/operators"><bdi>${name}</bdi></a>, ${role}</p>
-<form method="post" action="/logout"><button class="button small">Sign out</button></form></div>`
+function account(operator: NonNullable<Visit['operator']>): Html {
+  return html`<div class="account"><p>Signed in as <a href="/operators"><bdi>${readableName(operator)}</bdi></a>, ${operator.role}</p>
+<form method="post" action="/logout"><button class="button">Sign out</button></form></div>`
 }

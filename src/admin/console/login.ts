@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SignIn } from '../../administration/sign-in.ts'
-import type { LoginReason, Session } from '../../domain/operator.ts'
+import { type LoginReason, readableName, type Session } from '../../domain/operator.ts'
 import type { AdminContext } from '../context.ts'
 import { assertAccess, isSafe } from '../wire/access.ts'
 import { setCaller } from '../wire/caller.ts'
@@ -25,18 +25,16 @@ export function loginPath(why?: keyof typeof WHY): string {
   return why === undefined ? '/login' : `/login?why=${why}`
 }
 
-/** Signs operators in with the code of a one-time link, and out. */
+/** Signs operators in with the code of a one-time link, and out; provider.ts with the identity provider. */
 export function login(console: FastifyInstance, context: AdminContext): void {
   const { signIn, administration, observe } = context
-  const instructions = loginInstructions(context)
-
   console.get('/login', (request, reply) => {
     const { caller, query } = request
     const why = fieldsOf(query).text('why')
     const reason = caller
-      ? html`You are signed in as <bdi>${caller.operator.name}</bdi>. <a href="/">Go to the overview</a>`
+      ? html`You are signed in as <bdi>${readableName(caller.operator)}</bdi>. <a href="/">Go to the overview</a>`
       : Object.hasOwn(WHY, why) && WHY[why]
-    return showPage(reply, loginPage(instructions, reason && note('quiet', html`<p>${reason}</p>`)))
+    return showPage(reply, loginPage(context, { reason: reason && note('quiet', html`<p>${reason}</p>`) }))
   })
 
   console.post('/login', async (request, reply) => {
@@ -48,7 +46,7 @@ export function login(console: FastifyInstance, context: AdminContext): void {
       const { name } = caller.operator
       // The link may come from someone else. Ask first, so that nobody acts under another name unnoticed (login CSRF).
       if (typeof login !== 'string' && login.operator !== name) {
-        return showPage(reply, switchPage(name, login.operator, code))
+        return showPage(reply, switchPage(readableName(caller.operator), login.operator, code))
       }
     }
     const result = await signIn.logIn(code, { remoteAddress, userAgent: headers['user-agent'] ?? '', requestId })
@@ -56,7 +54,7 @@ export function login(console: FastifyInstance, context: AdminContext): void {
       observe({ type: 'operator refused', reason: result, requestId, remoteAddress })
       // Probably the link that began this session, opened again.
       if (caller && text('instead') === '' && result !== 'unknown login link') return reply.redirect('/', 303)
-      return showPage(reply, loginPage(instructions, undefined, WRONG[result]), { status: 403 })
+      return showPage(reply, loginPage(context, { error: WRONG[result] }), { status: 403 })
     }
     setSessionCookie(reply, result.reference)
     // The new session replaces the previous one in this browser.
@@ -66,7 +64,7 @@ export function login(console: FastifyInstance, context: AdminContext): void {
 
   // Checks whether the browser has kept the cookie, and explains it if not. The overview would only redirect to the login.
   console.get('/signed-in', ({ session }, reply) =>
-    session ? reply.redirect('/', 303) : showPage(reply, cookieLostPage(instructions), { status: 403 }),
+    session ? reply.redirect('/', 303) : showPage(reply, cookieLostPage(loginInstructions(context)), { status: 403 }),
   )
 
   console.post('/logout', async ({ session, caller }, reply) => {
@@ -84,29 +82,37 @@ function codeIn(text: string): string {
 /** How to run the commands in a clone of the repository. */
 export const IN_A_CLONE = html`In a clone of the repository, write <code>npx token-server</code> instead of <code>token-server</code>.`
 
-export function loginInstructions({ howToSignIn }: Pick<AdminContext, 'howToSignIn'>): Html {
+export function loginInstructions(context: AdminContext): Html {
+  const { provider, adminUrl } = context
+  if (!provider) return linkInstructions(context)
+  return html`<p><a class="button primary" href="${adminUrl}/login/provider">Sign in with ${provider.host}</a></p>`
+}
+
+function linkInstructions({ howToSignIn }: Pick<AdminContext, 'howToSignIn'>): Html {
   if (howToSignIn !== undefined) return html`<p>${howToSignIn}</p>`
   return html`<p>Run <code>token-server console NAME</code> with your operator name on a machine that can reach the server’s database, and open the link it prints. ${IN_A_CLONE}</p>`
 }
 
-function loginPage(instructions: Part, reason: Part, error?: string): Page {
-  return {
-    title: 'Sign in',
-    scripts: ['login.js'],
-    content: html`${reason}
-<div class="panel prose">
-${instructions}
+/** `reason`: why it is shown; `error`: what is wrong with the link; `isAway`: whether the identity provider does not answer. */
+export function loginPage(
+  context: AdminContext,
+  { reason, error, isAway }: { reason?: Part; error?: string; isAway?: boolean },
+): Page {
+  const { provider } = context
+  const withLink = html`${linkInstructions(context)}
 <p>The link works once, within ten minutes.</p>
 <form class="form" method="post" action="/login" data-login>${field({
-      label: 'Code',
-      name: 'code',
-      hint: 'The part of the link after the #. You need it only if scripts are turned off.',
-      error: error && `${error} Get a new link as described above.`,
-      required: true,
-      isCode: true,
-    })}<div class="buttons"><button class="button primary">Sign in</button></div></form>
-</div>`,
-  }
+    label: 'Code',
+    name: 'code',
+    hint: 'The part of the link after the #. You need it only if scripts are turned off.',
+    error: error && `${error} Get a new link as described above.`,
+    required: true,
+    isCode: true,
+  })}<div class="buttons"><button class="button ${!provider && 'primary'}">Sign in</button></div></form>`
+  const withProvider = html`${loginInstructions(context)}
+<details class="prose"${(error || isAway) && html` open`}><summary>Sign in with a link from the command line</summary>${withLink}</details>`
+  const content = html`${reason}\n<div class="panel prose">\n${provider ? withProvider : withLink}\n</div>`
+  return { title: 'Sign in', scripts: ['login.js'], content }
 }
 
 /** Asks whether to change the operator. login.js submits without a button, so a link alone cannot send `instead`. */
@@ -176,25 +182,33 @@ export function recognizeSessions(console: FastifyInstance, { findSession }: Sig
  * `__Host-` (RFC 6265bis §4.1.3.2): the browser sends the cookie to this host only, over TLS or to localhost. The attributes
  * hide it from scripts and from requests by other sites.
  */
-const PREFIX = '__Host-session'
-const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Strict'
+const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite='
 
 /** The session reference in the cookie of a request. */
 export function sessionReferenceIn(request: FastifyRequest): string | undefined {
-  const [, reference] =
-    new RegExp(`(?:^|;) *${nameFor(request)}=([A-Za-z0-9]+)`).exec(request.headers.cookie ?? '') ?? []
-  return reference
+  return cookieIn(request, 'session')
+}
+
+export function cookieIn(request: FastifyRequest, name: string): string | undefined {
+  const [, value] =
+    new RegExp(`(?:^|;) *${nameFor(request, name)}=([A-Za-z0-9]+)`).exec(request.headers.cookie ?? '') ?? []
+  return value
+}
+
+/** A cookie that the browser also sends when another site leads here, for some seconds. */
+export function shortCookie(request: FastifyRequest, name: string, value: string, seconds: number): string {
+  return `${nameFor(request, name)}=${value}; ${ATTRIBUTES}Lax; Max-Age=${seconds}`
 }
 
 /** The cookie name. Contains the port: cookies ignore ports, and each SSH tunnel to localhost may lead to another server. */
-function nameFor({ headers: { host = '' } }: FastifyRequest): string {
+function nameFor({ headers: { host = '' } }: FastifyRequest, name: string): string {
   const [port = ''] = /:\d+$/.exec(host) ?? []
-  return PREFIX + port.replace(':', '-')
+  return `__Host-${name}${port.replace(':', '-')}`
 }
 
 /** Sets the session cookie, which the browser keeps until it closes. Without a reference, the browser deletes it. */
-function setSessionCookie(reply: FastifyReply, reference?: string): void {
-  const cookie = `${nameFor(reply.request)}=${reference ?? ''}; ${ATTRIBUTES}${reference === undefined ? '; Max-Age=0' : ''}`
+export function setSessionCookie(reply: FastifyReply, reference?: string): void {
+  const cookie = `${nameFor(reply.request, 'session')}=${reference ?? ''}; ${ATTRIBUTES}Strict${reference === undefined ? '; Max-Age=0' : ''}`
   // Fastify would also send a cookie that was set earlier.
   reply.removeHeader('set-cookie').header('set-cookie', cookie)
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ListedOperator } from '../../administration/operators.ts'
+import { isFromProvider, readableName } from '../../domain/operator.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
 import { RefusedOperator } from '../wire/problem.ts'
@@ -17,7 +18,7 @@ export function operatorPages(console: FastifyInstance, context: AdminContext): 
   const actions = (request: FastifyRequest) => administrationOf(context, request).operators
 
   console.get('/operators', async (request, reply) => {
-    return showPage(reply, page(await actions(request).list(), viewerOf(request), context.howToSignIn))
+    return showPage(reply, page(await actions(request).list(), viewerOf(request), context))
   })
 
   console.post<Route>('/operators/:name/remove', async (request, reply) => {
@@ -47,7 +48,7 @@ function viewerOf(request: FastifyRequest) {
   return { name, isAdmin: role === 'admin', sessionId: request.session?.id }
 }
 
-function page(operators: readonly ListedOperator[], viewer: Viewer, howToSignIn: string | undefined): Page {
+function page(operators: readonly ListedOperator[], viewer: Viewer, context: AdminContext): Page {
   return {
     title: 'Operators',
     section: '/operators',
@@ -56,15 +57,18 @@ function page(operators: readonly ListedOperator[], viewer: Viewer, howToSignIn:
       !viewer.isAdmin &&
       note('quiet', html`<p>You are a viewer: you see everything, and can end your own sessions only.</p>`)
     }
-${operators.map((operator) => operatorSection(operator, viewer))}
-${section('add', 'Add an operator, or a key', howToAdd(howToSignIn))}`,
+${section('all', 'Operators', operatorTable(operators, viewer))}
+${section('sessions', 'Sessions', sessionTable(operators, viewer))}
+${section('keys', 'API keys', keyTable(operators, viewer))}
+${section('add', 'Add an operator, or a key', howToAdd(context))}`,
   }
 }
 
-function howToAdd(howToSignIn: string | undefined): Html {
+function howToAdd({ howToSignIn, provider }: AdminContext): Html {
   return html`<div class="prose">
 ${howToSignIn !== undefined && html`<p>These commands do not work here, because this server keeps its data in memory. To sign in: ${howToSignIn}</p>`}
-<p>Operators and keys are added on the command line only, where the database can be reached, so that a stolen session or key cannot create others.</p>
+${provider && html`<p>People with a role at <bdi>${provider.host}</bdi> are added at their first sign-in, and have no keys.</p>`}
+<p>${provider ? 'Other operators' : 'Operators'} and keys are added on the command line only, where the database can be reached, so that a stolen session or key cannot create others.</p>
 <pre><code>token-server operators add NAME --role admin
 token-server operators add NAME --role viewer
 token-server operators key NAME --expires 90d
@@ -74,69 +78,78 @@ token-server console NAME</code></pre>
 </div>`
 }
 
-function operatorSection(operator: ListedOperator, viewer: Viewer): Html {
-  const { name, role, createdAt, keys, sessions } = operator
-  const isSelf = name === viewer.name
-  return section(
-    `operator-${name}`,
-    html`<bdi>${name}</bdi> ${badge(role)}${isSelf && html` ${badge('you', 'good')}`}`,
-    html`<p class="hint">Added ${time(createdAt)}</p>
-<h3>API keys</h3>
-${keys.length > 0 ? keyTable(operator, viewer) : html`<p class="quiet-text">No API keys.</p>`}
-<h3>Sessions</h3>
-${sessions.length > 0 ? sessionTable(operator, viewer) : html`<p class="quiet-text">Not signed in now.</p>`}`,
-    viewer.isAdmin &&
+function operatorTable(operators: readonly ListedOperator[], viewer: Viewer): Html {
+  const columns = ['Operator', 'Role', 'Added', 'Active keys', 'Sessions']
+  const rows = operators.map((operator) => {
+    const { name, role, createdAt, keys, sessions } = operator
+    const isForeign = isFromProvider(operator)
+    const shown = readableName(operator)
+    return [
+      html`<bdi id="operator-${name}">${shown}</bdi>${name === viewer.name && html` ${badge('you', 'good')}`}${isForeign && html`<div class="hint">From the identity provider, as <bdi>${name}</bdi></div>`}`,
+      badge(role),
+      time(createdAt),
+      keys.filter(({ state }) => state === 'active').length,
+      sessions.length,
       confirm({
         label: 'Remove',
-        subject: name,
+        subject: shown,
         action: path`/operators/${name}/remove`,
-        isSmall: true,
         consequences: html`<p>All keys, sessions and login links of this operator stop working. The audit still lists what the operator did.</p>${
-          isSelf &&
-          html`<p><strong>This is you:</strong> you will be signed out, and only the command line can add you again.</p>`
+          isForeign
+            ? html`<p>The next sign-in adds the operator again, unless the identity provider no longer gives a role.</p>`
+            : name === viewer.name &&
+              html`<p><strong>This is you:</strong> you will be signed out, and only the command line can add you again.</p>`
         }`,
       }),
-  )
+    ]
+  })
+  return table('Operators', viewer.isAdmin ? [...columns, { label: 'Remove', kind: 'actions' }] : columns, rows)
 }
 
 const KEY_TONES = { active: 'good', expired: 'quiet', revoked: 'bad' } as const
 
-function keyTable({ name, keys }: ListedOperator, viewer: Viewer): Html {
-  const columns = ['Key', 'State', 'Made', 'Ends', 'Last used']
-  const rows = keys.map((key) => [
-    `${key.id}`,
-    html`${badge(key.state, KEY_TONES[key.state])}${key.revokedAt !== null && html` ${time(key.revokedAt)}`}`,
-    time(key.createdAt),
-    time(key.endsAt),
-    time(key.lastUsedAt),
-    key.state === 'active' &&
-      confirm({
-        label: 'Revoke',
-        subject: `key ${key.id} of ${name}`,
-        action: path`/operators/${name}/keys/${key.id}/revoke`,
-        isSmall: true,
-        consequences: html`<p>Any program that uses this key is refused from now on. This cannot be undone.</p>`,
-      }),
-  ])
-  return table(`Keys of ${name}`, viewer.isAdmin ? [...columns, { label: 'Revoke', kind: 'actions' }] : columns, rows)
+function keyTable(operators: readonly ListedOperator[], viewer: Viewer): Html {
+  const columns = ['Key', 'Operator', 'State', 'Made', 'Ends', 'Last used']
+  const rows = operators.flatMap(({ name, keys }) =>
+    keys.map((key) => [
+      `${key.id}`,
+      html`<bdi>${name}</bdi>`,
+      html`${badge(key.state, KEY_TONES[key.state])}${key.revokedAt !== null && html` ${time(key.revokedAt)}`}`,
+      time(key.createdAt),
+      time(key.endsAt),
+      time(key.lastUsedAt),
+      key.state === 'active' &&
+        confirm({
+          label: 'Revoke',
+          subject: `key ${key.id} of ${name}`,
+          action: path`/operators/${name}/keys/${key.id}/revoke`,
+          consequences: html`<p>Any program that uses this key is refused from now on. This cannot be undone.</p>`,
+        }),
+    ]),
+  )
+  if (rows.length === 0) return html`<p class="quiet-text">No API keys.</p>`
+  return table('API keys', viewer.isAdmin ? [...columns, { label: 'Revoke', kind: 'actions' }] : columns, rows)
 }
 
-function sessionTable({ name, sessions }: ListedOperator, viewer: Viewer): Html {
-  const mayEnd = viewer.isAdmin || viewer.name === name
-  const columns = ['Session', 'Address', 'Browser', 'Began', 'Last seen']
-  const rows = sessions.map((session) => [
-    html`${session.id}${session.id === viewer.sessionId && html` ${badge('this one', 'good')}`}`,
-    session.remoteAddress,
-    html`<span class="hint">${session.userAgent}</span>`,
-    time(session.createdAt),
-    time(session.lastSeenAt),
-    confirm({
-      label: 'End',
-      subject: `session ${session.id} of ${name}`,
-      action: path`/operators/${name}/sessions/${session.id}/end`,
-      isSmall: true,
-      consequences: html`<p>${session.id === viewer.sessionId ? 'You are' : 'The browser of this session is'} signed out at once.</p>`,
-    }),
-  ])
-  return table(`Sessions of ${name}`, mayEnd ? [...columns, { label: 'End', kind: 'actions' }] : columns, rows)
+function sessionTable(operators: readonly ListedOperator[], viewer: Viewer): Html {
+  const rows = operators.flatMap((operator) =>
+    operator.sessions.map((session) => [
+      html`${session.id}${session.id === viewer.sessionId && html` ${badge('this one', 'good')}`}`,
+      html`<bdi>${readableName(operator)}</bdi>`,
+      session.remoteAddress,
+      html`<span class="hint">${session.userAgent}</span>`,
+      time(session.createdAt),
+      time(session.lastSeenAt),
+      (viewer.isAdmin || viewer.name === operator.name) &&
+        confirm({
+          label: 'End',
+          subject: `session ${session.id} of ${readableName(operator)}`,
+          action: path`/operators/${operator.name}/sessions/${session.id}/end`,
+          consequences: html`<p>${session.id === viewer.sessionId ? 'You are' : 'The browser of this session is'} signed out at once.</p>`,
+        }),
+    ]),
+  )
+  const columns = ['Session', 'Operator', 'Address', 'Browser', 'Began', 'Last seen']
+  // The one who looks at this page has a session.
+  return table('Sessions', [...columns, { label: 'End', kind: 'actions' }], rows)
 }

@@ -5,6 +5,9 @@ import { RefusedOperator } from './problem.ts'
 export const EXCEPTIONS: Record<string, 'anyone' | 'any operator'> = {
   'GET /login': 'anyone',
   'POST /login': 'anyone',
+  'GET /login/provider': 'anyone',
+  'GET /login/callback': 'anyone',
+  'GET /login/complete': 'anyone',
   'GET /assets/*': 'anyone',
   'GET /signed-in': 'anyone',
   'POST /logout': 'anyone',

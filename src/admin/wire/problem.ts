@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import type { Observer } from '../../domain/events.ts'
-import type { LoginReason, OperatorReason } from '../../domain/operator.ts'
+import type { LoginReason, OperatorReason, ProviderReason } from '../../domain/operator.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { newRequestId } from '../../domain/request-id.ts'
@@ -52,12 +52,15 @@ export class ProblemError extends Error {
   }
 }
 
-/** A request is refused because of its credentials, role, host or origin. Refused login links have a page of their own. */
-export class RefusedOperator extends Refusal<Exclude<OperatorReason, LoginReason>> {
+/** Refused sign-ins have pages of their own. */
+type RefusedReason = Exclude<OperatorReason, LoginReason | ProviderReason>
+
+/** A request is refused because of its credentials, role, host or origin, or because there are too many. */
+export class RefusedOperator extends Refusal<RefusedReason> {
   /** The expired or revoked admin key, and its operator. */
   readonly key: { operator?: string | undefined; keyId?: number | undefined }
 
-  constructor(reason: Exclude<OperatorReason, LoginReason>, { operator, keyId }: RefusedOperator['key'] = {}) {
+  constructor(reason: RefusedReason, { operator, keyId }: RefusedOperator['key'] = {}) {
     super(reason)
     this.key = { operator, keyId }
   }
@@ -159,6 +162,7 @@ const TYPES: Record<string, string> = {
   integer: 'a whole number',
   array: 'a list',
   object: 'an object',
+  boolean: 'true or false',
 }
 
 /** The problem for a schema validation error: 422 with each field of the body, or 400 for query parameters. */
@@ -186,6 +190,7 @@ function pathOf({ instancePath, params }: FastifySchemaValidationError): string 
 function detailOf({ keyword, params }: FastifySchemaValidationError, isBody: boolean): string {
   if (keyword === 'required') return 'is missing'
   if (keyword === 'additionalProperties') return 'is unknown'
+  if (keyword === 'maxItems') return `must have ${params.limit} entries at most`
   if (keyword === 'minProperties') return 'must have at least one field'
   if (keyword === 'anyOf') return 'must be a list, or "all"'
   if (!isBody) return 'is given more than once'

@@ -13,9 +13,11 @@ declare module 'fastify' {
 /** How many requests of one operator and in all may wait. A single connection can send any number by pipelining. */
 const QUEUE = { concurrency: 1, perParty: 32, total: 64 }
 
+/** These wait for the identity provider, or take almost no work. */
+const WITHOUT_TURN = ['/live', '/login/provider', '/login/complete']
+
 /**
- * Handles one request at a time, of each operator in turn, and yields to the event loop after each, except for the live
- * pages, which take almost no work. The process may also issue tokens: a token request then waits for one step of one
+ * Handles one request at a time, of each operator in turn, and yields to the event loop after each. The process may also issue tokens: a token request then waits for one step of one
  * admin request at most.
  */
 export function takeTurns(app: FastifyInstance): void {
@@ -27,7 +29,7 @@ export function takeTurns(app: FastifyInstance): void {
     return queue.run(partyOf(request), inTurn, unlimited) as ReturnType<typeof step>
   })
   app.addHook('preHandler', async (request) => {
-    if (request.routeOptions.url === '/live') return
+    if (WITHOUT_TURN.includes(request.routeOptions.url ?? '')) return
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
     const isQueued = queue.run(partyOf(request), () => {

@@ -23,6 +23,7 @@ export const SESSION = object('Session', 'A session in the console, without its 
 export const OPERATOR = object('Operator', 'A person or a program that uses this API or the console', {
   name: text('The name in the log and in audit events'),
   role: choice(ROLES, 'A viewer can look, but not change anything'),
+  email: text('The email address, or the user name, at the identity provider; null: none is known').nullable(),
   created_at: time('When the operator was added'),
   keys: list('Oldest first, ended ones too', ADMIN_KEY),
   sessions: list('The sessions that have not ended', SESSION),

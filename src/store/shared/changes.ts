@@ -27,8 +27,9 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
     yield* deleteUsage(clientId, at)
     return yield* ask(sql.deleteApplication, [clientId])
   },
-  'application approved': ({ clientId, suite }) => ask(sql.approve, [rowsJson([{ clientId, suite }])]),
-  'approval withdrawn': ({ clientId, suite }) => ask(sql.withdraw, [clientId, suite]),
+  'application approved': ({ clientIds, suite }) =>
+    ask(sql.approve, [rowsJson(clientIds.map((clientId) => ({ clientId, suite })))]),
+  'approval withdrawn': ({ clientIds, suite }) => ask(sql.withdraw, [namesJson(clientIds), suite]),
   'all tokens revoked': ({ clientId }, at) => ask(sql.revokeTokens, [clientId, at]),
   'suite updated': ({ suite, values }) => ask(sql.updateSuite, [suite, values.name, ...annotationColumns(values)]),
   *'suite removed'({ suite }, at) {
@@ -46,7 +47,12 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
     if (used.length > 0) yield* rotate(clientId, rotation, at)
     return used
   },
-  'operator added': ({ operator, role }, at) => ask(operators.insertOperator, [operator, role, at]),
+  'operator added': ({ operator, role, email = null }, at) =>
+    ask(operators.insertOperator, [operator, role, email, at]),
+  *'operator updated'({ operator, role, email = null }) {
+    yield* ask(operators.deleteSessionsOfOtherRole, [operator, role])
+    return yield* ask(operators.updateOperator, [operator, role, email])
+  },
   'operator removed': ({ operator }) => ask(operators.deleteOperator, [operator]),
   'operator key added': ({ operator, digest, endsAt }, at) =>
     ask(operators.insertAdminKey, [operator, digest, at, endsAt]),
@@ -54,10 +60,10 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
   'login link made': ({ operator, digest, endsAt }, at) =>
     ask(operators.insertLoginCode, [operator, digest, at, endsAt]),
   *'operator logged in'({ operator, codeDigest, session }) {
-    const [used] = yield* ask<[operatorId: number]>(operators.deleteLoginCode, [operator, codeDigest])
-    if (!used) return []
+    const used = codeDigest !== undefined && (yield* ask(operators.deleteLoginCode, [operator, codeDigest]))
+    if (used && used.length === 0) return []
     const { digest, createdAt, endsAt, remoteAddress, userAgent } = session
-    return yield* ask(operators.insertSession, [used[0], digest, createdAt, endsAt, remoteAddress, userAgent])
+    return yield* ask(operators.insertSession, [operator, digest, createdAt, endsAt, remoteAddress, userAgent])
   },
   'session ended': ({ operator, sessionId }) => ask(operators.deleteSession, [operator, sessionId]),
 }
@@ -78,7 +84,9 @@ export function createChanges(database: Database): Changes {
         throw error
       })
       const [{ before, after } = { before: null, after: null }] = entries
-      return { changed: entries.length > 0, fields: Object.keys(after ?? {}), before, after, id: result[0]?.[0] }
+      const subjects = entries.map(({ subject }) => subject)
+      const fields = Object.keys(after ?? {})
+      return { changed: subjects.length > 0, subjects, fields, before, after, id: result[0]?.[0] }
     },
 
     async register(newcomers, audit) {
@@ -93,6 +101,7 @@ export function createChanges(database: Database): Changes {
 function subjectsOf(change: Change): AuditSubject[] {
   const action = change.type
   if ('operator' in change) return [{ action, kind: 'operator', id: change.operator }]
+  if ('clientIds' in change) return change.clientIds.map((id) => ({ action, kind: 'application', id }))
   if (action === 'hand-over link made' || action === 'hand-over link withdrawn') {
     return [{ action, kind: 'hand-over links', id: change.clientId }]
   }

@@ -29,7 +29,7 @@ const BUSY = statisticsOf({
 })
 
 const pageOf = (statistics: Statistics, canChange = false) =>
-  layout(overview(statistics, canChange), { operator: { name: 'anna', role: 'viewer' } })
+  layout(overview(statistics, canChange), { operator: { name: 'anna', role: 'viewer', email: null } })
 
 /** The page where these statistics differ from those of an empty server. */
 const page = (statistics: Parameters<typeof statisticsOf>[0] = {}) => pageOf(statisticsOf(statistics))
@@ -200,7 +200,7 @@ t.test('Overview: an admin can register an application there, and a script updat
   const { body } = await (await signIn())('/')
   t.match(body, /<script type="module" src="\/assets\/live-[0-9a-f]+\.js">/)
   t.match(body, statisticsOf().version)
-  const button = '<a class="button primary small" href="/new-application">Register an application</a>'
+  const button = '<a class="button primary" href="/new-application">Register an application</a>'
   t.match(body, button)
   t.notMatch((await (await signIn('viewer'))('/')).body, button, 'a viewer cannot')
 })

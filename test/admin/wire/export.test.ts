@@ -157,9 +157,12 @@ t.test('Export: the pages of the console link to files with their filters, as CS
   }
   const json = async (page: string) => (await file(page, 'json')).json()
   t.match(await json('/suites'), [{ id: 'one' }, { id: 'two' }])
-  t.match((await file('/suites', 'csv')).body, "one,'=A,2027-01-15T08:00:00.000Z\r\n")
+  t.match((await file('/suites', 'csv')).body, "one,'=A,2027-01-15T08:00:00.000Z,{},\r\n")
   const { headers } = await file('/audit', 'json')
   t.equal(headers['content-disposition'], 'attachment; filename="audit-events-2027-01-15.json"')
+  const secret = { kind: 'suite', owner: 'two', name: '=A', id: 2, state: 'active', last_used_at: null }
+  t.match(await json('/secrets?search=TWO'), [secret])
+  t.strictSame((await browser('/secrets.json?show=ended')).json(), [])
   const two = { action: 'suite registered', subject: { kind: 'suite', id: 'two' } }
   t.match(await json('/audit?subject=tw&action=suite+registered&until=2027-01-15'), [two])
   t.match(

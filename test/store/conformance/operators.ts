@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
-import type { Operator } from '../../../src/domain/operator.ts'
-import { on } from '../../support/on.ts'
+import type { Operator, Role } from '../../../src/domain/operator.ts'
+import { AUDIT, on } from '../../support/on.ts'
 import { START } from '../../support/world.ts'
 import { addOperator, type Harness, onEmptyStore, PAGE, session } from './harness.ts'
 
@@ -16,7 +16,10 @@ export function operatorConformance(t: Test, harness: Harness): void {
     t.equal(await on(store).addOperator({ name: 'anna', role: 'admin', createdAt: START + 1 }), false, 'it is taken')
     const { key, ...rest } = (await store.findOperator('anna')) as Operator
     t.not(key, undefined)
-    t.strictSame(rest, { name: 'anna', role: 'viewer', createdAt: START, keys: [], sessions: [], loginLinks: [] })
+    t.strictSame(rest, {
+      ...{ name: 'anna', role: 'viewer', email: null, createdAt: START },
+      ...{ keys: [], sessions: [], loginLinks: [] },
+    })
 
     const { keyId, sessionId } = await addOperator(store, 'bert')
     const bert = (await store.findOperator('bert')) as Operator
@@ -94,7 +97,7 @@ export function operatorConformance(t: Test, harness: Harness): void {
     const key = { id: keyId, created_at: at(0), ends_at: at(100), revoked_at: null }
     const begun = { id: sessionId, created_at: at(1), remote_address: '192.0.2.1', user_agent: 'Ünï "✓"' }
     const link = { created_at: at(0), ends_at: at(10) }
-    const added = { name: 'anna', role: 'admin', created_at: at(0) }
+    const added = { name: 'anna', role: 'admin', email: null, created_at: at(0) }
     const event = (action: string, before: object | null, after: object | null) => ({
       ...{ action, subject: { kind: 'operator', id: 'anna' }, before, after },
     })
@@ -133,6 +136,27 @@ export function operatorConformance(t: Test, harness: Harness): void {
       event('operator removed', { ...added, keys: [revoked], sessions: [], login_links: [link] }, null),
     ])
     t.notMatch(JSON.stringify(await store.listAuditEvents(PAGE)), /code anna|key anna|session anna/)
+  })
+
+  test('Store: an operator of the identity provider is updated, and another role ends the sessions', async (t, store) => {
+    const name = 'https://idp.example#7'
+    const change = (type: 'operator added' | 'operator updated', role: Role, email?: string) =>
+      store.change({ type, operator: name, role, email }, AUDIT)
+    t.match(await change('operator updated', 'admin'), { changed: false }, 'nobody has that name')
+    await change('operator added', 'admin', 'ä@b.example')
+    await on(store).addOperator({ name: 'anna', role: 'admin', createdAt: START })
+    const begin = (operator: string, digest: string) => on(store).beginSession(operator, undefined, session(digest))
+    t.equal(await begin('nobody', 'x'), undefined)
+    t.type(await begin(name, 'one'), 'number')
+    await begin('anna', 'hers')
+    t.match(await store.findOperator(name), { role: 'admin', email: 'ä@b.example', sessions: [{}] })
+    t.match(await change('operator updated', 'admin', 'ä@b.example'), { changed: false })
+    t.strictSame((await change('operator updated', 'admin', 'c@b.example')).fields, ['email'])
+    t.ok(await store.findSession('one'), 'the role is the same')
+    t.strictSame((await change('operator updated', 'viewer')).fields, ['role', 'email', 'sessions'])
+    t.match(await store.findOperator(name), { role: 'viewer', email: null, sessions: [] })
+    t.ok(await store.findSession('hers'))
+    t.match(await store.listAuditEvents(PAGE), [{ action: 'operator updated', subject: { id: name } }])
   })
 
   test('Store: login codes and sessions that are over, or lie in the future, are purged', async (t, store) => {

@@ -13,7 +13,13 @@ export const findLoginCode = `
   SELECT o.name, c.created_at, c.ends_at FROM login_codes c JOIN operators o ON o.id = c.operator_id WHERE c.digest = $1`
 
 export const insertOperator = `
-  INSERT INTO operators (name, role, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
+  INSERT INTO operators (name, role, email, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`
+
+export const updateOperator = 'UPDATE operators SET role = $2, email = $3 WHERE name = $1'
+
+// A session that somebody left alone as a viewer must not become an admin's.
+export const deleteSessionsOfOtherRole = `
+  DELETE FROM sessions WHERE operator_id = (SELECT id FROM operators WHERE name = $1 AND role <> $2)`
 
 export const deleteOperator = 'DELETE FROM operators WHERE name = $1'
 
@@ -39,7 +45,7 @@ export const deleteLoginCode = `
 
 export const insertSession = `
   INSERT INTO sessions (operator_id, digest, created_at, last_seen_at, ends_at, remote_address, user_agent)
-  VALUES ($1, $2, $3, $3, $4, $5, $6)
+  SELECT id, $2, $3, $3, $4, $5, $6 FROM operators WHERE name = $1
   RETURNING id`
 
 export const deleteSession = `

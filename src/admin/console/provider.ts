@@ -1,0 +1,97 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { prefixOf } from '../../domain/address.ts'
+import { createBudgets } from '../../domain/budgets.ts'
+import { type Identity, SIGN_IN_LIFETIME, SignInRefused } from '../../domain/identity.ts'
+import { readableName } from '../../domain/operator.ts'
+import { randomString } from '../../domain/text.ts'
+import type { AdminContext } from '../context.ts'
+import { isProxied } from '../wire/host.ts'
+import { ProblemError } from '../wire/problem.ts'
+import { note } from './components.ts'
+import { html } from './html.ts'
+import { showPage } from './layout.ts'
+import { cookieIn, loginPage, setSessionCookie, shortCookie } from './login.ts'
+
+/** Requests from one address prefix that ask the provider. A sign-in has two. */
+const REQUESTS = { atOnce: 40, interval: 2000 }
+
+/** What the browser keeps during a sign-in: 256 bits. */
+const COOKIE = 'login'
+const SECRET_LENGTH = 43
+
+/** Signs operators in with the identity provider. */
+export function providerLogin(console: FastifyInstance, context: AdminContext): void {
+  const { provider, adminUrl, signIn, administration, observe } = context
+  const budgets = createBudgets(() => performance.now(), { slots: 1024 })
+
+  function providerFor({ ip }: FastifyRequest) {
+    if (!provider) throw new ProblemError({ status: 404, detail: 'There is no identity provider: see OIDC_ISSUER.' })
+    if (budgets.spend(prefixOf(ip), REQUESTS) === 0) return provider
+    throw new ProblemError({ status: 429, detail: 'Too many sign-ins have begun at your address. Wait some seconds.' })
+  }
+
+  // A link and not a form: form-action of the CSP would forbid the redirect to another site.
+  console.get('/login/provider', async (request, reply) => {
+    const provider = providerFor(request)
+    const { 'sec-fetch-site': site = 'none' } = request.headers
+    // Not on behalf of other sites; and the cookie must be of the host to which the provider leads back.
+    const isOwn = /^(none|same-origin)$/.test(site) && isProxied(request, adminUrl)
+    if (!isOwn) return reply.redirect(`${adminUrl}/login`, 303)
+    // One secret for all tabs.
+    const secret = cookieIn(request, COOKIE) ?? randomString(SECRET_LENGTH)
+    const url = await provider.begin(secret).catch((error) => refuse(request, reply, error))
+    if (typeof url !== 'string') return url
+    return reply.header('set-cookie', shortCookie(request, COOKIE, secret, SIGN_IN_LIFETIME / 1000)).redirect(url, 303)
+  })
+
+  // Cookies with SameSite=Strict come only with a request of our own page, not with the provider's redirect.
+  console.get('/login/callback', (request, reply) => {
+    const next = `/login/complete?${new URLSearchParams(queryOf(request))}`
+    const content = html`<div class="panel prose"><p><a href="${next}">Continue</a></p></div>`
+    return showPage(reply.header('refresh', `0; url=${next}`), { title: 'Signing in', content })
+  })
+
+  console.get('/login/complete', async (request, reply) => {
+    const provider = providerFor(request)
+    const { id: requestId, remoteAddress, headers, session, caller } = request
+    try {
+      const identity = await provider.complete(cookieIn(request, COOKIE) ?? '', queryOf(request))
+      // The new session replaces the previous one in this browser.
+      if (identity.role && session && caller) {
+        await administration(caller.author).operators.endSession(caller.operator.name, session.id)
+      }
+      const from = { remoteAddress, userAgent: headers['user-agent'] ?? '', requestId }
+      const login = await signIn.logInAs(identity, from)
+      if (!login) return refuse(request, reply, new SignInRefused('no role', 'no claim gives a role'), identity)
+      setSessionCookie(reply, login.reference)
+      return reply.redirect('/signed-in', 303)
+    } catch (error) {
+      // Somebody went back in the history.
+      if (caller && error instanceof SignInRefused) return reply.redirect('/', 303)
+      return refuse(request, reply, error)
+    }
+  })
+
+  /** Shows the login page with the reason. Throws any other error. */
+  function refuse(request: FastifyRequest, reply: FastifyReply, error: unknown, identity?: Identity): FastifyReply {
+    if (!(error instanceof SignInRefused)) throw error
+    const { id: requestId, remoteAddress } = request
+    const { reason, message: detail } = error
+    observe({ type: 'operator refused', reason, operator: identity?.name, detail, requestId, remoteAddress })
+    const host = html`<bdi>${provider?.host}</bdi>`
+    const words = {
+      'unknown sign-in': 'This sign-in was not begun in this browser, or more than ten minutes ago. Sign in again.',
+      'provider unavailable': html`${host} does not answer as expected. Try again, or sign in with a link from the command line.`,
+      'provider refused': html`${host} has refused the sign-in, or its answer is not valid: <bdi>${detail}</bdi>`,
+      'no role': html`You are signed in at ${host} as <bdi>${identity && readableName(identity)}</bdi>, but this account has no role here. Ask an admin of this server. To use another account, sign out at ${host} first.`,
+    }[reason]
+    const content = note('bad', html`<p>${words}</p><p class="hint">Request id <code>${requestId}</code></p>`)
+    const isAway = reason === 'provider unavailable'
+    return showPage(reply, loginPage(context, { reason: content, isAway }), { status: isAway ? 503 : 403 })
+  }
+}
+
+/** What the provider has added to the callback URL. */
+function queryOf({ url }: FastifyRequest): string {
+  return new URL(url, 'http://localhost').search.slice(1)
+}

@@ -1,0 +1,147 @@
+import { createHmac } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import * as oidc from 'openid-client'
+import * as identity from '../domain/identity.ts'
+import { CLOCKS_APART } from '../domain/operator.ts'
+import { randomString, visibleOnOneLine } from '../domain/text.ts'
+import type { Clock } from '../domain/time.ts'
+
+const { SignInRefused } = identity
+
+/** How long the provider may take for one answer, in seconds. */
+const TIMEOUT_S = 5
+
+const LONGEST_DETAIL = 200
+
+/** OpenID Connect Core §2: at most 255 ASCII characters. */
+const SUBJECT = /^[\x21-\x7e]{1,255}$/
+
+export type IdentityProvider = ReturnType<typeof createIdentityProvider>
+
+/** Reads the provider's metadata (OpenID Connect Discovery §4). Rejects with SignInRefused. */
+export async function discover(
+  { issuer, clientId }: Pick<identity.ProviderSettings, 'issuer' | 'clientId'>,
+  { authenticate, timeout = TIMEOUT_S }: { authenticate?: oidc.ClientAuth; timeout?: number } = {},
+): Promise<oidc.Configuration> {
+  // The setting allows http only on this machine.
+  const execute = [oidc.enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [oidc.allowInsecureRequests] : [])]
+  const metadata = { [oidc.clockTolerance]: CLOCKS_APART / 1000 }
+  return oidc.discovery(new URL(issuer), clientId, metadata, authenticate, { timeout, execute }).catch((error) => {
+    throw new SignInRefused('provider unavailable', detailOf(error))
+  })
+}
+
+/**
+ * Signs people in with OpenID Connect: the authorization code flow with PKCE. Nothing is stored: all values of a sign-in come
+ * from a secret that the browser keeps, so any node can complete it, and so can several tabs. The metadata and keys are read each
+ * time, since they change and sign-ins are few. The methods reject with SignInRefused.
+ */
+export function createIdentityProvider(settings: identity.ProviderSettings, now: Clock, { timeout = TIMEOUT_S } = {}) {
+  const { issuer, rules, callbackUrl, secretFile } = settings
+  let isSecretInHeader = false
+
+  /** Resolves to the provider's page on which somebody signs in. */
+  async function begin(browserSecret: string): Promise<string> {
+    const config = await discover(settings, { timeout })
+    const { scopes_supported: supported = [] } = config.serverMetadata()
+    // Some providers send a claim only for the scope of the same name.
+    const claims = Object.values(rules).flatMap((rule) => (rule && supported.includes(rule.claim) ? rule.claim : []))
+    const unsigned = `${now()}.${randomString(22)}`
+    const state = `${unsigned}.${derive(browserSecret, unsigned)}`
+    return oidc.buildAuthorizationUrl(config, {
+      redirect_uri: callbackUrl,
+      scope: [...new Set(['openid', 'email', 'profile', ...claims])].join(' '),
+      state,
+      nonce: derive(browserSecret, `nonce ${state}`),
+      code_challenge: await oidc.calculatePKCECodeChallenge(derive(browserSecret, `verifier ${state}`)),
+      code_challenge_method: 'S256',
+    }).href
+  }
+
+  /** Resolves to the person who has signed in. `query`: what the provider has added to the callback URL. */
+  async function complete(browserSecret: string, query: string): Promise<identity.Identity> {
+    const url = new URL(`${callbackUrl}?${query}`)
+    const state = url.searchParams.get('state') ?? ''
+    assertBegun(browserSecret, state)
+    try {
+      // Read each time, since it is replaced now and then.
+      const secret = (await readFile(secretFile, 'utf8')).trim()
+      const authenticate: oidc.ClientAuth = (...request) =>
+        (isSecretInHeader ? oidc.ClientSecretBasic(secret) : oidc.ClientSecretPost(secret))(...request)
+      const config = await discover(settings, { authenticate, timeout })
+      const grant = () =>
+        oidc.authorizationCodeGrant(config, url, {
+          expectedState: state,
+          expectedNonce: derive(browserSecret, `nonce ${state}`),
+          pkceCodeVerifier: derive(browserSecret, `verifier ${state}`),
+        })
+      const tokens = await grant().catch((error) => {
+        if (error.status !== 401) throw error
+        // Some providers accept only one of the two ways (RFC 6749 §2.3.1).
+        isSecretInHeader = !isSecretInHeader
+        return grant()
+      })
+      return identify(await claimsOf(config, tokens))
+    } catch (error) {
+      throw refusalOf(error as Error, url.searchParams.get('code'))
+    }
+  }
+
+  function assertBegun(browserSecret: string, state: string): void {
+    const [time = '', random = '', signature] = state.split('.')
+    const age = now() - Number(time)
+    const isRecent = age >= -CLOCKS_APART && age < identity.SIGN_IN_LIFETIME
+    if (isRecent && browserSecret !== '' && signature === derive(browserSecret, `${time}.${random}`)) return
+    throw new SignInRefused('unknown sign-in', 'the state is of another browser or too old')
+  }
+
+  /** Those of the ID token, and of UserInfo if a claim that matters is missing: many providers put only a few into the token. */
+  async function claimsOf(
+    config: oidc.Configuration,
+    { claims, access_token }: Awaited<ReturnType<typeof oidc.authorizationCodeGrant>>,
+  ): Promise<oidc.IDToken> {
+    const own = claims() as oidc.IDToken
+    const isComplete = Object.values(rules).every((rule) => !rule || identity.valuesOf(own, rule.claim).length > 0)
+    if (isComplete && identity.emailIn(own) !== null) return own
+    if (config.serverMetadata().userinfo_endpoint === undefined) return own
+    return { ...(await oidc.fetchUserInfo(config, access_token, own.sub)), ...own }
+  }
+
+  function identify(claims: oidc.IDToken): identity.Identity {
+    const { iss, sub } = claims
+    if (!SUBJECT.test(sub)) throw new SignInRefused('provider refused', 'the subject is not 1 to 255 ASCII characters')
+    return { name: `${iss}#${sub}`, email: identity.emailIn(claims), role: identity.roleIn(claims, rules) }
+  }
+
+  return { host: new URL(issuer).host, begin, complete }
+}
+
+/** Unpredictable without the browser's secret. 43 characters of base64url, as PKCE requires (RFC 7636 §4.1). */
+function derive(browserSecret: string, text: string): string {
+  return createHmac('sha256', browserSecret).update(text).digest('base64url')
+}
+
+/** The codes of answers that are not a provider's. Without one of openid-client's codes the network or the secret's file failed. */
+const AWAY = ['OAUTH_TIMEOUT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON']
+
+function refusalOf(error: NodeJS.ErrnoException, code: string | null): identity.SignInRefused {
+  if (error instanceof SignInRefused) return error
+  const isAway = !error.code?.startsWith('OAUTH_') || AWAY.includes(error.code)
+  const detail = detailOf(error).replaceAll(code || '\0', '…')
+  return new SignInRefused(isAway ? 'provider unavailable' : 'provider refused', detail)
+}
+
+interface Failure extends Error {
+  error?: string
+  error_description?: string
+}
+
+/** What went wrong: one line. openid-client puts no value of a token or a request into a message. */
+function detailOf(failure: Failure): string {
+  const { cause, message } = failure
+  // The provider's error is in the body, or in a WWW-Authenticate header (RFC 6750 §3).
+  const { error, error_description: words }: Partial<Failure> = Array.isArray(cause) ? cause[0].parameters : failure
+  const inner = cause instanceof Error && (cause.message || (cause as NodeJS.ErrnoException).code)
+  const parts = error === undefined ? [message, inner] : [error, words]
+  return visibleOnOneLine(parts.filter(Boolean).join(': ')).slice(0, LONGEST_DETAIL)
+}

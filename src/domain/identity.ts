@@ -1,0 +1,76 @@
+import { type ProviderReason, ROLES, type Role } from './operator.ts'
+
+/** Gives a role to everybody who has one of these values in a claim (OpenID Connect Core §5.1). */
+export interface ClaimRule {
+  readonly claim: string
+  readonly values: readonly string[]
+}
+
+/** A company's identity provider, as the settings name it. */
+export interface ProviderSettings {
+  readonly issuer: string
+  readonly clientId: string
+  readonly secretFile: string
+  readonly rules: Readonly<Record<Role, ClaimRule | undefined>>
+  /** Where the provider sends the browser back. It must be registered there. */
+  readonly callbackUrl: string
+}
+
+/** What an identity provider says about a person. */
+export interface Identity {
+  /** Issuer and subject: no operator of the command line can have such a name. */
+  readonly name: string
+  /** Only for people to read: the email address, or the user name. */
+  readonly email: string | null
+  readonly role: Role | undefined
+}
+
+/** How long somebody may take to sign in at the provider, in milliseconds. */
+export const SIGN_IN_LIFETIME = 10 * 60_000
+
+export class SignInRefused extends Error {
+  readonly reason: ProviderReason
+
+  /** `detail`: for the log, and contains no code and no token. */
+  constructor(reason: ProviderReason, detail: string, options?: ErrorOptions) {
+    super(detail, options)
+    this.reason = reason
+  }
+}
+
+/**
+ * The values of a claim as texts: one, or those of a list. A dot leads into an object, as in `realm_access.roles`, but may also
+ * be a part of a name, as in `https://company.example/roles`.
+ */
+export function valuesOf(claims: unknown, claim: string): string[] {
+  if (typeof claims !== 'object' || claims === null) return []
+  const inside = [...claim.matchAll(/\./g)].flatMap(({ index }) =>
+    ownValues(claims, claim.slice(0, index)).flatMap((part) => valuesOf(part, claim.slice(index + 1))),
+  )
+  const own = ownValues(claims, claim).flat()
+  return [...own.filter((value) => typeof value !== 'object').map(String), ...inside]
+}
+
+function ownValues(claims: object, name: string): unknown[] {
+  return Object.hasOwn(claims, name) ? [(claims as Record<string, unknown>)[name]] : []
+}
+
+/** The highest role that the claims give. An email address counts only if the provider has verified it. */
+export function roleIn(claims: object, rules: ProviderSettings['rules']): Role | undefined {
+  return ROLES.find((role) => {
+    const { claim = '', values = [] } = rules[role] ?? {}
+    if (claim === 'email' && !isVerified(claims)) return false
+    return valuesOf(claims, claim).some((value) => values.includes(value))
+  })
+}
+
+/** What operators see instead of a subject: the verified email address, or the user name. */
+export function emailIn(claims: object): string | null {
+  const emails = isVerified(claims) ? valuesOf(claims, 'email') : []
+  const [shown] = [...emails, ...valuesOf(claims, 'preferred_username')]
+  return shown !== undefined && /^[^\p{Cc}\p{Cs}]{1,254}$/u.test(shown) ? shown : null
+}
+
+function isVerified(claims: object): boolean {
+  return valuesOf(claims, 'email_verified')[0] === 'true'
+}

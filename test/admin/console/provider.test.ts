@@ -1,0 +1,202 @@
+import t, { type Test } from 'tap'
+import { createIdentityProvider } from '../../../src/administration/identity-provider.ts'
+import { createConsoleWorld, textOf } from '../../support/console-world.ts'
+import { startProvider } from '../../support/provider.ts'
+
+const URL_OF_CONSOLE = 'https://console.example'
+const HOST = { host: 'console.example' }
+
+/** The cookie that an answer sets, as a browser sends it. */
+const cookieOf = ({ headers }: { headers: Record<string, unknown> }) =>
+  String(headers['set-cookie']).split(';')[0] ?? ''
+
+/** A console whose operators sign in with an identity provider. */
+async function start(t: Test) {
+  const provider = await startProvider(t)
+  const client = createIdentityProvider(provider.settings, Date.now)
+  const world = await createConsoleWorld(t, { adminUrl: URL_OF_CONSOLE, provider: client })
+  const get = (url: string, cookie = '') => world.visit(url, { headers: { ...HOST, ...(cookie && { cookie }) } })
+
+  /** Signs in at the provider. Resolves to the page after it, and what the browser keeps. `cookie`: of a session. */
+  async function comeBack(as: string, cookie = '') {
+    const begun = await get('/login/provider', cookie)
+    const query = await provider.signIn(begun.headers.location as string, as)
+    // The browser does not send a cookie with SameSite=Strict along with the redirect of another site.
+    const callback = await get(`/login/callback?${query}`)
+    const [, next = ''] = /^0; url=(.*)$/.exec(String(callback.headers.refresh)) ?? []
+    return { begun, callback, next, cookies: `${cookieOf(begun)}; ${cookie}` }
+  }
+
+  /** A whole sign-in. Resolves to the answer and the cookie of the session. */
+  async function signIn(as: string, cookie?: string) {
+    const { next, cookies } = await comeBack(as, cookie)
+    const answer = await get(next, cookies)
+    return { answer, cookie: cookieOf(answer) }
+  }
+
+  const operators = async () => (await world.administration.operators.list()).slice(2)
+  return { ...world, ...provider, get, comeBack, signIn, operators }
+}
+
+t.test('Sign-in with the provider: it makes an operator with a session, whom people know by email', async (t) => {
+  const { get, comeBack, events, operators, issuer, ask, store } = await start(t)
+  const login = (await get('/login')).body
+  t.match(login, /<a class="button primary" href="https:\/\/console\.example\/login\/provider">Sign in with 127/)
+  t.match(login, /<details class="prose"><summary>Sign in with a link from the command line.*data-login/s)
+  const { begun, callback, next, cookies } = await comeBack('anna')
+  t.match(begun.headers['set-cookie'], /^__Host-login=\w{43}; Path=\/; Secure; HttpOnly; SameSite=Lax; Max-Age=600$/)
+  t.equal(begun.statusCode, 303)
+  t.strictSame([callback.statusCode, callback.headers['set-cookie']], [200, undefined])
+  t.match(callback.body, /<a href="\/login\/complete\?code=[^"]+">Continue/, 'a browser without Refresh can go on')
+  t.strictSame(await operators(), [], 'nobody is signed in yet')
+
+  const answer = await get(next, cookies)
+  t.strictSame([answer.statusCode, answer.headers.location], [303, '/signed-in'])
+  t.match(answer.headers['set-cookie'], /^__Host-session=\w{43}; Path=\/; Secure; HttpOnly; SameSite=Strict$/)
+  const anna = { operator: `${issuer}#anna`, actor: `${issuer}#anna`, origin: 'console' }
+  t.match(events, [
+    { type: 'operator added', role: 'admin', email: 'anna@company.example', ...anna },
+    { type: 'operator logged in', ...anna },
+  ])
+  const session = cookieOf(answer)
+  t.match(
+    (await get('/about', session)).body,
+    'Signed in as <a href="/operators"><bdi>anna@company.example</bdi></a>, admin',
+  )
+  const page = textOf((await get('/operators', session)).body)
+  t.match(page, /anna@company\.example you From the identity provider, as http\S+#anna admin /)
+  t.match(page, `as ${issuer}#anna admin `)
+  t.match(page, 'Remove… anna@company.example')
+  t.match(page, /People with a role at 127.* are added at their first sign-in, and have no keys/)
+  const listed = await ask(`/admin/v1/operators/${encodeURIComponent(`${issuer}#anna`)}`, { as: 'viewer' })
+  t.match(listed.json(), { name: `${issuer}#anna`, role: 'admin', email: 'anna@company.example', keys: [] })
+  t.match(await store.listAuditEvents({ limit: 1 }), [{ action: 'operator logged in', actor: `${issuer}#anna` }])
+  const audit = textOf((await get('/audit', session)).body)
+  t.match(audit, /Operator added anna@company\.example .* anna@company\.example console, 127/)
+})
+
+t.test(
+  'Sign-in with the provider: it replaces the session of the browser, and going back changes nothing',
+  async (t) => {
+    const { get, comeBack, signIn, operators, codeFor, visit } = await start(t)
+    const first = await signIn('vera')
+    const second = await signIn('vera', first.cookie)
+    t.equal((await get('/about', first.cookie)).headers.location, '/login?why=ended')
+    t.match(await operators(), [{ email: 'vera', role: 'viewer', sessions: [{}] }])
+    const { next, cookies } = await comeBack('anna', second.cookie)
+    const third = await get(next, cookies)
+    t.match((await get('/login', cookieOf(third))).body, 'You are signed in as <bdi>anna@company.example</bdi>')
+    const again = await get(next, `${cookies}; ${cookieOf(third)}`.replace(second.cookie, ''))
+    t.strictSame([again.statusCode, again.headers.location, again.headers['set-cookie']], [303, '/', undefined])
+    const other = await visit('/login', {
+      form: { code: await codeFor('viewer') },
+      headers: { ...HOST, cookie: cookieOf(third) },
+    })
+    t.match(
+      other.body,
+      'You are signed in as <bdi>anna@company.example</bdi>. Sign in as <bdi>viktor</bdi> with this link',
+    )
+  },
+)
+
+t.test('Sign-in with the provider: the role is read at each, and a change of it ends the other sessions', async (t) => {
+  const { get, signIn, people, operators, events, issuer } = await start(t)
+  const [admin, same] = [await signIn('anna'), await signIn('anna')]
+  t.equal((await get('/about', admin.cookie)).statusCode, 200)
+  people.anna = { preferred_username: 'anna', groups: ['support'] }
+  const viewer = await signIn('anna')
+  for (const { cookie } of [admin, same]) t.equal((await get('/about', cookie)).statusCode, 303)
+  t.match((await get('/about', viewer.cookie)).body, /<bdi>anna<\/bdi><\/a>, viewer/)
+  const name = `${issuer}#anna`
+  t.match(events.slice(-2), [
+    { type: 'operator updated', operator: name, role: 'viewer', email: 'anna', actor: name },
+    { type: 'operator logged in' },
+  ])
+
+  people.anna = { preferred_username: 'anna', groups: ['everyone'] }
+  const { answer } = await signIn('anna')
+  t.strictSame([answer.statusCode, answer.headers['set-cookie']], [403, undefined])
+  t.match(textOf(answer.body), /You are signed in at 127.* as anna , but this account has no role here\. Ask an admin/)
+  t.equal((await get('/about', viewer.cookie)).statusCode, 303, 'the sessions have ended')
+  t.strictSame(await operators(), [])
+  t.match(events.slice(-2), [
+    { type: 'operator removed', operator: name, actor: name },
+    { type: 'operator refused', reason: 'no role', operator: name },
+  ])
+  t.equal((await signIn('nora')).answer.statusCode, 403)
+  t.match(events.at(-1), { type: 'operator refused', reason: 'no role', operator: `${issuer}#nora` })
+})
+
+t.test('Sign-in with the provider: a failure says what to do, keeps the link as a way in, and is logged', async (t) => {
+  const { get, comeBack, signIn, events, lines, state, close } = await start(t)
+  const refused = (await signIn('stranger')).answer
+  t.equal(refused.statusCode, 403)
+  t.match(
+    refused.body,
+    /<bdi>127\.0\.0\.1:\d+<\/bdi> has refused the sign-in, or its answer is not valid: <bdi>access_denied: &lt;b&gt;No/,
+  )
+  t.match(events.at(-1), {
+    type: 'operator refused',
+    reason: 'provider refused',
+    detail: 'access_denied: <b>No</b> entry',
+  })
+
+  const { next, cookies } = await comeBack('anna')
+  for (const cookie of ['', '__Host-login=x']) {
+    const { statusCode, body } = await get(next, cookie)
+    t.equal(statusCode, 403)
+    t.match(body, 'This sign-in was not begun in this browser')
+  }
+  state.tamper = ({ claims }) => (claims.nonce = 'x')
+  const invalid = await get(next, cookies)
+  t.match(invalid.body, /its answer is not valid: <bdi>[^<]*nonce.*Request id <code>/s)
+  t.match(events.at(-1), { reason: 'provider refused', detail: /nonce/ })
+
+  const late = await comeBack('anna')
+  await close()
+  const away = await get(late.next, late.cookies)
+  t.equal(away.statusCode, 503)
+  t.match(away.body, /does not answer as expected.*<details class="prose" open>.*data-login/s)
+  t.notMatch(away.body, 'ECONNREFUSED', 'how the network looks inside is for the log')
+  t.match(events.at(-1), { reason: 'provider unavailable', detail: /fetch failed/ })
+  for (const path of [next, late.next]) t.notMatch(lines.join(''), /code=([^&]+)/.exec(path)?.[1] as string)
+})
+
+t.test(
+  'Sign-in with the provider: it begins only at the address of the console, and not for another site',
+  async (t) => {
+    const { visit, get, state } = await start(t)
+    for (const headers of [{ host: 'localhost:8081' }, { ...HOST, 'sec-fetch-site': 'cross-site' }]) {
+      const { statusCode, headers: answer } = await visit('/login/provider', { headers })
+      t.strictSame([statusCode, answer.location, answer['set-cookie']], [303, `${URL_OF_CONSOLE}/login`, undefined])
+    }
+    t.strictSame(state.asked, [])
+    for (const site of ['none', 'same-origin']) {
+      const { headers } = await visit('/login/provider', { headers: { ...HOST, 'sec-fetch-site': site } })
+      t.match(headers.location, '/auth?')
+    }
+    const evil = await get('/login/callback?url=//evil.example&a="><script>')
+    t.equal(evil.headers.refresh, '0; url=/login/complete?url=%2F%2Fevil.example&a=%22%3E%3Cscript%3E')
+    t.notMatch(evil.body, '<script>"')
+
+    const without = await createConsoleWorld(t)
+    for (const path of ['provider', 'complete']) {
+      t.equal((await without.visit(`/login/${path}`)).statusCode, 404, path)
+    }
+  },
+)
+
+t.test('Sign-in with the provider: one address cannot begin any number of them', async (t) => {
+  const { get, state } = await start(t)
+  for (let n = 0; n < 40; n++) await get('/login/complete')
+  const { statusCode, body } = await get('/login/provider')
+  t.equal(statusCode, 429)
+  t.match(textOf(body), 'Too many requests Too many sign-ins have begun at your address.')
+  t.strictSame(state.asked, [])
+})
+
+t.test('Sessions: a page that asks for them links to the provider', async (t) => {
+  const { visit, get } = await start(t)
+  t.match((await visit('/applications', { headers: { ...HOST, accept: '*/*' } })).body, /login\/provider">Sign in with/)
+  t.match((await get('/signed-in')).body, /login\/provider">Sign in with/)
+})

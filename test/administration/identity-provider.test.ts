@@ -1,0 +1,162 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { createIdentityProvider } from '../../src/administration/identity-provider.ts'
+import { CLIENT, startProvider } from '../support/provider.ts'
+import { START } from '../support/world.ts'
+
+const MINUTE = 60_000
+const BROWSER = 'B'.repeat(43)
+
+/** As an error of this reason. */
+const refusal = (reason: string, message = /./) => ({ reason, message }) as unknown as Error
+const REFUSED = refusal('provider refused')
+const UNKNOWN = refusal('unknown sign-in')
+const away = (message?: RegExp) => refusal('provider unavailable', message)
+
+/** A provider, and this server as its client. */
+async function start(t: Test, options: Parameters<typeof startProvider>[1] = {}) {
+  const provider = await startProvider(t, options)
+  const clock = { time: START }
+  const client = createIdentityProvider(provider.settings, () => clock.time)
+  /** Signs in at the provider. Resolves to the query of the callback. */
+  const answerFor = async (as = 'anna') => provider.signIn(await client.begin(BROWSER), as)
+  /** A whole sign-in. */
+  const identify = async (as?: string) => client.complete(BROWSER, await answerFor(as))
+  return { ...provider, clock, client, answerFor, identify }
+}
+
+t.test('Provider: a person is known by issuer and subject, and has the role that the claims give', async (t) => {
+  for (const options of [{}, { hasThinTokens: true }, { clientAuth: 'client_secret_post' as const }]) {
+    const { issuer, identify, people } = await start(t, options)
+    t.strictSame(await identify(), { name: `${issuer}#anna`, email: 'anna@company.example', role: 'admin' })
+    t.strictSame(await identify('vera'), { name: `${issuer}#vera`, email: 'vera', role: 'viewer' })
+    t.strictSame(await identify('nora'), { name: `${issuer}#nora`, email: 'nora@company.example', role: undefined })
+    people.anna = { groups: [] }
+    t.strictSame(await identify(), { name: `${issuer}#anna`, email: null, role: undefined })
+  }
+})
+
+t.test('RFC 7636, OpenID Connect: a request has PKCE, state, nonce and the scopes of the claims', async (t) => {
+  const { client } = await start(t)
+  const [one, other] = await Promise.all([client.begin(BROWSER), client.begin(BROWSER)])
+  const { searchParams } = new URL(one)
+  t.match(Object.fromEntries(searchParams), {
+    ...{ client_id: CLIENT.id, response_type: 'code', scope: 'openid email profile groups' },
+    ...{ code_challenge_method: 'S256', code_challenge: /^[\w-]{43}$/, nonce: /^[\w-]{43}$/ },
+    redirect_uri: 'https://console.example/login/callback',
+  })
+  for (const name of ['state', 'nonce', 'code_challenge']) {
+    t.not(searchParams.get(name), new URL(other).searchParams.get(name), `each has its own ${name}`)
+  }
+  t.notMatch(one, BROWSER)
+})
+
+t.test('Provider: an answer is for the browser that asked, within ten minutes', async (t) => {
+  const { client, clock, answerFor, state } = await start(t)
+  const query = await answerFor()
+  const asked = state.asked.length
+  for (const browser of ['', 'C'.repeat(43)]) await t.rejects(client.complete(browser, query), UNKNOWN)
+  for (const wrong of [query.replace('state=', 'state=1'), query.replace(/state=[^&]*/, ''), 'state=..', '']) {
+    await t.rejects(client.complete(BROWSER, wrong), UNKNOWN, wrong)
+  }
+  t.equal(state.asked.length, asked, 'the provider is not asked')
+  for (const [later, isKnown] of [
+    [10 * MINUTE, false],
+    [10 * MINUTE - 1, true],
+    [-MINUTE - 1, false],
+    [-MINUTE, true],
+  ] as const) {
+    const answer = await answerFor()
+    const begun = clock.time
+    clock.time += later
+    const completed = client.complete(BROWSER, answer)
+    await (isKnown ? t.resolves(completed) : t.rejects(completed, UNKNOWN))
+    clock.time = begun
+  }
+})
+
+t.test('Provider: several tabs and nodes can sign in at once; a code works once, with its own state', async (t) => {
+  const { client, settings, answerFor, clock } = await start(t)
+  const [first, second, third] = [await answerFor(), await answerFor('vera'), await answerFor()]
+  const otherNode = createIdentityProvider(settings, () => clock.time)
+  t.match(await otherNode.complete(BROWSER, second), { email: 'vera' })
+  t.match(await client.complete(BROWSER, first), { email: 'anna@company.example' })
+  await t.rejects(client.complete(BROWSER, first), refusal('provider refused', /^invalid_grant/), 'replayed')
+  const mixed = new URLSearchParams(third)
+  mixed.set('state', new URLSearchParams(second).get('state') as string)
+  await t.rejects(client.complete(BROWSER, `${mixed}`), refusal('provider refused', /^invalid_grant/))
+})
+
+t.test('RFC 9207, OpenID Connect Core §3.1.3.7: an answer that cannot be trusted signs nobody in', async (t) => {
+  const { client, answerFor, identify, state, issuer } = await start(t)
+  const now = Math.floor(Date.now() / 1000)
+  const query = await answerFor()
+  for (const iss of ['https://other.example', `${issuer}/`, '']) {
+    const wrong = new URLSearchParams(query)
+    wrong.set('iss', iss)
+    await t.rejects(client.complete(BROWSER, `${wrong}`), REFUSED, `iss=${iss}`)
+  }
+  const attacks: Record<string, [part: 'header' | 'claims', name: string, value: unknown][]> = {
+    'another issuer': [['claims', 'iss', 'https://other.example']],
+    'another audience': [['claims', 'aud', 'other']],
+    'another party': [
+      ['claims', 'aud', [CLIENT.id, 'other']],
+      ['claims', 'azp', 'other'],
+    ],
+    'another nonce': [['claims', 'nonce', 'other']],
+    'no nonce': [['claims', 'nonce', undefined]],
+    expired: [['claims', 'exp', now - 70]],
+    'not valid yet': [['claims', 'nbf', now + 70]],
+    unsigned: [['header', 'alg', 'none']],
+    'signed with the client secret': [['header', 'alg', 'HS256']],
+    'signed with another algorithm': [['header', 'alg', 'ES384']],
+    'signed with an unknown key': [['header', 'kid', 'other']],
+    'no subject': [['claims', 'sub', undefined]],
+    'a subject that is no name': [['claims', 'sub', 'a b\n']],
+  }
+  for (const [what, changes] of Object.entries(attacks)) {
+    state.tamper = (token) => {
+      for (const [part, name, value] of changes) token[part][name] = value
+    }
+    await t.rejects(identify(), REFUSED, what)
+  }
+  state.tamper = ({ claims }) => Object.assign(claims, { exp: now - 30, nbf: now + 30 })
+  t.match(await identify(), { email: 'anna@company.example' }, 'clocks may differ by a minute')
+})
+
+t.test('Provider: what it refuses is named, without the code', async (t) => {
+  const { client, settings, answerFor, identify } = await start(t)
+  await t.rejects(identify('stranger'), refusal('provider refused', /^access_denied: <b>No<\/b> entry$/))
+  const query = await answerFor()
+  const code = new URLSearchParams(query).get('code') as string
+  writeFileSync(settings.secretFile, 'another secret')
+  for (const _method of ['post', 'basic']) {
+    const error = await client.complete(BROWSER, query).catch((error) => error)
+    t.match(error, { reason: 'provider refused', message: /invalid_client/ })
+    t.notMatch(JSON.stringify([error, error.message, error.stack]), code)
+  }
+  writeFileSync(settings.secretFile, CLIENT.secret)
+  t.match(await client.complete(BROWSER, query), { role: 'admin' }, 'a new secret is read')
+  for (const prepare of [() => writeFileSync(settings.secretFile, ' \n'), () => rmSync(settings.secretFile)]) {
+    const answer = await answerFor()
+    prepare()
+    await t.rejects(client.complete(BROWSER, answer), away(/must not be empty|ENOENT/))
+  }
+})
+
+t.test('Provider: one that is away, slow or another refuses nobody for good', async (t) => {
+  const { client, settings, state, answerFor, identify, close } = await start(t)
+  const other = { ...settings, issuer: settings.issuer.replace('127.0.0.1', 'localhost') }
+  await t.rejects(createIdentityProvider(other, Date.now).begin(BROWSER), away(/issuer/))
+  const patient = createIdentityProvider(settings, Date.now, { timeout: 0.1 })
+  state.isHanging = true
+  await t.rejects(patient.begin(BROWSER), away(/timed out/))
+  state.isHanging = false
+  await t.resolves(patient.begin(BROWSER), 'it is asked again')
+  t.match(await identify(), { role: 'admin' })
+  const query = await answerFor()
+  await close()
+  await t.rejects(client.complete(BROWSER, query), away(/ECONNREFUSED|fetch failed/))
+  const later = createIdentityProvider(settings, Date.now)
+  await t.rejects(later.begin(BROWSER), away(/ECONNREFUSED|fetch failed/))
+})

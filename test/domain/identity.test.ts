@@ -1,0 +1,51 @@
+import t from 'tap'
+import { emailIn, roleIn, valuesOf } from '../../src/domain/identity.ts'
+
+t.test('Claims: a value is found as a text, in a list and in an object, as providers send them', async (t) => {
+  const cases: [who: string, claims: object, claim: string, values: string[]][] = [
+    ['Keycloak', { groups: ['/platform', '/platform/oncall'] }, 'groups', ['/platform', '/platform/oncall']],
+    ['Keycloak', { realm_access: { roles: ['admin', 'user'] } }, 'realm_access.roles', ['admin', 'user']],
+    ['Keycloak', { resource_access: { 'a.b': { roles: ['x'] } } }, 'resource_access.a.b.roles', ['x']],
+    ['Entra ID', { roles: ['Admin'] }, 'roles', ['Admin']],
+    ['Entra ID', { tid: 'tenant' }, 'tid', ['tenant']],
+    ['Google', { hd: 'company.example' }, 'hd', ['company.example']],
+    ['Okta', { groups: 'platform' }, 'groups', ['platform']],
+    ['Auth0', { 'https://company.example/roles': ['admin'] }, 'https://company.example/roles', ['admin']],
+    ['Cognito', { 'cognito:groups': ['a b'] }, 'cognito:groups', ['a b']],
+    ['numbers', { level: 7, is: true, list: [1, [2], null] }, 'level', ['7']],
+    ['numbers', { level: 7, is: true, list: [1, [2], null] }, 'is', ['true']],
+    ['numbers', { list: [1, { a: 2 }, null] }, 'list', ['1']],
+    ['nothing', { groups: [], a: null, b: 'text' }, 'groups', []],
+    ['nothing', { a: null, b: 'text' }, 'a.b', []],
+    ['nothing', { b: 'text' }, 'b.length', []],
+    ['nothing', {}, 'toString', []],
+    ['nothing', {}, '__proto__.a', []],
+  ]
+  for (const [who, claims, claim, values] of cases) t.strictSame(valuesOf(claims, claim), values, `${who}: ${claim}`)
+})
+
+t.test('Roles: the highest counts, an equal value gives it, and an email address must be verified', async (t) => {
+  const rules = { admin: { claim: 'groups', values: ['root', 'oncall'] }, viewer: { claim: 'groups', values: ['all'] } }
+  t.equal(roleIn({ groups: ['all', 'oncall'] }, rules), 'admin')
+  t.equal(roleIn({ groups: ['all'] }, rules), 'viewer')
+  for (const groups of ['Root', 'roots', 'root,oncall', '', undefined]) t.equal(roleIn({ groups }, rules), undefined)
+  t.equal(roleIn({ groups: ['all'] }, { ...rules, viewer: undefined }), undefined)
+  const byEmail = { admin: undefined, viewer: { claim: 'email', values: ['a@b.example'] } }
+  for (const [email_verified, role] of [
+    [true, 'viewer'],
+    ['true', 'viewer'],
+    [false, undefined],
+    [undefined, undefined],
+  ]) {
+    t.equal(roleIn({ email: 'a@b.example', email_verified }, byEmail), role)
+  }
+})
+
+t.test('Identity: operators see a verified email address, else the user name, else nothing', async (t) => {
+  const email = 'a@b.example'
+  t.equal(emailIn({ email, email_verified: true, preferred_username: 'anna' }), email)
+  t.equal(emailIn({ email, email_verified: false, preferred_username: 'anna' }), 'anna')
+  t.equal(emailIn({ email }), null)
+  for (const wrong of ['', 'a\0b', 'a\nb', '\ud800', 'x'.repeat(255)])
+    t.equal(emailIn({ preferred_username: wrong }), null)
+})
