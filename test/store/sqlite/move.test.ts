@@ -144,7 +144,7 @@ t.test('Moved store: every column of every table is copied, except tables about 
   for (const table of (tables.all() as string[]).filter((name) => !own.includes(name))) {
     const columns = db.prepare('SELECT name FROM pragma_table_info(?)').pluck().all(table) as string[]
     t.strictSame(Object.keys(TABLES[table as Table]?.columns ?? {}).sort(), columns.sort(), table)
-    t.strictSame(await store.readPage(table as Table, [0, 0].slice(0, TABLES[table as Table].keyLength), 0), [])
+    t.strictSame(await store.readPage(table as Table, [0, 0, 0].slice(0, TABLES[table as Table].keyLength), 0), [])
   }
   t.equal((await store.lastKeys()).length, 7)
 })
