@@ -40,7 +40,8 @@ export function createAdministration({ store, now, observe, author, conditions, 
     report,
     async change(change, audited = audit()) {
       const result = await store.change(change, audited)
-      if (result.changed && !audited.isTrial) report(eventOf(change, result))
+      if (audited.isTrial) return result
+      for (const subject of result.subjects) report(eventOf(change, result, subject))
       return result
     },
   }

@@ -119,7 +119,7 @@ function createApplicationChanges(context: Context) {
     await assertSuites(context, suiteIds)
     const changed: string[] = []
     for (const suite of new Set(suiteIds)) {
-      if ((await change({ type, clientId, suite })).changed) changed.push(suite)
+      if ((await change({ type, clientIds: [clientId], suite })).changed) changed.push(suite)
     }
     return changed
   }

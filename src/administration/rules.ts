@@ -86,6 +86,14 @@ export const suiteSchema = z.object({
   ...annotations,
 })
 
+/** The most approvals that one transaction changes: a server on the same store waits for its end. */
+export const MAX_APPROVALS = 500
+
+export const approvalsSchema = z.object({
+  clientIds: z.array(z.string()).max(MAX_APPROVALS).describe('The client ids of the applications'),
+  approved: z.boolean().describe('true: approve them; false: withdraw their approvals'),
+})
+
 export const suiteUpdateSchema = suiteSchema.omit({ suiteId: true }).partial()
 
 // Names appear in URLs, logs and command lines, so they must not start with a dash or be `.` or `..`.

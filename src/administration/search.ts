@@ -2,7 +2,7 @@ import type { Application, ApplicationKey, ApplicationNames } from '../domain/ap
 import { inSteps } from '../domain/in-steps.ts'
 import { hasLabel, type Labels, labelTexts } from '../domain/labels.ts'
 import type { Page } from '../domain/store.ts'
-import { beginningsOf, hourOf, LAST_TWO_HOURS } from '../domain/usage.ts'
+import { beginningsOf, HOUR, hourOf, LAST_TWO_HOURS, MANY_TOKENS } from '../domain/usage.ts'
 import type { Context } from './context.ts'
 import { NAMES_AT_A_TIME, type PageQuery, pageOf, stepsOfNames } from './pages.ts'
 
@@ -16,13 +16,12 @@ export interface SearchFilter {
   labels?: readonly string[] | undefined
 }
 
-interface BrowseQuery extends SearchFilter {
-  /** `name`; anything else: newest first. */
-  sort: string
-  /** Sets of client ids, each of which contains what is wanted. */
-  within: readonly ReadonlySet<string>[]
-  from: number
-  limit: number
+export interface BrowseQuery extends SearchFilter {
+  /** `name`, or `used`: the last token first; anything else: newest first. */
+  sort?: string
+  /** Further conditions. */
+  accepts?: ((names: ApplicationNames) => boolean) | false
+  uses?: ((application: Pick<Application, 'status'> & RecentUse) => boolean) | undefined
 }
 
 /** The recent use of an application. It lags by up to a minute. */
@@ -39,8 +38,21 @@ export interface RecentUse {
 
 export type ListedApplication = Application & RecentUse
 
+/** More tokens in an hour than an application needs that uses each until it expires. */
+export function isHeavy({ tokensThisHour, tokensLastHour }: RecentUse): boolean {
+  return Math.max(tokensThisHour, tokensLastHour) > MANY_TOKENS
+}
+
+/** Active, but without a token in the week before `now`. */
+export function isQuiet({ status, lastTokenAt = 0 }: Pick<Application, 'status'> & RecentUse, now: number): boolean {
+  return status === 'active' && lastTokenAt < now - 7 * 24 * HOUR
+}
+
 /** How many applications are read per step, with their suites and secrets: 0.1 to 0.2 ms of work. */
 const LOADED_AT_A_TIME = 10
+
+/** How many recent uses are read per step. */
+const USES_AT_A_TIME = 500
 
 /** Searches applications in small steps, so that other requests are not blocked however many there are. */
 export function createSearch(context: Pick<Context, 'store' | 'now'>) {
@@ -56,14 +68,24 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
     return { applications: await load(rows), next, total }
   }
 
-  /** The matching applications in this order, from a position on, and how many match in all. */
-  async function browse({ sort, within, from, limit, ...filter }: BrowseQuery) {
-    const isPlain = sort === '' && within.length === 0 && isAny(filter)
-    const found = await find(filter, { limit: isPlain ? from + limit : Infinity })
-    const matching = found.filter(({ clientId }) => within.every((ids) => ids.has(clientId)))
-    if (sort === 'name') matching.sort((one, other) => byName(one.name, other.name))
+  /** Those of the matching applications that are on one page, and how many match in all. */
+  async function browse({ from, limit, ...query }: BrowseQuery & { from: number; limit: number }) {
+    const isPlain = !Object.values(query).some(Boolean)
+    const matching = isPlain ? await find({}, { limit: from + limit }) : await match(query)
     const applications = await load(matching.slice(from, from + limit))
     return { applications, total: isPlain ? await context.store.countApplications() : matching.length }
+  }
+
+  /** The names of all matching applications, in the order of `sort`. */
+  async function match({ sort, accepts, uses, ...filter }: BrowseQuery): Promise<ApplicationNames[]> {
+    const all = await find(filter, { limit: Infinity })
+    const found = accepts ? all.filter(accepts) : all
+    if (sort === 'name') return found.sort((one, other) => byName(one.name, other.name))
+    if (sort !== 'used' && !uses) return found
+    const used: (ApplicationNames & RecentUse)[] = []
+    await inSteps(found, async (step) => void used.push(...(await withUse(context, step))), USES_AT_A_TIME)
+    if (sort === 'used') used.sort((one, other) => (other.lastTokenAt ?? 0) - (one.lastTokenAt ?? 0))
+    return uses ? used.filter(uses) : used
   }
 
   /** The newest `limit` matching applications, oldest first. */
@@ -100,11 +122,11 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
     return listed
   }
 
-  return { search, browse, list }
+  return { search, browse, match, list }
 }
 
 /** Adds the recent use of each application. */
-export async function withUse<Row extends Application>(
+export async function withUse<Row extends Pick<Application, 'key' | 'clientId'>>(
   { store, now }: Pick<Context, 'store' | 'now'>,
   applications: readonly Row[],
 ): Promise<(Row & RecentUse)[]> {

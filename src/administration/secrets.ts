@@ -50,15 +50,19 @@ export function createSecrets(context: Context) {
     return listSecrets(context, found.secrets)
   }
 
-  /** The matching secrets of all owners, from a position on, and how many match in all. */
-  async function browse({ matches, rank, from, limit }: SecretQuery) {
+  /** The matching secrets of all owners, in the order of their ids, step by step. */
+  async function* pages(matches: SecretQuery['matches']): AsyncGenerator<BrowsedSecret[]> {
     const time = now()
-    const matching: BrowsedSecret[] = []
     const read = (last?: OwnedSecret) => store.listOwnedSecrets({ after: last?.id, limit: READ_AT_A_TIME })
     for await (const step of stepsOf(read, READ_AT_A_TIME)) {
       const secrets = step.map((secret) => ({ ...secret, state: secretState(secret, time) }))
-      matching.push(...secrets.filter((secret) => matches(secret, time)))
+      yield secrets.filter((secret) => matches(secret, time))
     }
+  }
+
+  /** The matching secrets of all owners, from a position on, and how many match in all. */
+  async function browse({ matches, rank, from, limit }: SecretQuery) {
+    const matching = (await Array.fromAsync(pages(matches))).flat()
     // The difference of two infinite ranks is NaN.
     matching.sort((one, other) => rank(one) - rank(other) || 0)
     return { secrets: matching.slice(from, from + limit), total: matching.length }
@@ -89,7 +93,7 @@ export function createSecrets(context: Context) {
     )
   }
 
-  return { list, browse, rotate, revoke }
+  return { list, pages, browse, rotate, revoke }
 }
 
 /** Adds the state and the last use of secrets. */

@@ -1,6 +1,8 @@
 import type { z } from 'zod'
 import type { Application } from '../domain/application.ts'
+import { chunksOf, inSteps } from '../domain/in-steps.ts'
 import { hasLabel } from '../domain/labels.ts'
+import { OperatorError } from '../domain/operator-error.ts'
 import { digestGenerated, generateSecret } from '../domain/secret.ts'
 import type { Page } from '../domain/store.ts'
 import { type NewSuite, type Suite, type SuiteChanges, unknownSuite } from '../domain/suite.ts'
@@ -8,7 +10,7 @@ import type { Clock } from '../domain/time.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 import { allPages, type PageQuery, pageOf } from './pages.ts'
-import { suiteSchema, suiteUpdateSchema, takenId, valid } from './rules.ts'
+import { MAX_APPROVALS, suiteSchema, suiteUpdateSchema, takenId, valid } from './rules.ts'
 import type { SearchFilter } from './search.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
 
@@ -32,6 +34,9 @@ export interface ListedSuite extends ShownSuite {
 
 /** Counting stops here for each suite in a list: counting them all takes too long with many suites. */
 export const MANY_APPROVED = 1000
+
+/** Some milliseconds of work. */
+const LOOKED_UP_AT_A_TIME = 100
 
 export function createSuites(context: Context) {
   const { store, now, change, report } = context
@@ -70,13 +75,32 @@ export function createSuites(context: Context) {
     if (!changed) throw unknownSuite(suiteId)
   }
 
+  /**
+   * Approves applications, or withdraws their approvals: MAX_APPROVALS in one transaction. Resolves to the client ids whose
+   * approval changed. Throws OperatorError before anything is changed if one of them is unknown.
+   */
+  async function changeApprovals(suiteId: string, clientIds: readonly string[], approved: boolean): Promise<string[]> {
+    await find(suiteId)
+    const distinct = new Set(clientIds)
+    const unknown: string[] = []
+    const look = async (clientId: string) => (await store.findApplication(clientId)) ?? unknown.push(clientId)
+    await inSteps(distinct, async (step) => void (await Promise.all(step.map(look))), LOOKED_UP_AT_A_TIME)
+    if (unknown.length > 0) throw unknownClientIds(unknown)
+    const type = approved ? 'application approved' : 'approval withdrawn'
+    const changed: string[] = []
+    for (const step of chunksOf(distinct, MAX_APPROVALS)) {
+      changed.push(...(await change({ type, clientIds: step, suite: suiteId })).subjects)
+    }
+    return changed
+  }
+
   async function find(suiteId: string): Promise<Suite> {
     const suite = await store.findSuite(suiteId)
     if (!suite) throw unknownSuite(suiteId)
     return suite
   }
 
-  return { register, show, update, remove, ...createSuiteLists(context) }
+  return { register, show, update, remove, changeApprovals, ...createSuiteLists(context) }
 }
 
 /** Lists of suites and of their approved applications, oldest first. */
@@ -118,6 +142,14 @@ function createSuiteLists(context: Context) {
       return count as number
     },
   }
+}
+
+function unknownClientIds(clientIds: readonly string[]): OperatorError {
+  const fields = clientIds.map((id) => ({
+    field: 'client_ids',
+    message: `There is no application with the client id ${id}`,
+  }))
+  return new OperatorError(`${fields.map(({ message }) => message).join('; ')}.`, { kind: 'invalid', fields })
 }
 
 /** Validates a registration and generates a secret. `registered`: for the operator. Throws OperatorError. */

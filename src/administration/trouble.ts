@@ -2,14 +2,12 @@ import { inSteps } from '../domain/in-steps.ts'
 import { isTokenReason } from '../domain/reasons.ts'
 import type { RefusedClient } from '../domain/refusal.ts'
 import type { Trouble } from '../domain/statistics.ts'
-import { HOUR, hourOf, MANY_TOKENS } from '../domain/usage.ts'
+import { HOUR } from '../domain/usage.ts'
 import type { Administration, AdministrationOptions } from './administration.ts'
 
 /** How many of the last refusals are looked at, and how many of their clients. */
 const LOOKED_AT = 1000
 const MAX_CLIENTS = 100
-
-const MAX_HEAVY = 5
 
 /** Finds out which clients are refused now, as `why` does, in small steps. Throws StoreUnavailable. */
 export async function findTrouble(
@@ -32,7 +30,6 @@ export async function findTrouble(
   return {
     failing: failing.sort(mostFirst),
     refusedChecks: [...recent.values()].map(sumOf).sort(mostFirst),
-    heavy: await store.listHeavyClients(hourOf(now()) - 1, MANY_TOKENS, MAX_HEAVY),
   }
 }
 

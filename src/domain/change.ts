@@ -22,7 +22,8 @@ export type Change =
   | { type: 'application suspended' | 'application resumed'; clientId: string }
   /** Removes its secrets, too. Its tokens stay stored until the purge. */
   | { type: 'application removed'; clientId: string }
-  | { type: 'application approved' | 'approval withdrawn'; clientId: string; suite: string }
+  /** One audit event, and one line in the log, for each application whose approval changes. */
+  | { type: 'application approved' | 'approval withdrawn'; clientIds: readonly string[]; suite: string }
   /** Increments the application's token generation. */
   | { type: 'all tokens revoked'; clientId: string }
   | { type: 'suite updated'; suite: string; values: SuiteChanges }
@@ -71,6 +72,8 @@ export type ChangeOf<Type extends Change['type']> = Change extends infer One
 export interface ChangeResult {
   /** False: there is no such subject, or it already was as requested. */
   readonly changed: boolean
+  /** The ids of the subjects that changed. */
+  readonly subjects: readonly string[]
   /** The JSON names of the public fields that changed. */
   readonly fields: readonly string[]
   /** These fields before and after the change; null: it did not exist. */
@@ -80,12 +83,20 @@ export interface ChangeResult {
   readonly id: number | undefined
 }
 
+type Approvals = ChangeOf<'application approved' | 'approval withdrawn'>
+
 /** A change in the log: without digests, and with times in RFC 3339. */
 export type ChangeEvent =
   | Exclude<
       Change,
-      { owner: string } | { digest: string } | { codeDigest: string } | { session: object } | { values: object }
+      | { owner: string }
+      | { digest: string }
+      | { codeDigest: string }
+      | { session: object }
+      | { values: object }
+      | Approvals
     >
+  | { type: Approvals['type']; clientId: string; suite: string }
   | { type: 'application registered'; clientId: string; name: string; suites: readonly string[] | 'all' }
   | { type: 'application updated'; clientId: string; changed: readonly string[] }
   | { type: 'suite registered'; suite: string; name: string }
@@ -101,8 +112,16 @@ export type ChangeEvent =
   | { type: 'login link made'; operator: string; endsAt: string }
   | { type: 'operator logged in'; operator: string; sessionId: number }
 
-export function eventOf(change: Change, { fields, id }: ChangeResult): ChangeEvent {
+/** The event for one of the subjects that changed. */
+export function eventOf(
+  change: Change,
+  { fields, id, subjects }: ChangeResult,
+  subject = subjects[0] as string,
+): ChangeEvent {
   switch (change.type) {
+    case 'application approved':
+    case 'approval withdrawn':
+      return { type: change.type, clientId: subject, suite: change.suite }
     case 'application updated':
       return { type: change.type, clientId: change.clientId, changed: fields }
     case 'suite updated':

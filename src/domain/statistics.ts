@@ -28,6 +28,8 @@ export interface Statistics
   readonly lastTenMinutes: readonly Minute[]
   readonly nodes: readonly NodeStatistics[]
   readonly trouble: Trouble | undefined
+  /** The applications that got many tokens in the last 60 minutes, on all nodes, most first. */
+  readonly heavy: readonly Pick<ApplicationCounts, 'clientId' | 'name' | 'tokens'>[]
 }
 
 /** What clients have trouble with, on all nodes; the most frequent first. */
@@ -36,14 +38,6 @@ export interface Trouble {
   readonly failing: readonly ({ kind: 'application' | 'suite'; id: string; name: string } & Refused)[]
   /** Checks of tokens that are of no known application, in the last hour. */
   readonly refusedChecks: readonly ({ suite: string } & Refused)[]
-  readonly heavy: readonly HeavyClient[]
-}
-
-/** An application that gets many tokens. `tokens`: in the hour of the clock in which it got most, this one or the last. */
-export interface HeavyClient {
-  readonly id: string
-  readonly name: string
-  readonly tokens: number
 }
 
 /** `since`: when this reason came up, in milliseconds since the epoch. */

@@ -5,7 +5,7 @@ import type { HandOverLink } from './hand-over.ts'
 import type { Operator, Session } from './operator.ts'
 import type { NewRefusedRequest, RefusalCount, RefusedClient, RefusedRequest, RefusedRequestFilter } from './refusal.ts'
 import type { OwnedSecret } from './secret.ts'
-import type { EndingSecret, HeavyClient, ServerNode } from './statistics.ts'
+import type { EndingSecret, ServerNode } from './statistics.ts'
 import type { NewSuite, Suite, SuiteKey } from './suite.ts'
 import type { StoredToken } from './token.ts'
 import type { ApplicationUse, ClientCounts, SecretUse, SpanCounts, TokenCount, TokenCountChange } from './usage.ts'
@@ -199,8 +199,6 @@ export interface Figures {
   countLiveTokens(fromId: Buffer, limit: number): Promise<number | undefined>
   /** The tokens that were issued in an hour, as reported by all processes. */
   countIssued(hour: number): Promise<number>
-  /** The applications that got more than `least` tokens in this hour or one after it, most first. */
-  listHeavyClients(hour: number, least: number, limit: number): Promise<HeavyClient[]>
   /** When `token-server backup` last made a backup; undefined: never, or the store is PostgreSQL. */
   lastBackupAt(): Promise<number | undefined>
 }

@@ -10,6 +10,7 @@ import {
   type WorkerStatistics,
 } from '../domain/statistics.ts'
 import type { Nodes } from '../domain/store.ts'
+import { MANY_TOKENS } from '../domain/usage.ts'
 import type { Sample } from '../telemetry/metrics/fleet.ts'
 import { createHistory } from '../telemetry/metrics/history.ts'
 import { VERSION } from '../version.ts'
@@ -53,7 +54,8 @@ export function startStatistics(
     thisNode,
     readUsage: storeFigures.readUsage,
     async read() {
-      const [figures, { figure }] = await Promise.all([storeFigures.readAll(), trouble()])
+      const reads = [storeFigures.readAll(), trouble(), storeFigures.readUsage('1h')] as const
+      const [figures, { figure }, usage = []] = await Promise.all(reads)
       const { isUp, size, lastBackupAt, liveTokens, endingSecrets, nodes = [] } = figures
       const seen = history.read()
       return {
@@ -62,6 +64,7 @@ export function startStatistics(
         version: VERSION,
         ...seen,
         trouble: figure,
+        heavy: usage.filter(({ tokens }) => tokens > MANY_TOKENS).sort((one, other) => other.tokens - one.tokens),
         liveTokens,
         endingSecrets,
         workers: { expected: workers.expected, serving: workers.serving(), each: fleet.samples().map(workerOf) },

@@ -1,8 +1,6 @@
 import t from 'tap'
 import { createAdministration } from '../../src/administration/administration.ts'
 import { findTrouble } from '../../src/administration/trouble.ts'
-import type { Application } from '../../src/domain/application.ts'
-import { hourOf } from '../../src/domain/usage.ts'
 import { refusal } from '../support/refusal.ts'
 import { createWorld, START } from '../support/world.ts'
 
@@ -35,20 +33,11 @@ t.test('Trouble: applications and suites are failing if they are refused now, mo
     refusal('s1', { ...check, ...at(0), endpoint: '/other', count: 6 }),
     refusal('s1', { ...check, ...at(HOUR), reason: 'malformed token', count: 70 }),
   ])
-  const { key: applicationKey } = (await store.findApplication('once')) as Application
-  const hour = hourOf(clock.time)
-  for (const [ago, issued] of [
-    [0, 360],
-    [1, 361],
-    [2, 999],
-  ] as const)
-    await store.addTokenCounts([{ applicationKey, hour: hour - ago, issued, refused: 0, lastTokenAt: null }])
-  const { failing, refusedChecks, heavy } = await findTrouble(administration, { store, now })
+  const { failing, refusedChecks } = await findTrouble(administration, { store, now })
   t.strictSame(failing, [
     { kind: 'application', id: 'often', name: 'often', reason: 'wrong secret', count: 7, since: START - HOUR - 1 },
     { kind: 'suite', id: 's2', name: 'Suite s2', reason: 'wrong secret', count: 2, since: START - 1 },
     { kind: 'application', id: 'once', name: 'once', reason: 'wrong secret', count: 1, since: START - 1 },
   ])
-  t.strictSame(heavy, [{ id: 'once', name: 'once', tokens: 361 }])
   t.strictSame(refusedChecks, [{ suite: 's1', reason: 'unknown token', count: 11, since: START - 1 }])
 })

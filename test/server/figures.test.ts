@@ -10,7 +10,8 @@ import { createEventCounter } from '../../src/telemetry/metrics/count-events.ts'
 import { createCounters } from '../../src/telemetry/metrics/counters.ts'
 import type { Sample } from '../../src/telemetry/metrics/fleet.ts'
 import { VERSION } from '../../src/version.ts'
-import { on } from '../support/on.ts'
+import { application } from '../support/newcomers.ts'
+import { AUDIT, on } from '../support/on.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { createWorld, createWorldWithFile, START } from '../support/world.ts'
 
@@ -108,7 +109,7 @@ type World = Awaited<ReturnType<typeof createWorld>>
 
 /** The figures of a server with the clocks of a world, and the statistics that are made of them. */
 function startFigures(t: Test, { clock }: World, options: Partial<Parameters<typeof startStatistics>[1]> = {}) {
-  const findTrouble = async () => ({ failing: [], refusedChecks: [], heavy: [] })
+  const findTrouble = async () => ({ failing: [], refusedChecks: [] })
   const counters = createCounters()
   const clocks = { now: () => clock.time, monotonic: () => clock.monotonic }
   const { storeFigures, ...figures } = createServerFigures(counters, { expected: 2, serving: () => 1 }, clocks)
@@ -223,7 +224,8 @@ t.test('Statistics: a server that has just started has all fields, even before i
   t.strictSame(rest, {
     at: START,
     startedAt: START,
-    trouble: { failing: [], refusedChecks: [], heavy: [] },
+    trouble: { failing: [], refusedChecks: [] },
+    heavy: [],
     version: VERSION,
     lastHour: lastMinute,
     refusals: [],
@@ -283,6 +285,22 @@ t.test('Statistics: owners whose secrets end soon are listed, the next to end fi
       { kind: 'suite', id: 'store', name: 'Store API', endsAt: START + 7 * DAY },
     ],
   })
+})
+
+t.test('Statistics: applications that got many tokens in the last 60 minutes are heavy, most first', async (t) => {
+  const { read, open, store, credentials, clock } = await createFigures(t)
+  await store.register({ suites: [], applications: [application('b'), application('c')] }, AUDIT)
+  const counts = { checks: 0, refusals: 0 }
+  const clients = { [credentials.client_id]: 361, b: 362, c: 360 }
+  await store.addUsage(
+    Object.entries(clients).map(([clientId, tokens]) => ({ clientId, tokens, ...counts })),
+    clock.time,
+  )
+  open(store)
+  t.match((await read()).heavy, [
+    { clientId: 'b', name: 'Application b', tokens: 362 },
+    { clientId: credentials.client_id, tokens: 361 },
+  ])
 })
 
 const { createDatabase } = await startDatabases()

@@ -80,7 +80,7 @@ export async function signIn(
     await page.getByLabel('Code').fill(link.split('#')[1] as string)
     await page.getByRole('button', { name: 'Sign in' }).click()
   }
-  await page.getByText(`Signed in as ${name}`).waitFor()
+  await page.getByText(`Signed in as ${name}`).waitFor({ state: 'attached' })
   return visitor
 }
 

@@ -96,7 +96,10 @@ async function fill({ env, command }: Console, count: number): Promise<string[]>
   return [
     ...['/new-suite', '/audit', '/operators', '/about', '/nowhere'],
     `/applications/${long}`,
+    `/applications/${long}/edit`,
     `/applications/${long}/remove`,
+    `/applications?for=${suite}`,
+    '/applications?sort=used&status=quiet',
     '/applications?search=nobody-is-called-this',
     '/search?q=x',
     '/search?q=nobody-is-called-this',

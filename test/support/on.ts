@@ -33,9 +33,9 @@ export function on(store: Pick<Store, 'change'>) {
       make({ type: 'suite updated', suite, values }, audit),
     removeSuite: (suite: string, audit?: Audit) => make({ type: 'suite removed', suite }, audit),
     approve: (clientId: string, suite: string, audit?: Audit) =>
-      make({ type: 'application approved', clientId, suite }, audit),
+      make({ type: 'application approved', clientIds: [clientId], suite }, audit),
     withdraw: (clientId: string, suite: string, audit?: Audit) =>
-      make({ type: 'approval withdrawn', clientId, suite }, audit),
+      make({ type: 'approval withdrawn', clientIds: [clientId], suite }, audit),
     revokeTokens: (clientId: string, time: number, audit?: Audit) =>
       make({ type: 'all tokens revoked', clientId }, at(time, audit)),
     addSecret: (owner: string, secret: NewSecret, audit?: Audit) =>

@@ -458,6 +458,31 @@ const SUITES: Record<string, OperationText> = {
     answer: 'One page of these applications.',
     examples: one('page', 'The only page', { applications: [APPROVED], next: null }),
   },
+  'POST /admin/v1/suites/{suite_id}/approvals': {
+    tag: 'Suites',
+    operationId: 'changeApprovals',
+    summary: 'Approve many applications for a suite',
+    description: lines(
+      'Or withdraw their approvals: at most 500 in one call. All are changed in one transaction, or none: if one client id is',
+      'unknown, the answer names it and nothing is changed. Each application whose approval changes has an audit event.',
+    ),
+    request: {
+      ...one('withdrawals', 'An application whose approval is withdrawn', { client_ids: [CLIENT_ID], approved: false }),
+      ...one('approvals', 'An application to approve', { client_ids: [CLIENT_ID], approved: true }),
+    },
+    answer: 'The applications whose approval changed.',
+    examples: one('changed', 'It was approved before', { client_ids: [CLIENT_ID] }),
+    wrong: {
+      ...known('unknown-field'),
+      'unknown-client-id': problem(
+        'An application that does not exist',
+        422,
+        'There is no application with the client id nobody.',
+        [{ detail: 'There is no application with the client id nobody', pointer: '#/client_ids' }],
+      ),
+      'wrong-approved': wrongField('A value of the wrong type', 'approved', 'must be true or false'),
+    },
+  },
 }
 
 const OPERATORS: Record<string, OperationText> = {

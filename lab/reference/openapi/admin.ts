@@ -139,7 +139,7 @@ function operation(route: Route, text: OperationText | undefined): Part {
 
 /** Whether it changes an application or a suite that exists. */
 function isChange({ method, path }: Route): boolean {
-  return method !== 'GET' && /\{(client|suite)_id\}/.test(path)
+  return method !== 'GET' && /\{(client|suite)_id\}(?!\/approvals)/.test(path)
 }
 
 /** The parameters in the query and the headers. */

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
-import { suiteSchema, suiteUpdateSchema } from '../../administration/rules.ts'
+import { approvalsSchema, suiteSchema, suiteUpdateSchema } from '../../administration/rules.ts'
 import type { SuiteRegistration } from '../../administration/suites.ts'
 import { registeredSuiteView, SHOWN_SUITE, shownSuiteView } from '../../administration/views.ts'
 import type { SuiteChanges } from '../../domain/suite.ts'
@@ -40,6 +40,15 @@ const LIST_APPROVED = {
   ...answer(pageOf('ApprovedPage', 'applications', list('Oldest first', APPLICATION))),
 }
 
+const CHANGE_APPROVALS = {
+  body: body('Approvals', 'Applications to approve, or whose approvals to withdraw', approvalsSchema),
+  ...answer(
+    object('ChangedApprovals', 'What changed', {
+      client_ids: list('The client ids of those whose approval changed', APPLICATION.shape.client_id),
+    }),
+  ),
+}
+
 /** /suites, except their secrets. */
 export function suites(route: AddRoute): void {
   route('GET', '/suites', LIST, async ({ suites }, { query }) => {
@@ -74,4 +83,9 @@ export function suites(route: AddRoute): void {
     const { rows, next } = await suites.listApprovedPage(suiteId, pageOptions(query))
     return { applications: rows.map(applicationFields), next: next ?? null }
   })
+
+  type Approvals = { client_ids: string[]; approved: boolean }
+  route<Approvals>('POST', `${path}/approvals`, CHANGE_APPROVALS, async ({ suites }, { params, body }) => ({
+    client_ids: await suites.changeApprovals(params.suite_id, body.client_ids, body.approved),
+  }))
 }

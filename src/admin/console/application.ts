@@ -23,8 +23,15 @@ import {
   statusBadge,
   time,
 } from './components.ts'
-import { diagnosisNote, instructionsFor, refusalsPanel, similarRefusalsPanel } from './diagnosis.ts'
 import {
+  diagnosisNote,
+  instructionsFor,
+  type PageInstructions,
+  refusalsPanel,
+  similarRefusalsPanel,
+} from './diagnosis.ts'
+import {
+  allOrNone,
   assertCanChange,
   canChange,
   checkboxes,
@@ -39,16 +46,7 @@ import {
 import { changeHandOvers, handOversPanel } from './hand-overs.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import {
-  annotationFacts,
-  type Changes,
-  changeNames,
-  editForm,
-  namesPanel,
-  notes,
-  type Owners,
-  removalPage,
-} from './owner.ts'
+import { annotationFacts, type Changes, changeNames, notes, type Owners, removalPage, withContents } from './owner.ts'
 import { changeSecrets, copyable, secretsPanel, tryIt, urlsOf } from './secrets.ts'
 import { periodOf, usagePanel } from './usage.ts'
 
@@ -73,6 +71,12 @@ export function application(console: FastifyInstance, context: AdminContext): vo
     })
   }
 
+  console.post<Route>('/applications/:id/approve', async (request, reply) => {
+    const { id } = request.params
+    const changed = await actions(request).approve(id, ...fieldsOf(request.body).all('suite'))
+    return redirectDone(reply, pathOf(id), changed.length > 0 ? 'approved' : 'nothing-changed')
+  })
+
   console.get<Route>('/applications/:id/remove', async (request, reply) => {
     assertCanChange(request)
     return showPage(reply, removeApplicationPage(await actions(request).show(request.params.id)))
@@ -84,10 +88,15 @@ export function application(console: FastifyInstance, context: AdminContext): vo
   })
 
   const applications: Owners = {
-    section: '/applications',
+    parent: PARENT,
     find: (id, request) => actions(request).show(id),
     update: (id, changes, request) => save(context, id, changes, request),
     show,
+    inputs: async (owner, request, stateOf) => {
+      const { suites } = owner as Application
+      const inputs = editApprovals(await listChoices(context), suites, request, stateOf('suite'))
+      return section('approvals', 'Approvals', inputs)
+    },
   }
   changeNames(console, applications)
   changeSecrets(console, context, applications)
@@ -106,7 +115,8 @@ function createView(context: AdminContext) {
   return async (clientId: string, reply: FastifyReply, { errors = [], status = 200 }: Partial<Refused> = {}) => {
     const { request } = reply
     const { why, handOvers } = administrationOf(context, request)
-    const explanation = await why(clientId, instructionsFor(request)).catch((error) => {
+    const instructions = instructionsFor(request)
+    const explanation = await why(clientId, instructions).catch((error) => {
       if (error instanceof NothingKnown) return error
       throw error
     })
@@ -115,15 +125,12 @@ function createView(context: AdminContext) {
     }
     const { application } = explanation
     const { lastTokenAt, secrets, suites: approved } = application
-    const suites = await listChoices(context)
     const links = await store.listHandOverLinks(clientId)
-    const changes = await lastChanges(store, { kind: 'application', id: clientId })
     const mayChange = canChange(request)
-    const stateOf = statesOf(errors)
     const at = now()
-    const use = tryIt({ clientId, suites: approved, publicUrl })
     const base = pathOf(clientId)
-    const live = liveApplication(explanation, at)
+    const live = liveApplication(explanation, instructions, at)
+    const use = tryIt({ clientId, suites: approved, publicUrl })
     const usage = await usageOf(context, clientId, periodOf(request, '24h'))
     const statistics = await context.statistics.read()
     const page: Page = {
@@ -132,36 +139,32 @@ function createView(context: AdminContext) {
       section: '/applications',
       scripts: ['live.js', 'chart.js'],
       trail: [PARENT],
-      actions: mayChange && statusChange(application, base),
+      actions:
+        mayChange && html`<a class="button primary" href="${base}/edit">Edit</a>${statusChange(application, base)}`,
       content: html`${notes(errors, mayChange)}
 ${LIVE_ENDED}
-${section('health', 'Status', html`${live.status}${factsOf(application)}`, html`${live.asOf}${liveControls(base, { application: clientId })}`)}
+${withContents(html`${section('health', 'Status', html`${live.status}${factsOf(application)}`, html`${live.asOf}${liveControls(base, { client: clientId })}`)}
 ${lastTokenAt === undefined && use}
 ${usagePanel({ usage, base, kinds: ['tokens', 'checks', 'refusals'], hint: 'Its tokens, the checks that found them valid, and what was refused: its requests, and checks of its tokens,', statistics })}
 ${live.refusals}
-${editForm(
-  base,
-  mayChange,
-  html`${section('approvals', 'Approvals', approvals(suites, approved, request, stateOf('suite')))}
-${mayChange && namesPanel(application, request.body, stateOf)}`,
-)}
-${secretsPanel({ base, secrets, now: at, request, handsOver: handOvers.isOn, hours: stateOf('hours') })}
+${section('approvals', 'Approvals', approvals(approved, await listChoices(context)))}
+${secretsPanel({ base, secrets, now: at, request, handsOver: handOvers.isOn, hours: statesOf(errors)('hours') })}
 ${handOversPanel(base, links, { canChange: mayChange, now: at })}
 ${lastTokenAt !== undefined && use}
-${changes}
-${mayChange && destructiveActions(application, base)}`,
+${await lastChanges(store, { kind: 'application', id: clientId })}
+${mayChange && destructiveActions(application, base)}`)}`,
     }
     return showPage(reply, page, { status })
   }
 }
 
-/** The parts of the page that change while it is open. */
-export function liveApplication(explanation: Explanation, now: number) {
+/** The parts of the page that change while it is open. `instructions`: those that the explanation was made with. */
+export function liveApplication(explanation: Explanation, { buttons }: PageInstructions, now: number) {
   const { application } = explanation
   return {
     asOf: html`<div data-live="as-of">${asOf(now)}</div>`,
     // It may have been removed in the meantime.
-    status: html`<div class="panel-part" data-live="status">${diagnosisNote(explanation)}${application && figures(application, now)}</div>`,
+    status: html`<div class="panel-part" data-live="status">${diagnosisNote(explanation, buttons)}${application && figures(application, now)}</div>`,
     refusals: html`<div class="panel-part" data-live="refusals">${refusalsPanel(explanation, now)}</div>`,
   }
 }
@@ -169,10 +172,9 @@ export function liveApplication(explanation: Explanation, now: number) {
 /** What is known about an unregistered client id. */
 type Unknown = Pick<Explanation, 'similarApplications'> & Partial<Pick<Explanation, 'suite' | 'similarRefusals'>>
 
-function statusChange({ status, name }: ShownApplication, base: string): Html {
-  if (status === 'suspended') {
-    return html`<form method="post" action="${`${base}/resume`}"><button class="button primary">Resume</button></form>`
-  }
+/** A suspended one is resumed in its status. */
+function statusChange({ status, name }: ShownApplication, base: string): Html | undefined {
+  if (status === 'suspended') return
   return confirm({
     label: 'Suspend',
     action: `${base}/suspend`,
@@ -280,33 +282,32 @@ async function save(context: AdminContext, id: string, changes: Changes, request
 }
 
 /** The checkboxes for approvals. They also send which suites were shown as approved, so that only real edits are applied. */
-function approvals(
+function editApprovals(
   suites: readonly Suite[],
   approved: readonly string[],
   request: FastifyRequest,
   state: FieldState,
 ): Html {
-  const mayChange = canChange(request)
-  if (suites.length === 0) {
-    const register = mayChange && html`<p><a class="button" href="/new-suite">Register a suite</a></p>`
-    const rule = html`<p>A suite is an API. As long as there are no suites, tokens are valid wherever they are checked.</p>`
-    return emptyState('There are no suites yet', html`${rule}${register}`)
-  }
-  if (!mayChange) return approvedOnly(approved, suites)
+  if (suites.length === 0) return noSuites(html`<p><a class="button" href="/new-suite">Register a suite</a></p>`)
   const { ticked, unticked } = approvalsIn(request.body)
   const offered = suites.map(({ suiteId }) => suiteId).filter((suiteId) => approved.includes(suiteId))
   const checked = [...approved, ...ticked].filter((suiteId) => !unticked.includes(suiteId))
   return html`<div class="form">
 ${offered.map((suiteId) => hidden({ shown: suiteId }))}
-${suiteChoices(suites, checked, state)}
-<div class="buttons"><button class="button primary">Save</button></div></div>`
+${suiteChoices(suites, checked, state)}</div>`
 }
 
-/** The read-only list of approved suites. `suites` has their names, but perhaps not all of them. */
-function approvedOnly(approved: Application['suites'], suites: readonly Suite[]): Html {
+function noSuites(register?: Html): Html {
+  const rule = html`<p>A suite is an API. As long as there are no suites, tokens are valid wherever they are checked.</p>`
+  return emptyState('There are no suites yet', html`${rule}${register}`)
+}
+
+/** The list of approved suites. `suites` has their names, but perhaps not all of them. */
+function approvals(approved: Application['suites'], suites: readonly Suite[]): Html {
+  if (suites.length === 0) return noSuites()
   if (approved.length === 0) return html`<p>Not approved for any suite, so its tokens are not valid anywhere.</p>`
   const names = new Map(suites.map((suite) => [suite.suiteId, name(suite.name)]))
-  return html`<p>Approved for these suites:</p><ul>${approved.map((id) => html`<li>${names.get(id)} <code>${id}</code></li>`)}</ul>`
+  return html`<ul class="tiles">${approved.map((id) => html`<li><a href="${path`/suites/${id}`}">${names.get(id) ?? id}</a> <code>${id}</code></li>`)}</ul>`
 }
 
 /** Checkboxes for suites. `ticked`: their ids. */
@@ -320,5 +321,5 @@ export function suiteChoices(suites: readonly Suite[], ticked: readonly string[]
   }))
   const others =
     suites.length === MAX_CHOICES && html`<p class="hint">At most ${MAX_CHOICES} suites are shown here.</p>`
-  return html`<div class="suites">${checkboxes({ label: 'Approved for these suites', name: 'suite', hint, ...state }, choices)}${others}</div>`
+  return html`<div class="suites" data-checks>${checkboxes({ label: 'Approved for these suites', name: 'suite', hint, ...state }, choices)}${others}</div>${allOrNone()}`
 }

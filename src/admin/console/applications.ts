@@ -1,9 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RegisteredApplication } from '../../administration/applications.ts'
-import type { ListedApplication } from '../../administration/search.ts'
-import { APPLICATION_COLUMNS, type Application, type ApplicationValues } from '../../domain/application.ts'
+import { type BrowseQuery, isHeavy, isQuiet, type ListedApplication } from '../../administration/search.ts'
+import { APPLICATION_COLUMNS, type ApplicationValues } from '../../domain/application.ts'
 import { inSteps } from '../../domain/in-steps.ts'
+import { secretState } from '../../domain/secret.ts'
 import type { Suite } from '../../domain/suite.ts'
+import { HOUR, MANY_TOKENS } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { listChoices, PARENT, suiteChoices } from './application.ts'
@@ -21,27 +23,53 @@ import {
   table,
 } from './components.ts'
 import { LOOKED_AT } from './diagnosis.ts'
-import { canChange, field, fieldsOf, select } from './forms.ts'
+import { allOrNone, canChange, field, fieldsOf, hidden, redirectDone, select } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { changesIn, optionalInputs, registrationForm } from './owner.ts'
 import { credentialsPage, tryIt, urlsOf } from './secrets.ts'
+import { PARENT as SUITES } from './suite.ts'
 
 const PAGE_SIZE = 50
 
 /** How many of the applications that were refused last are looked at. */
 const MAX_REFUSED = 100
 
-const STATUSES: readonly Application['status'][] = ['active', 'suspended']
-
 const ANY = { value: '', label: 'Any' }
 
-const STATUS_CHOICES = [ANY, ...[...STATUSES, 'failing'].map((value) => ({ value, label: sentence(value) }))]
+/** Which applications the list shows, by `status` in the URL. */
+const VIEWS = [
+  ['', 'All', ''],
+  ['failing', 'Failing', 'Their pages report a problem: among the 100 clients that were refused most recently.'],
+  [
+    'heavy',
+    'Heavy',
+    `More than ${MANY_TOKENS} tokens in the last 60 minutes or the 60 before: they probably ask for one before each call.`,
+  ],
+  ['quiet', 'Quiet', 'No token in the last 7 days.'],
+  ['ending', 'Secret ends', 'Their last secret ends within 7 days. After that, all their requests are refused.'],
+  ['suspended', 'Suspended', 'They get no tokens, and those that they have are refused.'],
+] as const
+
+type ViewName = (typeof VIEWS)[number][0]
 
 const SORT_CHOICES = [
   { value: '', label: 'Newest first' },
   { value: 'name', label: 'Name' },
+  { value: 'used', label: 'Last token' },
 ]
+
+/** How many applications whose secrets end are looked at. */
+const MAX_ENDING = 1000
+
+const WEEK_MS = 7 * 24 * HOUR
+
+/** Begins the id of a suite that is excluded: no id has it. */
+const NOT = '!'
+
+function idsOf(items: readonly ({ id: string } | { clientId: string })[]): ReadonlySet<string> {
+  return new Set(items.map((item) => ('id' in item ? item.id : item.clientId)))
+}
 
 const COLUMNS = [
   'Application',
@@ -53,51 +81,99 @@ const COLUMNS = [
 
 const REGISTER = html`<a class="button primary" href="/new-application">Register an application</a>`
 
-/** What is searched for, by the names in the URL; empty: anything. */
-type Filter = Record<'search' | 'status' | 'suite' | 'label' | 'sort', string>
+/** What is searched for, by the names in the URL; empty: anything. `for`: the suite to approve applications for. */
+type Filter = Record<'search' | 'suite' | 'label' | 'sort' | 'for', string> & { status: ViewName }
 
-/** /applications: the list, with search. */
+function filterIn(query: unknown): Filter {
+  const { text } = fieldsOf(query)
+  const [status] = VIEWS.find(([view]) => view === text('status')) ?? VIEWS[0]
+  return {
+    ...{ search: text('search'), status, suite: text('suite') },
+    ...{ label: text('label'), sort: text('sort'), for: text('for') },
+  }
+}
+
+/** /applications: the list, with search, and the form that approves many applications for a suite. */
 export function listApplications(console: FastifyInstance, context: AdminContext): void {
+  const { store } = context
+
   console.get('/applications', async (request, reply) => {
-    const { text } = fieldsOf(request.query)
-    const [label, suite] = [text('label'), text('suite')]
-    const filter = { search: text('search'), status: text('status'), suite, label, sort: text('sort') }
-    const from = /^\d{1,9}$/.test(text('from')) ? Number(text('from')) : 0
-    const { applications } = administrationOf(context, request)
-    const lastRefused = await context.store.listLastRefused(LOOKED_AT)
-    const ids = lastRefused.filter(({ kind }) => kind === 'application').map(({ id }) => id)
-    const refused = new Set(new Set(ids).values().take(MAX_REFUSED))
-    const allFailing = filter.status === 'failing' ? await failingOf(request, refused) : undefined
-    const found = await applications.browse({
-      text: filter.search,
-      status: STATUSES.find((status) => status === filter.status),
-      suite: suite || undefined,
-      labels: label ? [label] : undefined,
-      sort: filter.sort,
-      within: allFailing ? [allFailing] : [],
-      from,
-      limit: PAGE_SIZE,
-    })
+    const position = fieldsOf(request.query).text('from')
+    const from = /^\d{1,9}$/.test(position) ? Number(position) : 0
+    const filter = filterIn(request.query)
+    const mayChange = canChange(request)
+    const { applications, suites } = administrationOf(context, request)
+    const target = filter.for !== '' && mayChange ? await suites.show(filter.for) : undefined
+    const refused = await lastRefused()
+    const found = await applications.browse({ ...(await queryOf(request, filter, refused)), from, limit: PAGE_SIZE })
     const shown = new Set(found.applications.map(({ clientId }) => clientId))
-    const failing = allFailing ?? (await failingOf(request, refused.intersection(shown)))
+    const failing = await failingOf(request, refused.intersection(shown))
     const now = context.now()
-    const rows = found.applications.map((application) => row(application, failing, now))
+    const rows = found.applications.map((one) => row(one, { isFailing: failing.has(one.clientId), now, target }))
     const following = address('/applications', { ...filter, from: String(from + PAGE_SIZE) })
     const next = from + PAGE_SIZE < found.total ? following : undefined
-    const list = html`<p class="hint">${found.total.toLocaleString('en')} ${found.total === 1 ? 'application' : 'applications'}</p>
-${table('Applications', [...COLUMNS, number('Tokens in the last hour (hour before)')], rows)}${pager(from > 0 && address('/applications', filter), next, ['First', 'Next'])}`
-    const isFiltered = Object.values(filter).some((value) => value !== '')
-    const isEmpty = !isFiltered && found.total === 0
+    const list = html`<p class="hint">${counted(found.total)}</p>
+${table('Applications', [...COLUMNS, number('Tokens, last hour')], rows)}`
+    const pages = pager(from > 0 && address('/applications', filter), next, ['First', 'Next'])
+    const isEmpty = found.total === 0 && Object.values({ ...filter, for: '' }).every((value) => value === '')
+    const content =
+      rows.length > 0
+        ? html`${target ? approvalForm(target, { ...filter, from: position }, found.total, list) : list}${pages}`
+        : nothingFound(filter)
     return showPage(reply, {
       title: 'Applications',
       section: '/applications',
       lead: 'Programs of your partners. Each gets tokens with its client id and a secret.',
-      actions: canChange(request) && !isEmpty && REGISTER,
+      actions: mayChange && !isEmpty && REGISTER,
+      ...(target && headOf(target)),
       content: isEmpty
-        ? nothingYet(canChange(request))
-        : html`${filterForm(filter, isFiltered, await listChoices(context))}${rows.length > 0 ? list : nothingFound(filter.search)}`,
+        ? nothingYet(mayChange)
+        : html`${views(filter)}${filterForm(filter, await listChoices(context), target)}${content}`,
     })
   })
+
+  // The query is that of the list.
+  console.post<{ Params: { id: string } }>('/suites/:id/approvals', async (request, reply) => {
+    const { applications, suites } = administrationOf(context, request)
+    const { all, text } = fieldsOf(request.body)
+    const filter = filterIn(request.query)
+    const isApproval = text('change') === 'approve'
+    const matching =
+      text('matching') === 'all' && (await applications.match(await queryOf(request, filter, await lastRefused())))
+    const ids = matching ? matching.map(({ clientId }) => clientId) : all('client_id')
+    const changed = await suites.changeApprovals(request.params.id, ids, isApproval)
+    const done = isApproval ? 'many-approved' : 'many-withdrawn'
+    const query = new URLSearchParams(request.query as Record<string, string>)
+    return redirectDone(reply, `/applications?${query}`, done, changed.length)
+  })
+
+  /** The applications that were refused last. */
+  async function lastRefused(): Promise<ReadonlySet<string>> {
+    const clients = (await store.listLastRefused(LOOKED_AT)).filter(({ kind }) => kind === 'application')
+    return new Set(new Set(clients.map(({ id }) => id)).values().take(MAX_REFUSED))
+  }
+
+  async function queryOf(request: FastifyRequest, filter: Filter, refused: ReadonlySet<string>): Promise<BrowseQuery> {
+    const { search: text, status, suite, label, sort } = filter
+    const now = context.now()
+    const within: ReadonlySet<string>[] = []
+    if (status === 'failing') within.push(await failingOf(request, refused))
+    if (status === 'ending') within.push(idsOf(await store.listEndingSecrets(now, now + WEEK_MS, MAX_ENDING)))
+    const isWithout = suite.startsWith(NOT)
+    const { listApproved } = administrationOf(context, request).suites
+    const without = idsOf(isWithout ? await listApproved(suite.slice(NOT.length)) : [])
+    return {
+      text,
+      sort,
+      status: status === 'suspended' ? status : undefined,
+      suite: isWithout ? undefined : suite || undefined,
+      labels: label ? [label] : undefined,
+      accepts:
+        (within.length > 0 || isWithout) &&
+        (({ clientId }) => within.every((ids) => ids.has(clientId)) && !without.has(clientId)),
+      uses: USES[status]?.(now),
+    }
+  }
 
   /** Those of these applications that are refused now, as their pages say. */
   async function failingOf(request: FastifyRequest, clientIds: Iterable<string>): Promise<Set<string>> {
@@ -112,6 +188,32 @@ ${table('Applications', [...COLUMNS, number('Tokens in the last hour (hour befor
   }
 }
 
+function counted(count: number): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? 'application' : 'applications'}`
+}
+
+function headOf({
+  suiteId,
+  name: named,
+}: Suite): Pick<Page, 'title' | 'heading' | 'trail' | 'lead' | 'section' | 'actions'> {
+  return {
+    title: `Approvals for ${named}`,
+    heading: html`<span>Approvals for ${name(named)}</span>`,
+    section: '/suites',
+    trail: [SUITES, { href: path`/suites/${suiteId}`, label: name(named) }],
+    lead: 'Tick applications, and approve them or withdraw their approvals. Tokens of an application are valid at a suite only while it is approved.',
+    actions: undefined,
+  }
+}
+
+/** The form around a list. `count`: how many applications match, also on other pages. */
+function approvalForm({ suiteId }: Suite, filter: Record<string, string>, count: number, list: Html): Html {
+  const others = html`<label class="choice"><input type="checkbox" name="matching" value="all"><span>All that match, on all pages: ${counted(count)}</span></label>`
+  return html`<form class="edit" method="post" action="${address(path`/suites/${suiteId}/approvals`, filter)}" data-guard>
+<div data-checks>${list}</div>
+<div class="buttons">${allOrNone()}${count > PAGE_SIZE && others}<button class="button primary" name="change" value="approve">Approve</button><button class="button danger-quiet" name="change" value="withdraw">Withdraw approval</button></div></form>`
+}
+
 function nothingYet(canChange: boolean): Html {
   return emptyState(
     'No application is registered yet',
@@ -119,44 +221,80 @@ function nothingYet(canChange: boolean): Html {
   )
 }
 
-function filterForm(
-  { search, status, suite, label, sort }: Filter,
-  isFiltered: boolean,
-  suites: readonly Suite[],
-): Html {
+/** Links to the views of the list, and what the current one shows. */
+function views({ status, ...filter }: Filter): Html {
+  const hint = VIEWS.find(([view]) => view === status)?.[2]
+  return html`<nav class="tabs" aria-label="Views"><ul>${VIEWS.map(
+    ([view, label]) =>
+      html`<li><a href="${address('/applications', { ...filter, status: view })}"${view === status && html` aria-current="true"`}>${label}</a></li>`,
+  )}</ul></nav>${hint && html`<p class="hint">${hint}</p>`}`
+}
+
+/** `target`: the suite to approve applications for. */
+function filterForm(filter: Filter, suites: readonly Suite[], target: Suite | undefined): Html {
+  const { search, status, suite, label, sort } = filter
+  const isFiltered = `${search}${suite}${label}${sort}` !== ''
   const named = suites.map(({ suiteId, name }) => ({ value: suiteId, label: name }))
-  return html`<form class="filters" method="get" action="/applications" role="search">
+  const others = target ? [{ value: `${NOT}${target.suiteId}`, label: `Not ${target.name}` }] : []
+  return html`<form class="filters" method="get" action="/applications" role="search">${hidden({ ...(status && { status }), ...(filter.for && { for: filter.for }) })}
 ${field({ label: 'Search', name: 'search', type: 'search', value: search, placeholder: 'Name, client id, email or label' })}
-${select({ label: 'Status', name: 'status', value: status }, STATUS_CHOICES)}
-${select({ label: 'Approved for', name: 'suite', value: suite }, [ANY, ...named])}
+${select({ label: 'Approved for', name: 'suite', value: suite }, [ANY, ...others, ...named])}
 ${field({ label: 'Label', name: 'label', value: label, placeholder: 'owner=web' })}
 ${select({ label: 'Sort by', name: 'sort', value: sort }, SORT_CHOICES)}
-<div class="buttons"><button class="button">Search</button>${isFiltered && html`<a class="button" href="/applications">Clear</a>`}</div>
+<div class="buttons"><button class="button">Search</button>${isFiltered && html`<a class="button" href="${address('/applications', { status, for: filter.for })}">Clear</a>`}</div>
 </form>`
 }
 
 /** Text that may be a client id. If nothing is found, the page links to its diagnosis. */
 const CLIENT_ID = /^\S{6,200}$/
 
-function nothingFound(text: string): Html {
+function nothingFound({ search: text, for: target }: Filter): Html {
   return emptyState(
     'No matches',
     html`<p>No application matches${text !== '' && html`: “${name(text)}” is in no name, no client id, no developer’s email and no label`}.</p>
-${CLIENT_ID.test(text) && html`<p>Is this the client id that a partner sends? <a href="${path`/applications/${text}`}">See why it is refused</a>.</p>`}<p><a class="button" href="/applications">Clear the search</a></p>`,
+${CLIENT_ID.test(text) && html`<p>Is this the client id that a partner sends? <a href="${path`/applications/${text}`}">See why it is refused</a>.</p>`}<p><a class="button" href="${address('/applications', { for: target })}">Clear the search</a></p>`,
   )
 }
 
-function row(application: ListedApplication, failing: ReadonlySet<string>, now: number) {
-  const { clientId, status, suites, lastTokenAt, tokensThisHour, tokensLastHour } = application
+/** The conditions of views that need the use of applications. */
+const USES: Partial<Record<ViewName, (now: number) => NonNullable<BrowseQuery['uses']>>> = {
+  heavy: () => isHeavy,
+  quiet: (now) => (application) => isQuiet(application, now),
+}
+
+/** The states of an application in the words of the views. */
+function badges(application: ListedApplication, isFailing: boolean, now: number): Html {
+  const { status, secrets, lastTokenAt } = application
+  if (status === 'suspended') return statusBadge(status)
+  const ends = secrets.filter((secret) => secretState(secret, now) === 'active').map(({ endsAt }) => endsAt ?? Infinity)
+  const marks = [
+    isFailing && badge('failing', 'bad'),
+    ends.length === 0 && badge('no secret', 'bad'),
+    ends.length > 0 && Math.max(...ends) <= now + WEEK_MS && badge('secret ends', 'warn'),
+    isHeavy(application) && badge('heavy', 'warn'),
+    isQuiet(application, now) && badge(lastTokenAt === undefined ? 'no token yet' : 'quiet'),
+  ].filter((mark) => mark !== false)
+  return html`<span class="badges">${marks.length > 0 ? marks : statusBadge(status)}</span>`
+}
+
+/** `target`: the suite to approve applications for. */
+function row(
+  application: ListedApplication,
+  { isFailing, now, target }: { isFailing: boolean; now: number; target: Suite | undefined },
+) {
+  const { clientId, suites, lastTokenAt, tokensThisHour } = application
+  const id = html`<code title="${clientId}">${clientId}</code>`
   return [
-    html`<a href="${path`/applications/${clientId}`}">${name(application.name)}</a><code title="${clientId}">${clientId}</code>${labelLinks(application.labels, '/applications')}`,
+    target
+      ? html`<label class="choice"><input type="checkbox" name="client_id" value="${clientId}"><span>${name(application.name)}${id}</span></label>`
+      : html`<a href="${path`/applications/${clientId}`}">${name(application.name)}</a>${id}${labelLinks(application.labels, '/applications')}`,
     name(application.developerEmail),
-    failing.has(clientId) ? badge('failing', 'bad') : statusBadge(status),
+    badges(application, isFailing, now),
     suites.length === 0
       ? badge('none', 'warn')
       : html`<span class="cut" title="${suites.join(', ')}">${suites.join(', ')}</span>`,
     age(lastTokenAt, now),
-    `${tokensThisHour.toLocaleString('en')} (${tokensLastHour.toLocaleString('en')})`,
+    tokensThisHour.toLocaleString('en'),
   ]
 }
 

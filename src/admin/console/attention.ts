@@ -92,10 +92,10 @@ function* ofChecks({ lastHour, refusals, trouble }: Statistics): Generator<Matte
   }
 }
 
-function* ofHeavy({ trouble }: Statistics): Generator<Matter> {
-  for (const { id, name: called, tokens } of trouble?.heavy ?? []) {
-    const detail = `Many tokens, ${count(tokens)} in an hour: it should use each token until it expires.`
-    yield ['warn', path`/applications/${id}`, name(called), detail]
+function* ofHeavy({ heavy }: Statistics): Generator<Matter> {
+  for (const { clientId, name: called, tokens } of heavy.slice(0, SHOWN)) {
+    const detail = `Many tokens, ${count(tokens)} in the last 60 minutes: it should use each until it expires.`
+    yield ['warn', path`/applications/${clientId}`, name(called), detail]
   }
 }
 

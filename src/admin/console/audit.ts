@@ -98,8 +98,8 @@ function filterForm(filter: Filter, stateOf: (name: string) => FieldState, isFil
     field({ label: 'Since (00:00 UTC)', name: 'since', type: 'date', value: since, ...stateOf('since') }),
     field({ label: 'Until (24:00 UTC)', name: 'until', type: 'date', value: until, ...stateOf('until') }),
     select({ label: 'Action', name: 'action', value: action }, ACTIONS),
-    field({ label: 'Who', name: 'actor', value: actor, placeholder: 'Operator, or a part of the name' }),
-    field({ label: 'Target', name: 'subject', value: subject, placeholder: 'Id or name, or a part of it' }),
+    field({ label: 'Who', name: 'actor', value: actor, placeholder: 'Name or part' }),
+    field({ label: 'Target', name: 'subject', value: subject, placeholder: 'Name, id or part' }),
   ]}<div class="buttons"><button class="button">Filter</button>${isFiltered && html`<a class="button" href="/audit">Clear</a>`}</div></form>`
 }
 

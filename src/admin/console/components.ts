@@ -53,7 +53,7 @@ export function asOf(now: number, base?: string): Html {
 
 /** What live.js shows and uses on a live page. `base`: its path; `of`: the query of /live, unless it is the overview. */
 export function liveControls(base: string, of: Readonly<Record<string, string>> = {}): Html {
-  return html`<span class="badge good" data-live-state data-of="${new URLSearchParams(of).toString()}" role="status" hidden></span><button type="button" class="button small" data-live-pause hidden>Pause</button><a class="button small" href="${base}" data-live-reload>Reload</a>`
+  return html`<span class="badge good" data-live-state data-of="${new URLSearchParams(of).toString()}" role="status" hidden></span><button type="button" class="button" data-live-pause hidden>Pause</button><a class="button" href="${base}" data-live-reload>Reload</a>`
 }
 
 export const LIVE_ENDED: Html = html`<div data-live-ended hidden>${note('warn', html`<p>Your session has ended, so these figures have stopped. <a href="/login">Sign in again</a></p>`)}</div>`

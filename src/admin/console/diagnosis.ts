@@ -5,33 +5,48 @@ import type { Explanation } from '../../administration/why.ts'
 import { factsOf, isTokenReason } from '../../domain/reasons.ts'
 import type { RefusalCount, RefusedClient } from '../../domain/refusal.ts'
 import { age, type Column, name, number, section, type Tone, table, time } from './components.ts'
-import { canChange } from './forms.ts'
+import { canChange, hidden } from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
 
-/** Instructions that refer to elements on the pages of applications and suites. */
-const CONSOLE_INSTRUCTIONS: Instructions = {
-  resume: () => '“Resume” above',
-  rotate: () => '“Rotate secret” below',
-  approve: (_, suites) => `tick ${namesOf(suites)} under Approvals`,
-  list: 'the list of applications',
-  ofSuite: (_, diagnosis) => diagnosis,
+/** The instructions of a page, and the buttons that they name. */
+export interface PageInstructions extends Instructions {
+  buttons: ReadonlyMap<string, Html>
 }
 
-/** The same for viewers, who do not see these elements. */
-const VIEWER_INSTRUCTIONS: Instructions = {
-  ...CONSOLE_INSTRUCTIONS,
-  resume: () => 'ask an admin to resume it',
-  rotate: () => '“Rotate secret” (ask an admin)',
-  approve: (_, suites) => `ask an admin to approve it for ${namesOf(suites)}`,
-}
-
-/** Instructions that the operator who sent the request can follow. */
-export function instructionsFor(request: FastifyRequest): Instructions {
-  return canChange(request) ? CONSOLE_INSTRUCTIONS : VIEWER_INSTRUCTIONS
-}
-
-function namesOf(suites: readonly string[]): string {
-  return suites.length > 0 ? suites.join(', ') : 'a suite'
+/** Instructions that the operator who sent the request can follow: viewers see no buttons. */
+export function instructionsFor(request: FastifyRequest): PageInstructions {
+  const buttons = new Map<string, Html>()
+  const common = { list: 'the list of applications', ofSuite: (_: string, diagnosis: string) => diagnosis, buttons }
+  if (!canChange(request)) {
+    return {
+      ...common,
+      resume: () => 'ask an admin to resume it',
+      rotate: () => '“Rotate secret” (ask an admin)',
+      approve: (_, suites) => `ask an admin to approve it for ${suites.join(', ') || 'a suite'}`,
+    }
+  }
+  const named = (label: string, button: Html) => {
+    buttons.set(label, button)
+    return `“${label}” below`
+  }
+  const post = (label: string, action: string, fields: Record<string, string> = {}) =>
+    named(
+      label,
+      html`<form method="post" action="${action}">${hidden(fields)}<button class="button">${label}</button></form>`,
+    )
+  return {
+    ...common,
+    resume: (clientId) => post('Resume', path`/applications/${clientId}/resume`),
+    rotate: () => named('Rotate secret', html`<a class="button" href="#rotate">Rotate secret…</a>`),
+    approve(clientId, suites) {
+      for (const suite of suites) post(`Approve for ${suite}`, path`/applications/${clientId}/approve`, { suite })
+      if (suites.length > 0) return suites.length === 1 ? `“Approve for ${suites[0]}” below` : 'use the buttons below'
+      return named(
+        'Approve',
+        html`<a class="button" href="${path`/applications/${clientId}/edit`}#approvals">Approve…</a>`,
+      )
+    },
+  }
 }
 
 const ANSWERS: Record<Health, readonly [tone: Tone, answer: string]> = {
@@ -42,8 +57,11 @@ const ANSWERS: Record<Health, readonly [tone: Tone, answer: string]> = {
 
 const SUSPENDED = ['quiet', 'An operator has suspended it.'] as const
 
-/** The diagnosis of a client: whether there is a problem, and a line for each reason. */
-export function diagnosisNote({ application, health, lines, elsewhere }: Explanation): Html {
+/** The diagnosis of a client: whether there is a problem, a line for each reason, and buttons that mend it. */
+export function diagnosisNote(
+  { application, health, lines, elsewhere }: Explanation,
+  buttons: PageInstructions['buttons'] = new Map(),
+): Html {
   const [tone, answer] = application?.status === 'suspended' ? SUSPENDED : ANSWERS[health]
   const parts = lines.map(withTimes)
   // Screen readers announce the answer when it changes, not the ages of what has happened.
@@ -54,7 +72,8 @@ export function diagnosisNote({ application, health, lines, elsewhere }: Explana
       : html`<p>${strong}</p><ul>${parts.map((line) => html`<li>${line}</li>`)}</ul>`
   const more =
     elsewhere && html`<details><summary>Does the partner still see errors?</summary><p>${elsewhere}</p></details>`
-  return html`<div class="note ${tone}">${text}${more}</div>`
+  const actions = buttons.size > 0 && html`<div class="buttons">${[...buttons.values()]}</div>`
+  return html`<div class="note ${tone}">${text}${actions}${more}</div>`
 }
 
 /** Turns timestamps in a text into `<time>` elements, which are shown in the reader's time zone. */

@@ -62,6 +62,9 @@ const DONE = {
   'application-resumed': 'The application is active again.',
   'application-removed': 'The application is removed.',
   saved: 'The changes are saved.',
+  approved: 'It is approved: its tokens are valid there from the next check on.',
+  'many-approved': 'Applications that are approved now, from the next check on: #.',
+  'many-withdrawn': 'Approvals that are withdrawn, from the next check on: #.',
   'nothing-changed': 'Nothing has changed.',
   'secret-shown': 'The new secret was shown once. It cannot be shown again.',
   'secret-revoked': 'The secret is revoked.',
@@ -73,14 +76,16 @@ const DONE = {
   'session-ended': 'The session has ended.',
 } as const
 
-/** Redirects after a successful change. The page at `path` shows the message. */
-export function redirectDone(reply: FastifyReply, path: string, done: keyof typeof DONE): FastifyReply {
-  return reply.redirect(`${path}?done=${done}`, 303)
+/** Redirects after a successful change. The page at `path` shows the message. `count`: what `#` stands for. */
+export function redirectDone(reply: FastifyReply, path: string, done: keyof typeof DONE, count?: number): FastifyReply {
+  const code = count === undefined ? done : `${done}.${count}`
+  return reply.redirect(`${path}${path.includes('?') ? '&' : '?'}done=${code}`, 303)
 }
 
 export function doneMessage(request: FastifyRequest): string | undefined {
-  const code = fieldsOf(request.query).text('done')
-  return Object.hasOwn(DONE, code) ? DONE[code as keyof typeof DONE] : undefined
+  const [code = '', count] = fieldsOf(request.query).text('done').split('.')
+  if (!Object.hasOwn(DONE, code)) return
+  return DONE[code as keyof typeof DONE].replace('#', Number(count).toLocaleString('en'))
 }
 
 /** An error in a form. `field`: the name of the input; undefined if the error belongs to none. */
@@ -166,6 +171,11 @@ export function checkboxes(
   )}</fieldset>`
 }
 
+/** Buttons that tick all checkboxes of a part with `data-checks`, or none. console.js shows them. */
+export function allOrNone(): Html {
+  return html`<div class="buttons" data-tick-buttons hidden>${(['all', 'none'] as const).map((which) => html`<button type="button" class="button" data-tick="${which}">Tick ${which}</button>`)}</div>`
+}
+
 export function hidden(values: Readonly<Record<string, string>>): Html[] {
   return Object.entries(values).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
 }
@@ -186,12 +196,11 @@ interface Confirmation {
   consequences: Part
   /** What the action applies to: part of the question, and of the label that screen readers read. */
   subject: string
-  isSmall?: boolean
 }
 
 /** The button of a destructive action, which asks for confirmation in a `<details>` below it. console.js moves the question into a dialog. */
-export function confirm({ label, action, consequences, subject, isSmall }: Confirmation): Html {
-  return html`<details class="confirm"><summary class="button danger-quiet ${isSmall && 'small'}">${label}…<span class="unseen"> ${subject}</span></summary>
+export function confirm({ label, action, consequences, subject }: Confirmation): Html {
+  return html`<details class="confirm"><summary class="button danger-quiet">${label}…<span class="unseen"> ${subject}</span></summary>
 <form method="post" action="${action}"><p class="question">${label} ${subject}?</p><div class="consequences">${consequences}</div>
 <div class="buttons"><button class="button danger">${label}</button><button type="button" class="button" data-cancel hidden>Cancel</button></div></form></details>`
 }

@@ -14,7 +14,7 @@ import { copyable, overlapIn } from './secrets.ts'
 export function changeHandOvers(
   console: FastifyInstance,
   context: AdminContext,
-  { section, find, show }: Owners,
+  { parent: { href: section }, find, show }: Owners,
 ): void {
   console.post<{ Params: { id: string } }>(`${section}/:id/hand-over-links`, async (request, reply) => {
     const { id } = request.params
@@ -64,7 +64,7 @@ export function handOversPanel(
     time(endsAt),
     overlapSeconds === 0 ? 'not at all' : `${(overlapSeconds / 3600).toLocaleString('en')} h after its use`,
     canChange &&
-      html`<form method="post" action="${`${base}/hand-over-links/${id}/withdraw`}"><button class="button small">Withdraw<span class="unseen"> link ${id}</span></button></form>`,
+      html`<form method="post" action="${`${base}/hand-over-links/${id}/withdraw`}"><button class="button">Withdraw<span class="unseen"> link ${id}</span></button></form>`,
   ])
   const columns = canChange ? [...COLUMNS, { label: 'Withdraw', kind: 'actions' as const }] : COLUMNS
   return section('hand-overs', 'Unused hand-over links', table('Unused hand-over links', columns, rows))

@@ -117,5 +117,5 @@ function navigation(section: Section | undefined): Html {
 
 function account(operator: NonNullable<Visit['operator']>): Html {
   return html`<div class="account"><p>Signed in as <a href="/operators"><bdi>${readableName(operator)}</bdi></a>, ${operator.role}</p>
-<form method="post" action="/logout"><button class="button small">Sign out</button></form></div>`
+<form method="post" action="/logout"><button class="button">Sign out</button></form></div>`
 }

@@ -1,9 +1,12 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { contains } from '../../administration/search.ts'
 import type { BrowsedSecret } from '../../administration/secrets.ts'
+import { view } from '../../domain/views/schema.ts'
+import { OWNED_SECRET } from '../../domain/views/secret.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { emptyState, name, pager, table } from './components.ts'
+import { exportLinks, exportList } from './exports.ts'
 import { field, fieldsOf, select } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { showPage } from './layout.ts'
@@ -39,20 +42,16 @@ const ORDERS: { value: string; label: string; rank: (secret: BrowsedSecret) => n
 export function listSecrets(console: FastifyInstance, context: AdminContext): void {
   console.get('/secrets', async (request, reply) => {
     const { text } = fieldsOf(request.query)
-    const { matches, value: show } = choiceIn(FILTERS, text('show'))
+    const { search, show, matches } = askedFor(request)
     const { rank, value: sort } = choiceIn(ORDERS, text('sort'))
-    const filter = { search: text('search'), show, sort }
+    const filter = { search, show, sort }
     const from = /^\d{1,9}$/.test(text('from')) ? Number(text('from')) : 0
     const { secrets } = administrationOf(context, request)
-    const isWanted: Test = (secret, now) =>
-      (secret.state === 'active') === (show !== 'ended') &&
-      matches(secret, now) &&
-      (filter.search === '' || contains(secret.name, filter.search) || contains(secret.owner, filter.search))
-    const found = await secrets.browse({ matches: isWanted, rank, from, limit: PAGE_SIZE })
+    const found = await secrets.browse({ matches, rank, from, limit: PAGE_SIZE })
     const following = address('/secrets', { ...filter, from: String(from + PAGE_SIZE) })
     const next = from + PAGE_SIZE < found.total ? following : undefined
     const rows = found.secrets.map((secret) => [ownerOf(secret), ...secretCells(secret, context.now())])
-    const list = html`<p class="hint">${found.total.toLocaleString('en')} ${found.total === 1 ? 'secret' : 'secrets'}</p>
+    const list = html`<p class="hint">${found.total.toLocaleString('en')} ${found.total === 1 ? 'secret' : 'secrets'} · ${exportLinks('/secrets', { search, show })}</p>
 ${table('Secrets', ['Application or suite', ...SECRET_COLUMNS], rows)}${pager(from > 0 && address('/secrets', filter), next, ['First', 'Next'])}`
     return showPage(reply, {
       title: 'Secrets',
@@ -66,6 +65,28 @@ ${select({ label: 'Sort by', name: 'sort', value: sort }, ORDERS)}
 </form>${rows.length > 0 ? list : emptyState('No matches', html`<p>No secret is like this.</p>`)}`,
     })
   })
+
+  exportList(console, context, {
+    path: '/secrets',
+    list: 'secrets',
+    row: OWNED_SECRET,
+    async *pages(request) {
+      const found = administrationOf(context, request).secrets.pages(askedFor(request).matches)
+      for await (const page of found) yield page.map((secret) => view(OWNED_SECRET, secret))
+    },
+  })
+}
+
+/** What the page, or its file, is asked for. */
+function askedFor({ query }: FastifyRequest) {
+  const { text } = fieldsOf(query)
+  const search = text('search')
+  const { matches, value: show } = choiceIn(FILTERS, text('show'))
+  const isWanted: Test = (secret, now) =>
+    (secret.state === 'active') === (show !== 'ended') &&
+    matches(secret, now) &&
+    (search === '' || contains(secret.name, search) || contains(secret.owner, search))
+  return { search, show, matches: isWanted }
 }
 
 /** The choice with this value, or the first one. */

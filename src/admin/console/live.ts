@@ -11,9 +11,10 @@ import { type Html, html } from './html.ts'
 import { sessionReferenceIn } from './login.ts'
 import { liveParts } from './overview.ts'
 import { liveRefusals } from './refusals.ts'
+import { liveSuite } from './suite.ts'
 
 /**
- * GET /live: the live parts of the overview, of the page of an `application`, or of the `page` of refusals, which live.js requests
+ * GET /live: the live parts of the overview, of the page of a `client`, or of the `page` of refusals, which live.js requests
  * every second. They keep only a viewer's session alive. `window`: an id that the page has generated; `new`: sent until the page
  * gets its first answer.
  */
@@ -25,12 +26,17 @@ export function serveLive(console: FastifyInstance, context: AdminContext): void
   async function partsFor(request: FastifyRequest): Promise<Html[]> {
     const { text } = fieldsOf(request.query)
     if (text('page') === 'refusals') return [await liveRefusals(context, request.query)]
-    const clientId = text('application')
+    const clientId = text('client')
     if (clientId === '') {
       return Object.values(liveParts(await ofThisSecond('', () => statistics.read()), canChange(request)))
     }
-    const explanation = await administrationOf(context, request).why(clientId, instructionsFor(request))
-    return Object.values(liveApplication(explanation, now()))
+    const instructions = instructionsFor(request)
+    const explanation = await administrationOf(context, request).why(clientId, instructions)
+    return Object.values(
+      explanation.suite
+        ? await liveSuite(context, explanation, instructions, now())
+        : liveApplication(explanation, instructions, now()),
+    )
   }
 
   /** While the store does not answer, the session of a live window counts as active, and the page says what is wrong. */
@@ -47,15 +53,16 @@ export function serveLive(console: FastifyInstance, context: AdminContext): void
 
   console.get('/live', { exposeHeadRoute: false, onRequest: recognize }, async (request, reply) => {
     const { credential, operator } = callerOf(request)
-    const isNew = fieldsOf(request.query).text('new') !== ''
+    const { text } = fieldsOf(request.query)
+    const isNew = text('new') !== ''
     const state = windows.admit(keyOf(request, credential), operator, isNew)
     if (state === 'replaced') return reply.code(409).type('text/plain').send('Newer windows are live.\n')
     if (state === 'full') {
       return reply.code(503).header('retry-after', '30').type('text/plain').send('Too many pages are open.\n')
     }
-    // Viewers of the same page see the same, but for what only admins are offered.
-    const { window: _, new: __, ...page } = request.query as Record<string, unknown>
-    const key = `${canChange(request)} ${JSON.stringify(page)}`
+    // Viewers of the same page see the same, but for what only admins are offered. A new window may follow a change.
+    const { window, new: _, ...page } = request.query as Record<string, unknown>
+    const key = `${canChange(request)} ${JSON.stringify(page)} ${isNew && window}`
     const body = await ofThisSecond(key, async () => gzipSync(html`<!doctype html>${await partsFor(request)}`.text))
     // All browsers accept gzip. The parts contain nothing secret.
     return reply.header('content-encoding', 'gzip').type('text/html; charset=utf-8').send(body)

@@ -57,7 +57,9 @@ function page(operators: readonly ListedOperator[], viewer: Viewer, context: Adm
       !viewer.isAdmin &&
       note('quiet', html`<p>You are a viewer: you see everything, and can end your own sessions only.</p>`)
     }
-${operators.map((operator) => operatorSection(operator, viewer))}
+${section('all', 'Operators', operatorTable(operators, viewer))}
+${section('sessions', 'Sessions', sessionTable(operators, viewer))}
+${section('keys', 'API keys', keyTable(operators, viewer))}
 ${section('add', 'Add an operator, or a key', howToAdd(context))}`,
   }
 }
@@ -76,75 +78,78 @@ token-server console NAME</code></pre>
 </div>`
 }
 
-function operatorSection(operator: ListedOperator, viewer: Viewer): Html {
-  const { name, role, createdAt, keys, sessions } = operator
-  const isSelf = name === viewer.name
-  const isForeign = isFromProvider(operator)
-  const shown = readableName(operator)
-  return section(
-    `operator-${name}`,
-    html`<bdi>${shown}</bdi> ${badge(role)}${isSelf && html` ${badge('you', 'good')}`}`,
-    html`<p class="hint">${isForeign ? html`From the identity provider, as <bdi>${name}</bdi>. First signed in` : 'Added'} ${time(createdAt)}</p>
-<h3>API keys</h3>
-${keys.length > 0 ? keyTable(operator, viewer) : html`<p class="quiet-text">No API keys.</p>`}
-<h3>Sessions</h3>
-${sessions.length > 0 ? sessionTable(operator, viewer) : html`<p class="quiet-text">Not signed in now.</p>`}`,
-    viewer.isAdmin &&
+function operatorTable(operators: readonly ListedOperator[], viewer: Viewer): Html {
+  const columns = ['Operator', 'Role', 'Added', 'Active keys', 'Sessions']
+  const rows = operators.map((operator) => {
+    const { name, role, createdAt, keys, sessions } = operator
+    const isForeign = isFromProvider(operator)
+    const shown = readableName(operator)
+    return [
+      html`<bdi id="operator-${name}">${shown}</bdi>${name === viewer.name && html` ${badge('you', 'good')}`}${isForeign && html`<div class="hint">From the identity provider, as <bdi>${name}</bdi></div>`}`,
+      badge(role),
+      time(createdAt),
+      keys.filter(({ state }) => state === 'active').length,
+      sessions.length,
       confirm({
         label: 'Remove',
         subject: shown,
         action: path`/operators/${name}/remove`,
-        isSmall: true,
         consequences: html`<p>All keys, sessions and login links of this operator stop working. The audit still lists what the operator did.</p>${
           isForeign
             ? html`<p>The next sign-in adds the operator again, unless the identity provider no longer gives a role.</p>`
-            : isSelf &&
+            : name === viewer.name &&
               html`<p><strong>This is you:</strong> you will be signed out, and only the command line can add you again.</p>`
         }`,
       }),
-  )
+    ]
+  })
+  return table('Operators', viewer.isAdmin ? [...columns, { label: 'Remove', kind: 'actions' }] : columns, rows)
 }
 
 const KEY_TONES = { active: 'good', expired: 'quiet', revoked: 'bad' } as const
 
-function keyTable({ name, keys }: ListedOperator, viewer: Viewer): Html {
-  const columns = ['Key', 'State', 'Made', 'Ends', 'Last used']
-  const rows = keys.map((key) => [
-    `${key.id}`,
-    html`${badge(key.state, KEY_TONES[key.state])}${key.revokedAt !== null && html` ${time(key.revokedAt)}`}`,
-    time(key.createdAt),
-    time(key.endsAt),
-    time(key.lastUsedAt),
-    key.state === 'active' &&
-      confirm({
-        label: 'Revoke',
-        subject: `key ${key.id} of ${name}`,
-        action: path`/operators/${name}/keys/${key.id}/revoke`,
-        isSmall: true,
-        consequences: html`<p>Any program that uses this key is refused from now on. This cannot be undone.</p>`,
-      }),
-  ])
-  return table(`Keys of ${name}`, viewer.isAdmin ? [...columns, { label: 'Revoke', kind: 'actions' }] : columns, rows)
+function keyTable(operators: readonly ListedOperator[], viewer: Viewer): Html {
+  const columns = ['Key', 'Operator', 'State', 'Made', 'Ends', 'Last used']
+  const rows = operators.flatMap(({ name, keys }) =>
+    keys.map((key) => [
+      `${key.id}`,
+      html`<bdi>${name}</bdi>`,
+      html`${badge(key.state, KEY_TONES[key.state])}${key.revokedAt !== null && html` ${time(key.revokedAt)}`}`,
+      time(key.createdAt),
+      time(key.endsAt),
+      time(key.lastUsedAt),
+      key.state === 'active' &&
+        confirm({
+          label: 'Revoke',
+          subject: `key ${key.id} of ${name}`,
+          action: path`/operators/${name}/keys/${key.id}/revoke`,
+          consequences: html`<p>Any program that uses this key is refused from now on. This cannot be undone.</p>`,
+        }),
+    ]),
+  )
+  if (rows.length === 0) return html`<p class="quiet-text">No API keys.</p>`
+  return table('API keys', viewer.isAdmin ? [...columns, { label: 'Revoke', kind: 'actions' }] : columns, rows)
 }
 
-function sessionTable(operator: ListedOperator, viewer: Viewer): Html {
-  const { name, sessions } = operator
-  const shown = readableName(operator)
-  const mayEnd = viewer.isAdmin || viewer.name === name
-  const columns = ['Session', 'Address', 'Browser', 'Began', 'Last seen']
-  const rows = sessions.map((session) => [
-    html`${session.id}${session.id === viewer.sessionId && html` ${badge('this one', 'good')}`}`,
-    session.remoteAddress,
-    html`<span class="hint">${session.userAgent}</span>`,
-    time(session.createdAt),
-    time(session.lastSeenAt),
-    confirm({
-      label: 'End',
-      subject: `session ${session.id} of ${shown}`,
-      action: path`/operators/${name}/sessions/${session.id}/end`,
-      isSmall: true,
-      consequences: html`<p>${session.id === viewer.sessionId ? 'You are' : 'The browser of this session is'} signed out at once.</p>`,
-    }),
-  ])
-  return table(`Sessions of ${shown}`, mayEnd ? [...columns, { label: 'End', kind: 'actions' }] : columns, rows)
+function sessionTable(operators: readonly ListedOperator[], viewer: Viewer): Html {
+  const rows = operators.flatMap((operator) =>
+    operator.sessions.map((session) => [
+      html`${session.id}${session.id === viewer.sessionId && html` ${badge('this one', 'good')}`}`,
+      html`<bdi>${readableName(operator)}</bdi>`,
+      session.remoteAddress,
+      html`<span class="hint">${session.userAgent}</span>`,
+      time(session.createdAt),
+      time(session.lastSeenAt),
+      (viewer.isAdmin || viewer.name === operator.name) &&
+        confirm({
+          label: 'End',
+          subject: `session ${session.id} of ${readableName(operator)}`,
+          action: path`/operators/${operator.name}/sessions/${session.id}/end`,
+          consequences: html`<p>${session.id === viewer.sessionId ? 'You are' : 'The browser of this session is'} signed out at once.</p>`,
+        }),
+    ]),
+  )
+  const columns = ['Session', 'Operator', 'Address', 'Browser', 'Began', 'Last seen']
+  // The one who looks at this page has a session.
+  return table('Sessions', [...columns, { label: 'End', kind: 'actions' }], rows)
 }

@@ -56,7 +56,7 @@ export function overview(
     section: '/',
     scripts: ['live.js', 'chart.js'],
     lead: live.lead,
-    actions: html`${liveControls('/')}${canChange && html`<a class="button primary small" href="/new-application">Register an application</a>`}`,
+    actions: html`${liveControls('/')}${canChange && html`<a class="button primary" href="/new-application">Register an application</a>`}`,
     content: html`
 ${LIVE_ENDED}
 ${live.alerts}

@@ -28,13 +28,15 @@ import { type Page, showPage } from './layout.ts'
 
 /** The functions that find, change and show one kind of client: applications or suites. */
 export interface Owners {
-  section: '/applications' | '/suites'
+  parent: List
   /** Throws OperatorError if the id does not exist, or belongs to the other kind. */
   find: (id: string, request: FastifyRequest) => Promise<Owner>
   /** Changes these values, and what else the form has. Resolves to whether anything differed. Throws OperatorError. */
   update: (id: string, changes: Changes, request: FastifyRequest) => Promise<boolean>
   /** Shows the page again, with what was sent. */
   show: (id: string, reply: FastifyReply, refused: Refused) => Promise<FastifyReply>
+  /** What the form has besides the values. */
+  inputs?: (owner: Owner, request: FastifyRequest, stateOf: (name: string) => FieldState) => Promise<Part>
 }
 
 type Owner = Application | Suite
@@ -61,29 +63,54 @@ export function changesIn({ labels, quota, ...values }: Values): Changes {
   }
 }
 
-/** The notes at the top of a page: why the last form was refused, and why viewers see no forms. */
+/** The notes at the top of a page: why the last form was refused, and why viewers see no buttons. */
 export function notes(errors: readonly FieldError[], canChange: boolean): Html {
   return html`${formErrors(errors)}
 ${!canChange && note('quiet', html`<p>You are a viewer: you can see everything, but change nothing.</p>`)}`
 }
 
 /**
- * Handles the form that changes values. Stores only the fields that were edited, and nothing if someone else has changed one
+ * Shows and handles the form that changes values. Stores only the fields that were edited, and nothing if someone else has changed one
  * of them in the meantime.
  */
-export function changeNames(console: FastifyInstance, { section, find, update, show }: Owners): void {
+export function changeNames(console: FastifyInstance, { parent, find, update, inputs }: Owners): void {
+  const section = parent.href
+
+  async function edit(id: string, reply: FastifyReply, { errors, status }: Refused) {
+    const { request } = reply
+    const owner = await find(id, request)
+    const base = `${section}${path`/${id}`}`
+    const stateOf = statesOf(errors, 'name')
+    const page: Page = {
+      title: `Edit ${owner.name}`,
+      heading: html`<span>Edit ${name(owner.name)}</span>`,
+      section,
+      trail: [parent, { href: base, label: name(owner.name) }],
+      content: html`${formErrors(errors)}
+<form class="edit" method="post" action="${base}" data-guard="${errors.length > 0 && 'changed'}"><div class="columns">${namesPanel(owner, request.body, stateOf)}
+${await inputs?.(owner, request, stateOf)}</div>
+<div class="buttons"><button class="button primary">Save</button><a class="button" href="${base}">Cancel</a></div></form>`,
+    }
+    return showPage(reply, page, { status })
+  }
+
+  console.get<{ Params: { id: string } }>(`${section}/:id/edit`, async (request, reply) => {
+    assertCanChange(request)
+    return edit(request.params.id, reply, { errors: [], status: 200 })
+  })
+
   console.post<{ Params: { id: string } }>(`${section}/:id`, async (request, reply) => {
     const { id } = request.params
     const owner = await find(id, request)
     const sent = Object.entries(valuesOf(owner)).map(([name, stored]) => sentIn(request.body, name, stored))
     const errors = sent.flatMap(({ name, stored, isConflict }) => (isConflict ? changedByOthers(name, stored) : []))
-    if (errors.length > 0) return show(id, reply, { errors, status: 409 })
+    if (errors.length > 0) return edit(id, reply, { errors, status: 409 })
     try {
       const edited = sent.filter(({ isEdited }) => isEdited).map(({ name, value }) => [name, value])
       const changed = await update(id, changesIn(Object.fromEntries(edited)), request)
       return redirectDone(reply, `${section}${path`/${id}`}`, changed ? 'saved' : 'nothing-changed')
     } catch (error) {
-      return show(id, reply, refusedFor(error, { 'not found': 'suite' }))
+      return edit(id, reply, refusedFor(error, { 'not found': 'suite' }))
     }
   })
 }
@@ -102,25 +129,26 @@ function sentIn(body: unknown, name: string, stored: string) {
   return { name, value, stored, isEdited, isConflict: stored !== shown && stored !== value }
 }
 
-/** The form of a page, around some of its panels. For viewers there is none. */
-export function editForm(base: string, canChange: boolean, content: Part): Html {
-  if (!canChange) return html`<div class="columns">${content}</div>`
-  return html`<form class="columns" method="post" action="${base}">${content}</form>`
+/** The content of a long page, with links to its sections. */
+export function withContents(content: Html): Html {
+  const headings = [...content.text.matchAll(/<h2 id="([\w-]+)">([^<]+)/g)]
+  return html`<div class="long"><nav class="contents" aria-label="On this page"><ul>${headings.map(
+    ([, id, heading]) => html`<li><a href="#${id}">${heading}</a></li>`,
+  )}</ul></nav><div class="parts">${content}</div></div>`
 }
 
 /**
  * The inputs for values, as they were sent in `body`, if they were. They also send the values that are stored now, so that
  * changes of others are not overwritten unnoticed.
  */
-export function namesPanel(owner: Owner, body: unknown, stateOf: (name: string) => FieldState): Html {
+function namesPanel(owner: Owner, body: unknown, stateOf: (name: string) => FieldState): Html {
   const fields = Object.entries(valuesOf(owner)).map(([name, stored]) => sentIn(body, name, stored))
   return section(
     'names',
     'Details',
     html`<div class="form">
 ${fields.map(({ name, stored }) => hidden({ [`shown_${name}`]: stored }))}
-${fields.map(({ name, value }) => input(name, value, stateOf))}
-<div class="buttons"><button class="button primary">Save</button></div></div>`,
+${fields.map(({ name, value }) => input(name, value, stateOf))}</div>`,
   )
 }
 
@@ -180,7 +208,7 @@ export function registrationForm(console: FastifyInstance, { path, parent, input
     section: parent.href,
     trail: [parent],
     lead: form.lead,
-    content: html`${formErrors(errors)}<form class="panel form" method="post" action="${path}">${hidden({ request_key: newRequestKey() })}
+    content: html`${formErrors(errors)}<form class="panel form" method="post" action="${path}" data-guard="${errors.length > 0 && 'changed'}">${hidden({ request_key: newRequestKey() })}
 ${await inputs(request, statesOf(errors, form.first))}
 <div class="buttons"><button class="button primary">Register</button><a class="button" href="${parent.href}">Cancel</a></div></form>`,
   })

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { contains } from '../../administration/search.ts'
+import { labelTexts } from '../../domain/labels.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { emptyState, name, section } from './components.ts'
@@ -67,8 +68,8 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
       name,
     }))
     const ofSuites = (await suites.list())
+      .filter(({ suiteId, name, labels }) => isPart(suiteId, name, ...labelTexts(labels)))
       .map(({ suiteId: id, name }) => ({ href: path`/suites/${id}`, id, name }))
-      .filter(({ id, name }) => isPart(id, name))
     const ofOperators = (await operators.list())
       .map(({ name: id }) => ({ href: path`/operators#operator-${id}`, id }))
       .filter(({ id }) => isPart(id))

@@ -24,7 +24,8 @@ import { type Page, showPage } from './layout.ts'
 import type { Owners } from './owner.ts'
 
 export function changeSecrets(console: FastifyInstance, context: AdminContext, owners: Owners): void {
-  const { section, find, show } = owners
+  const { parent, find, show } = owners
+  const section = parent.href
   const { publicUrl } = urlsOf(context)
 
   console.post<{ Params: { id: string } }>(`${section}/:id/secrets`, async (request, reply) => {
@@ -125,7 +126,7 @@ export function secretsPanel(panel: SecretsPanel): Html {
 function rotation({ base, request, handsOver, hours: state }: SecretsPanel): Html {
   const { text } = fieldsOf(state.error ? request.body : undefined)
   return html`<details class="confirm"${state.error && html` open`}><summary class="button">Rotate secret…</summary>
-<form method="post" action="${base}/secrets">${hidden({ request_key: newRequestKey() })}<p class="question">Rotate secret</p>
+<form method="post" action="${base}/secrets">${hidden({ request_key: newRequestKey() })}<p class="question" id="rotate">Rotate secret</p>
 <div class="consequences"><p>The new secret is shown once${handsOver && ': to you, or to the developer who opens a hand-over link within an hour, so that you need not send it'}. Keep the current ones valid until the new one is in use.</p></div>
 ${select({ label: 'Current secrets stay valid', name: 'overlap', value: text('overlap') || DEFAULT_OVERLAP }, OVERLAPS)}
 ${field({ label: 'Or a number of hours', name: 'hours', type: 'number', value: text('hours'), hint: 'From 1 to 8760. If you fill this in, it replaces the choice above.', ...state })}
@@ -158,7 +159,6 @@ function revocation({ id, state }: ListedSecret, { base, secrets, now }: Secrets
     label: 'Revoke',
     action: `${base}/secrets/${id}/revoke`,
     subject: `secret ${id}`,
-    isSmall: true,
     consequences: isLast
       ? html`<p>This is the last active secret. Without it, all requests are refused until you create a new one.</p>
 <label class="choice"><input type="checkbox" name="force" value="yes" required><span>Yes, revoke the last secret</span></label>`
@@ -209,7 +209,7 @@ ${content}`,
 
 /** A value with a copy button, which console.js shows. `id`: unique on the page. */
 export function copyable(id: string, label: string, value: string): Html {
-  return html`<div class="copyable"><p class="copyable-label" id="${id}-label">${label}</p><div class="copyable-value"><code id="${id}">${value}</code><button type="button" class="button small" data-copy="${id}" aria-describedby="${id}-label" hidden>Copy</button></div></div>`
+  return html`<div class="copyable"><p class="copyable-label" id="${id}-label">${label}</p><div class="copyable-value"><code id="${id}">${value}</code><button type="button" class="button" data-copy="${id}" aria-describedby="${id}-label" hidden>Copy</button></div></div>`
 }
 
 /** Commands that get a token, and check it at the first of the approved suites. */

@@ -1,18 +1,26 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownSuite } from '../../administration/suites.ts'
 import { usageOf } from '../../administration/usage.ts'
+import type { Explanation } from '../../administration/why.ts'
 import { isTokenReason } from '../../domain/reasons.ts'
 import type { RefusedClient } from '../../domain/refusal.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
-import { asOf, emptyState, facts, name, section, time } from './components.ts'
-import { diagnosisNote, instructionsFor, LOOKED_AT, refusalsPanel, refusedTable } from './diagnosis.ts'
+import { asOf, emptyState, facts, LIVE_ENDED, liveControls, name, section, time } from './components.ts'
+import {
+  diagnosisNote,
+  instructionsFor,
+  LOOKED_AT,
+  type PageInstructions,
+  refusalsPanel,
+  refusedTable,
+} from './diagnosis.ts'
 import { assertCanChange, canChange, type Refused, redirectDone, statesOf } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { annotationFacts, changeNames, editForm, namesPanel, notes, type Owners, removalPage } from './owner.ts'
-import { changeSecrets, howToCheckTokens, secretsPanel, urlsOf } from './secrets.ts'
+import { annotationFacts, changeNames, notes, type Owners, removalPage, withContents } from './owner.ts'
+import { changeSecrets, copyable, howToCheckTokens, secretsPanel, urlsOf } from './secrets.ts'
 import { periodOf, usagePanel } from './usage.ts'
 
 type Route = { Params: { id: string } }
@@ -38,7 +46,7 @@ export function suite(console: FastifyInstance, context: AdminContext): void {
   })
 
   const suites: Owners = {
-    section: '/suites',
+    parent: PARENT,
     find: (id, request) => actions(request).show(id),
     update: (id, changes, request) => actions(request).update(id, changes),
     show,
@@ -56,57 +64,62 @@ function createView(context: AdminContext) {
     const { suites, why } = administrationOf(context, request)
     const suite = await suites.show(suiteId)
     const { name: named, createdAt, secrets } = suite
-    const explanation = await why(suiteId, instructionsFor(request))
-    const isCheck = ({ suite, reason }: RefusedClient) => suite === suiteId && isTokenReason(reason)
-    const checks = (await store.listLastRefused(LOOKED_AT)).filter(isCheck)
-    const changes = await lastChanges(store, { kind: 'suite', id: suiteId })
+    const instructions = instructionsFor(request)
     const mayChange = canChange(request)
     const at = now()
     const base = path`/suites/${suiteId}`
-    const stateOf = statesOf(errors)
+    const live = await liveSuite(context, await why(suiteId, instructions), instructions, at)
+    const known = html`${copyable('suite-id', 'Id', suiteId)}${facts([['Registered', time(createdAt)], ...annotationFacts(suite, '/suites')])}`
     const usage = await usageOf(context, suiteId, periodOf(request, '24h'))
     const statistics = await context.statistics.read()
-    const known = facts([
-      ['Id', html`<code>${suiteId}</code>`],
-      ['Registered', time(createdAt)],
-      ...annotationFacts(suite, '/suites'),
-    ])
     const page: Page = {
       title: named,
       heading: name(named),
       section: '/suites',
-      scripts: ['chart.js'],
+      scripts: ['live.js', 'chart.js'],
       trail: [PARENT],
+      actions: mayChange && html`<a class="button primary" href="${base}/edit">Edit</a>`,
       content: html`${notes(errors, mayChange)}
-${editForm(
-  base,
-  mayChange,
-  html`${section('health', 'Status', html`${diagnosisNote(explanation)}${known}`, asOf(at, base))}
-${mayChange && namesPanel(suite, request.body, stateOf)}`,
-)}
+${LIVE_ENDED}
+${withContents(html`${section('health', 'Status', html`${live.status}${known}`, html`${live.asOf}${liveControls(base, { client: suiteId })}`)}
 ${usagePanel({ usage, base, kinds: ['checks', 'refusals'], hint: 'Gateway checks and introspections that found the token valid, and what was refused,', statistics })}
-${refusalsPanel(explanation, at)}
-${section('checks', 'Refused checks', refusedTable(checks, 'No check was refused in the last 30 days.'))}
-${secretsPanel({ base, secrets, now: at, request, hours: stateOf('hours') })}
-${section('gateway', 'How tokens are checked', howToCheckTokens({ suiteId, ...urls }))}
 ${approvedPanel(suiteId, await suites.countApproved(suiteId), mayChange)}
-${changes}
-${mayChange && section('endings', 'Remove this suite', html`<div class="actions"><a class="button danger-quiet" href="${base}/remove">Remove…</a></div>`)}`,
+${live.checks}
+${live.refusals}
+${secretsPanel({ base, secrets, now: at, request, hours: statesOf(errors)('hours') })}
+${section('gateway', 'How tokens are checked', howToCheckTokens({ suiteId, ...urls }))}
+${await lastChanges(store, { kind: 'suite', id: suiteId })}
+${mayChange && section('endings', 'Remove this suite', html`<div class="actions"><a class="button danger-quiet" href="${base}/remove">Remove…</a></div>`)}`)}`,
     }
     return showPage(reply, page, { status })
+  }
+}
+
+/** The parts of the page that change while it is open. `instructions`: those that the explanation was made with. */
+export async function liveSuite(
+  { store }: AdminContext,
+  explanation: Explanation,
+  { buttons }: PageInstructions,
+  now: number,
+) {
+  const isCheck = ({ suite, reason }: RefusedClient) => suite === explanation.clientId && isTokenReason(reason)
+  const checks = (await store.listLastRefused(LOOKED_AT)).filter(isCheck)
+  const refused = refusedTable(checks, 'No check was refused in the last 30 days.')
+  return {
+    asOf: html`<div data-live="as-of">${asOf(now)}</div>`,
+    status: html`<div class="panel-part" data-live="status">${diagnosisNote(explanation, buttons)}</div>`,
+    checks: html`<div class="panel-part" data-live="checks">${section('checks', 'Refused checks', refused)}</div>`,
+    refusals: html`<div class="panel-part" data-live="refusals">${refusalsPanel(explanation, now)}</div>`,
   }
 }
 
 /** `count`: the number of approved applications. */
 function approvedPanel(suiteId: string, count: number, canChange: boolean): Html {
   const title = `Approved applications (${count.toLocaleString('en')})`
-  const advice = html`<p>Open each <a href="/applications">application</a> that may use this suite, and tick it under “Approvals”.</p>`
-  const list = html`<p><a href="${address('/applications', { suite: suiteId })}">List them</a></p>`
-  return section(
-    'approved',
-    title,
-    count > 0 ? list : emptyState('No application is approved yet', canChange && advice),
-  )
+  const list = html`<a class="button" href="${address('/applications', { suite: suiteId })}">List them</a>`
+  const change = html`<a class="button" href="${address('/applications', { for: suiteId })}">Approve or withdraw…</a>`
+  const buttons = html`<div class="buttons">${count > 0 && list}${canChange && change}</div>`
+  return section('approved', title, count > 0 ? buttons : emptyState('No application is approved yet', buttons))
 }
 
 /** `approved`: the number of approved applications. */

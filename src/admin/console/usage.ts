@@ -24,7 +24,7 @@ export function periodOf({ query }: FastifyRequest, usual: Period): Period {
 /** Links to the same part of a page with each period. */
 export function periodLinks(base: string, part: string, current: Period): Html {
   const link = (period: Period) =>
-    html`<a class="button small" href="${address(base, { period })}#${part}"${period === current && html` aria-current="true"`}>${WORDS[period].link}</a>`
+    html`<a class="button" href="${address(base, { period })}#${part}"${period === current && html` aria-current="true"`}>${WORDS[period].link}</a>`
   return html`<nav class="buttons" aria-label="Period">${PERIOD_NAMES.map(link)}</nav>`
 }
 

@@ -162,6 +162,7 @@ const TYPES: Record<string, string> = {
   integer: 'a whole number',
   array: 'a list',
   object: 'an object',
+  boolean: 'true or false',
 }
 
 /** The problem for a schema validation error: 422 with each field of the body, or 400 for query parameters. */
@@ -189,6 +190,7 @@ function pathOf({ instancePath, params }: FastifySchemaValidationError): string 
 function detailOf({ keyword, params }: FastifySchemaValidationError, isBody: boolean): string {
   if (keyword === 'required') return 'is missing'
   if (keyword === 'additionalProperties') return 'is unknown'
+  if (keyword === 'maxItems') return `must have ${params.limit} entries at most`
   if (keyword === 'minProperties') return 'must have at least one field'
   if (keyword === 'anyOf') return 'must be a list, or "all"'
   if (!isBody) return 'is given more than once'

@@ -1,5 +1,5 @@
 import { originOf, type Secret } from '../secret.ts'
-import { choice, object, time, view, whole } from './schema.ts'
+import { choice, object, text, time, view, whole } from './schema.ts'
 
 export const SECRET = object('Secret', 'A secret, without its value', {
   id: whole('Its id'),
@@ -9,6 +9,13 @@ export const SECRET = object('Secret', 'A secret, without its value', {
   ends_at: time('When it ends or ended; null: never').nullable(),
   revoked_at: time('When it was revoked; null: it was not').nullable(),
   last_used_at: time('When it was last used, at most a minute out of date; null: never').nullable(),
+})
+
+export const OWNED_SECRET = object('OwnedSecret', 'A secret and its owner', {
+  kind: choice(['application', 'suite'], 'What its owner is'),
+  owner: text('The client id of the application, or the id of the suite'),
+  name: text('The name of the owner'),
+  ...SECRET.shape,
 })
 
 const AUDITED = SECRET.omit({ state: true, last_used_at: true })

@@ -27,8 +27,9 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
     yield* deleteUsage(clientId, at)
     return yield* ask(sql.deleteApplication, [clientId])
   },
-  'application approved': ({ clientId, suite }) => ask(sql.approve, [rowsJson([{ clientId, suite }])]),
-  'approval withdrawn': ({ clientId, suite }) => ask(sql.withdraw, [clientId, suite]),
+  'application approved': ({ clientIds, suite }) =>
+    ask(sql.approve, [rowsJson(clientIds.map((clientId) => ({ clientId, suite })))]),
+  'approval withdrawn': ({ clientIds, suite }) => ask(sql.withdraw, [namesJson(clientIds), suite]),
   'all tokens revoked': ({ clientId }, at) => ask(sql.revokeTokens, [clientId, at]),
   'suite updated': ({ suite, values }) => ask(sql.updateSuite, [suite, values.name, ...annotationColumns(values)]),
   *'suite removed'({ suite }, at) {
@@ -83,7 +84,9 @@ export function createChanges(database: Database): Changes {
         throw error
       })
       const [{ before, after } = { before: null, after: null }] = entries
-      return { changed: entries.length > 0, fields: Object.keys(after ?? {}), before, after, id: result[0]?.[0] }
+      const subjects = entries.map(({ subject }) => subject)
+      const fields = Object.keys(after ?? {})
+      return { changed: subjects.length > 0, subjects, fields, before, after, id: result[0]?.[0] }
     },
 
     async register(newcomers, audit) {
@@ -98,6 +101,7 @@ export function createChanges(database: Database): Changes {
 function subjectsOf(change: Change): AuditSubject[] {
   const action = change.type
   if ('operator' in change) return [{ action, kind: 'operator', id: change.operator }]
+  if ('clientIds' in change) return change.clientIds.map((id) => ({ action, kind: 'application', id }))
   if (action === 'hand-over link made' || action === 'hand-over link withdrawn') {
     return [{ action, kind: 'hand-over links', id: change.clientId }]
   }

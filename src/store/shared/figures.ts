@@ -1,4 +1,4 @@
-import type { EndingSecret, HeavyClient } from '../../domain/statistics.ts'
+import type { EndingSecret } from '../../domain/statistics.ts'
 import type { Figures } from '../../domain/store.ts'
 import * as sql from './statements/figures.ts'
 import { type Database, singleValue, toObjects } from './work.ts'
@@ -13,10 +13,6 @@ export function createFigures({ askInBackground }: Database): Omit<Figures, 'siz
       return toObjects<EndingSecret>(rows, 'kind', 'id', 'name', 'endsAt')
     },
     countIssued: (hour) => singleValue(askInBackground(sql.countIssued, [hour])),
-    async listHeavyClients(hour, least, limit) {
-      const rows = await askInBackground(sql.listHeavyClients, [hour, least, limit])
-      return toObjects<HeavyClient>(rows, 'id', 'name', 'tokens')
-    },
     lastBackupAt: () => singleValue(askInBackground(sql.lastBackupAt)),
   }
 }

@@ -15,6 +15,7 @@ const SETTINGS = { name: 'C', developer_email: 'c@c', status: 'active', suites: 
 const VIKTOR = '/operators/viktor'
 const NONE = { length: 0 }
 const REVOKED = { state: 'revoked', revoked_at: at(START) }
+const APPROVED = { client_ids: ['a'], approved: true }
 const ACTIVE = { state: 'active', revoked_at: null }
 
 /**
@@ -40,6 +41,8 @@ const CHANGES: [
   ['application resumed', ['DELETE', `${A}/suspension`], 204, A, { status: 'active' }],
   ['application approved', ['PUT', `${A}/suites/s`], 204, A, { suites: ['s'] }],
   ['approval withdrawn', ['DELETE', `${A}/suites/s`], 204, A, { suites: NONE }],
+  ['application approved', ['POST', `${S}/approvals`, APPROVED], 200, A, { suites: ['s'] }],
+  ['approval withdrawn', ['POST', `${S}/approvals`, { ...APPROVED, approved: false }], 200, A, { suites: NONE }],
   ['application updated', ['PUT', A, SETTINGS], 200, A, { ...SETTINGS, client_id: 'a' }],
   ['all tokens revoked', ['DELETE', `${A}/tokens`], undefined, A, { tokens_valid_from: at(START) }],
   ['secret rotated', ['POST', `${A}/secrets`], undefined, A, { secrets: [{ ends_at: at(START + DAY) }, ACTIVE] }],
@@ -77,11 +80,41 @@ t.test('API: every change has its effect once, and is an audit event with its au
   }
 })
 
+t.test('API: many applications are approved in one call, unless one is unknown or they are too many', async (t) => {
+  const { call, store, lines } = await createApiWorld(t)
+  await call('POST', '/suites', { json: { id: 's', name: 'S' } })
+  const ids = Array.from({ length: 120 }, (_, n) => `a-${n}`)
+  for (const client_id of ids) await call('POST', '/applications', { json: { ...NEW, client_id } })
+  const approvals = (client_ids: unknown, approved: unknown = true) =>
+    call('POST', '/suites/s/approvals', { json: { client_ids, approved } })
+  const [before] = await store.listAuditEvents({ limit: 1 })
+  for (const [ids, approved, detail] of [
+    [['a-1', 'gone', 'a-2', 'g<b>'], true, /^There is no application .* gone; There is no application .* g<b>\.$/],
+    [Array(501).fill('a-1'), true, 'The field client_ids must have 500 entries at most.'],
+    [['a-1'], 'yes', 'The field approved must be true or false.'],
+  ] as const) {
+    t.match(await approvals(ids, approved), { status: 422, body: { detail } })
+  }
+  t.equal((await call('POST', '/suites/nowhere/approvals', { json: APPROVED })).status, 404)
+  t.strictSame(await store.listAuditEvents({ limit: 1 }), [before], 'nothing was changed')
+
+  await approvals(['a-0'])
+  const { body } = await approvals([...ids, 'a-5'])
+  t.strictSame(body, { client_ids: ids.slice(1) }, 'those whose approval changed')
+  const events = await store.listAuditEvents({ limit: 200 })
+  t.equal(events.filter(({ action }) => action === 'application approved').length, 120, 'an audit event for each')
+  t.match(JSON.parse(lines.at(-1) as string), { msg: 'application approved', client_id: 'a-119', suite: 's' })
+  t.strictSame((await approvals(ids, false)).body, { client_ids: ids })
+  t.strictSame((await approvals([])).body, { client_ids: [] })
+})
+
 t.test(
   'If-Match: every change of an application or suite makes another ETag, and is refused with an old one',
   async (t) => {
     const { call, clock, administration } = await createApiWorld(t)
-    const changes = CHANGES.filter(([, [, path]]) => path.startsWith(A) || path.startsWith(S))
+    const changes = CHANGES.filter(
+      ([, [, path]]) => path.startsWith(A) || (path.startsWith(S) && path !== `${S}/approvals`),
+    )
     await administration.suites.register({ suiteId: 's', name: 'S' })
     await administration.applications.register({ clientId: 'a', name: 'A', developerEmail: 'a@a' })
     let old = '"x"'

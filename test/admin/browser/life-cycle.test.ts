@@ -20,12 +20,11 @@ browserTest('Console: an application is operated from its registration to its re
   t.equal((await command('secrets', 'list', clientId)).length, 2, 'and makes no second one')
 
   await page.goto(own)
+  await page.getByRole('link', { name: 'Edit' }).click()
   await page.getByLabel('API prices').uncheck()
-  await page.getByRole('button', { name: 'Save', exact: true }).first().click()
-  await page.getByText('The changes are saved.').waitFor()
-  t.notOk(await page.getByLabel('API prices').isChecked())
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Store front of the north')
-  await page.getByRole('button', { name: 'Save', exact: true }).last().click()
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByText('The changes are saved.').waitFor()
   await page.getByRole('heading', { level: 1, name: 'Store front of the north' }).waitFor()
 
   await confirm(page, 'Suspend')

@@ -66,7 +66,7 @@ browserTest('States: the login page passes axe-core after success and failure', 
   await open('/signed-in')
   await look('a browser that keeps no cookie')
   await page.goto(await console.link())
-  await page.getByText('Signed in as anna').waitFor()
+  await page.getByText('Signed in as anna').waitFor({ state: 'attached' })
   await open('/new-suite')
   await context.clearCookies()
   await send(page, { suite_id: 'store' })
@@ -107,9 +107,9 @@ browserTest('States: a page with errors passes axe-core', async (t) => {
   const wrong: [path: string, values: Record<string, string>][] = [
     ['/new-application', { name: ' ', developer_email: 'nobody' }],
     ['/new-suite', { suite_id: 'a b', name: '' }],
-    [own, { developer_email: 'nobody', name: '' }],
+    [`${own}/edit`, { developer_email: 'nobody', name: '' }],
     [own, { hours: '-1' }],
-    ['/suites/store', { shown_name: 'Store API', name: '' }],
+    ['/suites/store/edit', { shown_name: 'Store API', name: '' }],
   ]
   for (const [path, values] of wrong) {
     await open(path)
@@ -128,7 +128,7 @@ browserTest('States: a page with errors passes axe-core', async (t) => {
     t.match(await page.locator(`#${ids}`).textContent(), /\w/)
     await look(`${path} with ${Object.keys(values)} wrong`)
   }
-  await open(own)
+  await open(`${own}/edit`)
   await console.command('applications', 'update', clientId, '--name', 'Of another')
   await send(page, { developer_email: 'dev@partner.example', name: 'Of anna' })
   await look('a name that another has changed')

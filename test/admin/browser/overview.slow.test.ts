@@ -48,7 +48,7 @@ browserTest('Overview: the figures update without a reload; where they are missi
   t.equal(tokens, 0)
   const noTokens = page.locator('[data-live="no-tokens"]')
   t.ok(await noTokens.isVisible(), 'an empty server says what to do next')
-  const link = page.getByRole('link', { name: 'within 24 hours' })
+  const link = page.getByRole('link', { name: 'No backup' })
   await page.locator('details > summary', { hasText: 'Every minute' }).click()
   await link.focus()
   await page.evaluate(() => scrollTo(0, 300))

@@ -42,7 +42,7 @@ t.test('Application: the cause of its refusals comes first, with a remedy on the
   const { page, text, path, refuse, clock, administration, clientId } = await setting(t)
   t.match(
     await page(),
-    `data-of="application=${encodeURIComponent(clientId)}" role="status" hidden></span><button type="button" class="button small" data-live-pause hidden>Pause</button><a class="button small" href="${path}" data-live-reload>Reload</a>`,
+    `data-of="client=${encodeURIComponent(clientId)}" role="status" hidden></span><button type="button" class="button" data-live-pause hidden>Pause</button><a class="button" href="${path}" data-live-reload>Reload</a>`,
     'live.js keeps it up to date; without scripts there is a link to reload it',
   )
   t.match(
@@ -61,23 +61,25 @@ t.test('Application: the cause of its refusals comes first, with a remedy on the
   await administration.applications.suspend(clientId)
   t.match(
     await text(),
-    /suspended Resume .* Status .* An operator has suspended it\. It is suspended: .* To allow it again: “Resume” above\./,
+    /suspended Edit .* Status .* An operator has suspended it\. It is suspended: .* To allow it again: “Resume” below\. Resume /,
   )
   t.notMatch(await page(), /class="(badge|note) bad"/, 'which is no problem')
 })
 
 t.test('Application: remedies are worded for who reads them, and times are shown in their zone', async (t) => {
-  const { path, page, text, signIn, administration, clientId, refuse, clock } = await setting(t)
+  const { path, page, text, browser, signIn, administration, clientId, refuse, clock } = await setting(t)
   const viewer = await signIn('viewer')
   const shown = async () => textOf((await viewer(path)).body)
   await refuse({ reason: 'application not approved', suite: 'third', endpoint: '/v1/oauth/verify/:suite' })
-  t.match(await text(), 'It is not approved for third. If it should be: tick third under Approvals.')
+  t.match(await text(), 'It is not approved for third. If it should be: “Approve for third” below. Approve for third')
   t.match(await shown(), 'If it should be: ask an admin to approve it for third.')
+  t.strictSame(actionsOf(await page()).slice(0, 2), [`${path}/suspend`, `${path}/approve`])
   await administration.applications.suspend(clientId)
   t.match(await shown(), 'To allow it again: ask an admin to resume it.')
   const [secret] = await administration.secrets.list('store')
   await administration.secrets.revoke('store', secret?.id as number, { force: true })
   t.match(textOf((await viewer('/suites/store')).body), '“Rotate secret” (ask an admin) makes a new one')
+  t.match((await browser('/suites/store')).body, '<a class="button" href="#rotate">Rotate secret…</a>')
 
   await administration.applications.resume(clientId)
   const [first] = await administration.secrets.list(clientId)
@@ -118,8 +120,8 @@ t.test('Application: its page explains how to get a token until it has one, and 
 })
 
 t.test('Application: only approvals that were ticked or unticked are changed', async (t) => {
-  const { browser, approve, page, text, show, administration, clientId, store, path } = await setting(t)
-  const body = await page()
+  const { browser, approve, text, show, administration, clientId, store, path } = await setting(t)
+  const { body } = await browser(`${path}/edit`)
   t.strictSame(valuesOf(body, 'shown'), ['store'])
   t.strictSame(valuesOf(body, 'suite'), ['store', 'product', 'third'])
   // Before this form is sent, another operator adds and withdraws approvals.
@@ -144,14 +146,14 @@ t.test('Application: only approvals that were ticked or unticked are changed', a
 t.test(
   'Application: names and approvals are one form: a refused one changes nothing and keeps what was entered',
   async (t) => {
-    const { approve, show, path, administration } = await setting(t)
+    const { browser, approve, show, path, administration } = await setting(t)
     const ticked = (body: string) => [...body.matchAll(/value="(\w+)" checked/g)].map(([, suite]) => suite)
     const wrong = await approve({ shown: 'store', suite: 'third', name: '' })
     t.equal(wrong.statusCode, 422)
     t.strictSame([ticked(wrong.body), valuesOf(wrong.body, 'shown')], [['third'], ['store']])
     t.match(
       wrong.body,
-      /<h1>.*role="alert"><p>Nothing was changed.*<a href="#field-name">.*id="health"/s,
+      /<h1>.*role="alert"><p>Nothing was changed.*<a href="#field-name">.*data-guard="changed".*id="names"/s,
       'above it all',
     )
     t.strictSame(wrong.body.match(/<input id="[^"]*"[^>]* autofocus/g)?.length, 1)
@@ -161,6 +163,7 @@ t.test(
     t.equal(gone.statusCode, 404)
     t.match(gone.body, /<fieldset[^>]* aria-invalid="true"[^>]* tabindex="-1" autofocus>/)
     t.match(gone.body, 'There is no suite with the id product.')
+    t.match((await browser(`${path}/edit`)).body, 'data-guard=""', 'but not before anything was edited')
     t.match(await show(), { name: 'Shop', suites: ['store'] })
     const both = await approve({ shown: 'store', suite: 'third', name: 'Mine' })
     t.equal(both.headers.location, `${path}?done=saved`)
@@ -169,15 +172,15 @@ t.test(
 )
 
 t.test('Application: of many suites 200 can be ticked, and the others keep their approvals', async (t) => {
-  const { page, path, signIn, administration, clientId } = await setting(t)
+  const { browser, path, signIn, administration, clientId } = await setting(t)
   for (let n = 0; n < 200; n++) await administration.suites.register({ suiteId: `s-${n}`, name: 'S' })
   await administration.applications.approve(clientId, 's-199')
-  const body = await page()
+  const { body } = await browser(`${path}/edit`)
   t.equal(valuesOf(body, 'suite').length, 200)
   t.strictSame(valuesOf(body, 'shown'), ['store'])
   t.match(textOf(body), 'At most 200 suites are shown here.')
   const seen = textOf((await (await signIn('viewer'))(path)).body)
-  t.match(seen, 'Approved for these suites: store store s-199', 'all of them')
+  t.match(seen, 'Approvals store store s-199 s-199', 'all of them')
 })
 
 const MAIL = 'dev@partner.example'
@@ -188,10 +191,11 @@ const edited = (fields: Record<string, string>) => ({
 })
 
 t.test('Application: if two operators change one of its names, the second one sees both and decides', async (t) => {
-  const { browser, send, post, path, page, show, update, store } = await setting(t)
+  const { browser, send, post, path, show, update, store } = await setting(t)
   const changes = async () => (await store.listAuditEvents({ limit: 100 })).length
   const before = await changes()
-  for (const [name, value] of Object.entries(edited({}))) t.strictSame(valuesOf(await page(), name), [value])
+  const form = (await browser(`${path}/edit`)).body
+  for (const [name, value] of Object.entries(edited({}))) t.strictSame(valuesOf(form, name), [value])
   t.equal(await post('', edited({})), `${path}?done=nothing-changed`)
   t.equal(await changes(), before, 'nothing was changed')
   await update({ name: ' Shop ' })
@@ -228,7 +232,7 @@ t.test('Application: if two operators change one of its names, the second one se
 t.test(
   'Application: labels, note and quota are lines and a number of its form, and links and facts of its page',
   async (t) => {
-    const { send, post, page, show, update, browser } = await setting(t)
+    const { send, post, page, path, show, update, browser } = await setting(t)
     const values = { labels: 'owner=web\r\n\r\n environment = a=b \r\n', note: `One\r\n${HOSTILE}`, quota: '1000' }
     t.match(await post('', edited(values)), /saved/)
     const saved = { labels: { environment: 'a=b', owner: 'web' }, note: `One\n${HOSTILE}`, quota: 1000 }
@@ -236,7 +240,7 @@ t.test(
     const body = await page()
     t.match(body, 'href="/applications?label=owner%3Dweb"')
     t.match(textOf(body), `Quota 1,000 tokens an hour Labels environment=a=b owner=web Note One ${HOSTILE}`)
-    t.match(body, '>\nenvironment=a=b\nowner=web</textarea>')
+    t.match((await browser(`${path}/edit`)).body, '>\nenvironment=a=b\nowner=web</textarea>')
     const listed = async (query: string) => textOf((await browser(`/applications?${query}`)).body)
     t.match(await listed('label=owner%3Dweb'), / environment=a=b owner=web dev@partner\.example/)
     t.match(await listed('label=owner%3Dwe'), 'No matches')
@@ -259,14 +263,17 @@ t.test('Application: it is suspended, resumed and, after confirmation, removed, 
   t.equal(await post('suspend'), `${path}?done=application-suspended`)
   t.equal((await show()).status, 'suspended')
   t.equal(await post('suspend'), `${path}?done=nothing-changed`)
-  t.match(actionsOf(await page()), [`${path}/resume`])
+  t.strictSame(actionsOf(await page())[0], `${path}/resume`)
+  t.equal(await post('approve', { suite: 'store' }), `${path}?done=nothing-changed`)
+  t.equal(await post('approve', { suite: 'third' }), `${path}?done=approved`)
+  t.strictSame((await show()).suites, ['store', 'third'])
   t.equal(await post('resume'), `${path}?done=application-resumed`)
   t.equal((await show()).status, 'active')
   t.equal(await post('revoke-tokens'), `${path}?done=tokens-revoked`)
   t.equal((await show()).tokenGeneration, 1)
 
   const question = async () => (await browser(`${path}/remove`)).body
-  t.match(textOf(await question()), /Remove Shop \? .* secrets are deleted: 1, of which 1 is active\. .* deleted: 1\./)
+  t.match(textOf(await question()), /Remove Shop \? .* secrets are deleted: 1, of which 1 is active\. .* deleted: 2\./)
   t.strictSame(actionsOf(await question()), [`${path}/remove`])
   for (const overlap of [0, MINUTE]) await administration.secrets.rotate(clientId, overlap)
   t.match(textOf(await question()), '3, of which 2 are active')

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { copyOf, createConsoleWorld, textOf, valuesOf } from '../../support/console-world.ts'
+import { actionsOf, copyOf, createConsoleWorld, textOf, valuesOf } from '../../support/console-world.ts'
 import { refusal } from '../../support/refusal.ts'
 
 const HOUR = 3_600_000
@@ -19,6 +19,8 @@ async function worldOf(t: Test, count: number) {
   return { ...world, browser: await world.signIn() }
 }
 
+const idsOf = (body: string) => valuesOf(body, 'client_id')
+
 const idsIn = (body: string) => [...body.matchAll(/<a href="\/applications\/(a-\d+)"/g)].map(([, id]) => id)
 
 t.test('Applications: they are found by text and status, and an empty result offers to clear the search', async (t) => {
@@ -30,8 +32,8 @@ t.test('Applications: they are found by text and status, and an empty result off
   t.strictSame(await found('status=else'), ['a-2', 'a-1', 'a-0'], 'an unknown status is ignored')
   const { body } = await browser('/applications?search=shop&status=suspended')
   t.match(body, 'name="search" type="search" value="shop"')
-  t.match(body, '<option value="suspended" selected>')
-  t.match(body, '<a class="button" href="/applications">Clear</a>')
+  t.match(body, /href="[^"]*status=suspended" aria-current="true">Suspended<.*>They get no tokens/s)
+  t.match(body, '<a class="button" href="/applications?status=suspended">Clear</a>')
 
   await administration.applications.resume('a-1')
   const nothing = (await browser(`/applications?search=${encodeURIComponent(HOSTILE)}`)).body
@@ -50,7 +52,7 @@ t.test('Applications: a row has suites, tokens and the last token; a tooltip has
   const hour = Math.floor(clock.time / HOUR)
   await store.addTokenCounts([{ applicationKey: key, hour, issued: 1, refused: 0, lastTokenAt: clock.time }])
   await store.addUsage([{ clientId: 'a-0', tokens: 1234, checks: 0, refusals: 0 }], clock.time)
-  t.match(textOf((await browser('/applications')).body), / active none 0 s ago 1,234 /)
+  t.match(textOf((await browser('/applications')).body), / heavy none 0 s ago 1,234 /)
   for (let n = 0; n < 5; n++) await administration.suites.register({ suiteId: `s-${n}`, name: `S ${n}` })
   await administration.applications.approve('a-0', 's-0', 's-1', 's-2', 's-3', 's-4')
   const { body } = await browser('/applications')
@@ -69,15 +71,14 @@ t.test('Applications: failing ones are marked and found, as their pages say', as
   await store.addTokenCounts([count])
   clock.time += HOUR / 5
   const { body } = await browser('/applications')
-  const states = [...body.matchAll(/<span class="badge (\w+)">(active|failing|suspended)</g)].map(
+  const states = [...body.matchAll(/<span class="badge (\w+)">(active|failing|suspended|no token yet)</g)].map(
     ([, ...state]) => state,
   )
-  const [quiet, bad, good] = [
-    ['quiet', 'suspended'],
+  const [unused, bad] = [
+    ['quiet', 'no token yet'],
     ['bad', 'failing'],
-    ['good', 'active'],
   ]
-  t.strictSame(states, [quiet, good, good, bad])
+  t.strictSame(states, [['quiet', 'suspended'], unused, ['good', 'active'], bad, unused])
   const failing = (await browser('/applications?status=failing')).body
   t.strictSame(idsIn(failing), ['a-0'])
   t.match(textOf(failing), ' 1 application ')
@@ -103,6 +104,77 @@ t.test('Applications: they are sorted by registration or name, filtered by suite
   }
   const { body } = await browser('/applications?suite=store&sort=name')
   for (const value of ['store', 'name']) t.match(body, `<option value="${value}" selected>`)
+})
+
+t.test('Applications: heavy and quiet ones, and those whose last secret ends, are marked and found', async (t) => {
+  const { browser, administration, store, clock } = await worldOf(t, 5)
+  const { applications, secrets, suites } = administration
+  const keyOf = async (clientId: string) => (await applications.show(clientId)).key
+  const DAY = 24 * HOUR
+  const use = async (clientId: string, ago: number, issued: number) => {
+    const lastTokenAt = clock.time - ago
+    const count = { applicationKey: await keyOf(clientId), hour: Math.floor(lastTokenAt / HOUR), refused: 0 }
+    await store.addTokenCounts([{ ...count, issued: 1, lastTokenAt }])
+    await store.addUsage([{ clientId, tokens: issued, checks: 0, refusals: 0 }], lastTokenAt)
+  }
+  await use('a-0', 0, 361)
+  await use('a-1', 7 * DAY + 1, 999)
+  await use('a-2', 7 * DAY, 1)
+  await use('a-3', 1.5 * HOUR, 360)
+  await applications.suspend('a-4')
+  await suites.register({ suiteId: 'a-s', name: 'A suite' })
+  for (const [owner, overlap] of Object.entries({ 'a-2': 2 * DAY, 'a-s': DAY, 'a-3': DAY })) {
+    await secrets.rotate(owner, overlap)
+    const [, made] = await secrets.list(owner)
+    if (owner !== 'a-3') await secrets.revoke(owner, made?.id as number)
+  }
+  const [only] = await secrets.list('a-1')
+  await secrets.revoke('a-1', only?.id as number, { force: true })
+  for (const [status, ids] of Object.entries({ heavy: ['a-0'], quiet: ['a-1'], ending: ['a-2'], else: 5 })) {
+    const { body } = await browser(`/applications?status=${status}`)
+    t.strictSame(typeof ids === 'number' ? idsIn(body).length : idsIn(body), ids, status)
+  }
+  const { body } = await browser('/applications?sort=used')
+  t.strictSame(idsIn(body), ['a-0', 'a-3', 'a-2', 'a-1', 'a-4'], 'the last token first')
+  const rows = [...body.matchAll(/class="badges">(.*?)<\/span><\/div>/g)].map(([, badges]) =>
+    textOf(badges as string).trim(),
+  )
+  t.strictSame(rows, ['heavy', 'active', 'secret ends', 'no secret quiet'])
+})
+
+t.test('Applications: many are approved for a suite at once, or their approvals withdrawn', async (t) => {
+  const { browser, administration, signIn } = await worldOf(t, 52)
+  const { suites } = administration
+  await suites.register({ suiteId: 'store', name: 'Store API' })
+  const path = '/applications?for=store'
+  const { body } = await browser(path)
+  t.match(body, '<h1><span>Approvals for <bdi class="name" title="Store API">')
+  t.strictSame([body.match(/name="client_id" value="a-\d+">/g)?.length, valuesOf(body, 'matching')], [50, ['all']])
+  const [action = ''] = actionsOf(body)
+  const send = async (action: string, form: Record<string, string | string[]>) =>
+    (await browser(action, { form })).headers.location
+  const approved = async () => (await suites.listApproved('store')).map(({ clientId }) => clientId)
+
+  const done = await send(action, { client_id: ['a-3', 'a-51'], change: 'approve' })
+  t.equal(done, `${path}&done=many-approved.2`)
+  t.match((await browser(String(done))).body, 'Applications that are approved now, from the next check on: 2.')
+  t.strictSame(await approved(), ['a-3', 'a-51'])
+  const ids = async (query: string) => idsOf((await browser(`${path}&${query}`)).body)
+  t.strictSame(await ids('suite=store'), ['a-51', 'a-3'])
+  t.strictSame([(await ids('suite=!store')).length, (await ids('suite=!store&from=49')).at(-1)], [50, 'a-0'])
+
+  const matching = actionsOf((await browser(`${path}&search=shop+1`)).body)[0] as string
+  await send(matching, { matching: 'all', change: 'approve' })
+  t.strictSame((await approved()).length, 13, 'all that match')
+  t.equal(
+    await send(`${action}&from=50`, { client_id: ['a-3', 'a-2'], change: 'withdraw' }),
+    `${path}&from=50&done=many-withdrawn.1`,
+  )
+  t.equal((await browser(action, { form: { client_id: ['a-2', 'gone'], change: 'approve' } })).statusCode, 422)
+  t.notOk((await approved()).includes('a-2'), 'nothing was changed')
+  t.equal((await browser('/applications?for=nowhere')).statusCode, 404)
+  t.notMatch((await (await signIn('viewer'))(path)).body, /client_id|Approvals for/)
+  t.equal((await (await signIn('viewer'))(action, { form: { change: 'approve' } })).statusCode, 403)
 })
 
 /** A console with two suites, and its form for a new application. */

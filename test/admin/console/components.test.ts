@@ -49,11 +49,11 @@ const RENDERED: Record<string, [text: unknown, expected: string | RegExp][]> = {
   'a confirmation says what will happen, and works without JavaScript': [
     [
       confirm({ label: 'Suspend', action: '/suspend', consequences: 'It gets no tokens.', subject: 'Shop' }),
-      /^<details class="confirm"><summary class="button danger-quiet ">Suspend…<span class="unseen"> Shop<\/span><\/summary>\n<form method="post" action="\/suspend"><p class="question">Suspend Shop\?.*It gets no tokens\..*<button class="button danger">Suspend<\/button>.*data-cancel hidden>/s,
+      /^<details class="confirm"><summary class="button danger-quiet">Suspend…<span class="unseen"> Shop<\/span><\/summary>\n<form method="post" action="\/suspend"><p class="question">Suspend Shop\?.*It gets no tokens\..*<button class="button danger">Suspend<\/button>.*data-cancel hidden>/s,
     ],
     [
-      confirm({ label: 'Remove', action: '/remove', consequences: '', subject: 'x', isSmall: true }),
-      /<summary class="button danger-quiet small">.*<button class="button danger">Remove<\/button>/s,
+      confirm({ label: 'Remove', action: '/remove', consequences: '', subject: 'x' }),
+      /<summary class="button danger-quiet">.*<button class="button danger">Remove<\/button>/s,
     ],
   ],
   'missing values are left out': [
@@ -67,7 +67,7 @@ const RENDERED: Record<string, [text: unknown, expected: string | RegExp][]> = {
   'what can be copied has a button, which its label describes': [
     [
       copyable('id', 'Client id', 'x'),
-      '<button type="button" class="button small" data-copy="id" aria-describedby="id-label" hidden>',
+      '<button type="button" class="button" data-copy="id" aria-describedby="id-label" hidden>',
     ],
   ],
 }

@@ -121,7 +121,7 @@ t.test('Lists: pages are linked, and the links keep the filter', async (t) => {
     )
   for (const [url, first, last, then, next, back] of [
     ['/applications', 50, 1, 0, 'Next', 'First'],
-    ['/applications?search=shop&status=active', 50, 1, 0, 'Next', 'First'],
+    ['/applications?search=shop&status=quiet', 50, 1, 0, 'Next', 'First'],
     ['/suites', 0, 49, 50, 'Newer', 'Oldest'],
     // One of its events is anna's login link.
     ['/audit?actor=tester', 50, 2, 1, 'Older', 'Newest'],

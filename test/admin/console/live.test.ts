@@ -19,7 +19,7 @@ async function start(t: Test) {
   /** Opens a window. Resolves to a function that requests its live parts, as live.js does, after the first request. */
   async function open(browser: Awaited<ReturnType<typeof world.signIn>>, id: string, application = '') {
     async function ask(isNew = false) {
-      const url = `/live?window=${id}${isNew ? '&new=yes' : ''}&application=${application}`
+      const url = `/live?window=${id}${isNew ? '&new=yes' : ''}&client=${application}`
       const { statusCode, headers, rawPayload } = await browser(url)
       const text = headers['content-encoding'] === 'gzip' ? textOf(String(gunzipSync(rawPayload))) : ''
       return { statusCode, headers, text }
@@ -40,6 +40,7 @@ t.test('Live: a window gets the figures of this second, which are read once for 
     [true, true, false],
     'a viewer is not offered what is refused',
   )
+  await pages[0]?.()
   Object.assign(statistics, { lastMinute: traffic(1) })
   t.match((await pages[1]?.())?.text, 'Tokens issued, last minute 0 ')
   t.equal(source.reads, 1)
@@ -57,6 +58,9 @@ t.test('Live: the page of an application gets its status and refusals, read once
     t.match(first.text, 'No problem is known. It has not asked for a token yet.')
     t.match(first.text, 'Last refusals No request was refused in the last 30 days.')
   }
+  await administration.applications.suspend('shop-1')
+  t.match((await open(anna, 'c', 'shop-1')).first.text, 'Resume', 'a new window shows a change of this second')
+  await administration.applications.resume('shop-1')
   let reads = 0
   const { findApplication } = store
   store.findApplication = (clientId) => {

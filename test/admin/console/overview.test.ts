@@ -200,7 +200,7 @@ t.test('Overview: an admin can register an application there, and a script updat
   const { body } = await (await signIn())('/')
   t.match(body, /<script type="module" src="\/assets\/live-[0-9a-f]+\.js">/)
   t.match(body, statisticsOf().version)
-  const button = '<a class="button primary small" href="/new-application">Register an application</a>'
+  const button = '<a class="button primary" href="/new-application">Register an application</a>'
   t.match(body, button)
   t.notMatch((await (await signIn('viewer'))('/')).body, button, 'a viewer cannot')
 })

@@ -44,7 +44,13 @@ t.test('Console: every page is free of inline code, whatever the names that it s
   await context.signIn.logIn(await codeFor('viewer'), from)
   const browser = await signIn()
   const id = encodeURIComponent(HOSTILE)
-  const naming = [`/applications/${id}`, '/suites/store', '/suites/store/remove', `/applications/${id}/remove`]
+  const naming = [
+    `/applications/${id}`,
+    '/suites/store',
+    '/suites/store/remove',
+    `/applications/${id}/remove`,
+    `/applications/${id}/edit`,
+  ]
   const strange = [
     ...naming,
     '/operators',
@@ -81,7 +87,13 @@ t.test('Console: a viewer sees every page without forms that change something', 
     for (const word of words) t.match(body, word)
     t.notMatch(body, 'tick it under')
   }
-  for (const page of ['/new-application', '/new-suite', '/applications/a/remove', '/suites/store/remove']) {
+  for (const page of [
+    '/new-application',
+    '/new-suite',
+    '/applications/a/remove',
+    '/suites/store/remove',
+    '/suites/store/edit',
+  ]) {
     const { statusCode, body } = await viewer(page)
     t.equal(statusCode, 403, page)
     t.match(textOf(body), 'Nothing was changed. Go back, or go to the overview .')

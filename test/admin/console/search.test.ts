@@ -5,13 +5,19 @@ import { refusedRequest } from '../../support/refusal.ts'
 async function start(t: Test) {
   const world = await createConsoleWorld(t)
   const { suites, applications } = world.administration
-  await suites.register({ suiteId: 'store', name: 'Store API' })
+  await suites.register({ suiteId: 'store', name: 'Store API', labels: { owner: 'web' } })
   for (const [clientId, name] of [
     ['shop/1', 'Shop <one>'],
     ['shop/2', 'Store front'],
     ['anna', 'An application'],
   ] as const) {
-    await applications.register({ clientId, name, developerEmail: `${clientId[0]}@partner.example`, suites: [] })
+    await applications.register({
+      labels: { owner: 'web' },
+      clientId,
+      name,
+      developerEmail: `${clientId[0]}@partner.example`,
+      suites: [],
+    })
   }
   await world.store.recordRefusedRequests([refusedRequest('3ed9e1cb5f4d1ee3cb00'), refusedRequest('store')])
   const browser = await world.signIn('viewer')
@@ -39,6 +45,7 @@ t.test('Search: several hits are listed by kind', async (t) => {
   t.match(textOf(body), /Search: store Applications Store front shop\/2 Suites Store API store Requests store/)
   t.match(body, 'name="q" value="store"')
   t.match(textOf((await search('anna')).body), /Applications An application anna Operators anna/)
+  t.match(textOf((await search('owner=we')).body), /Applications An application .* Suites Store API store/)
   t.notMatch(body, 'All that match')
   for (let n = 0; n < 10; n++) await administration.suites.register({ suiteId: `store-${n}`, name: 'S' })
   const many = (await search('store')).body

@@ -54,15 +54,25 @@ t.test('New suite: the response says how to use the credentials', async (t) => {
 t.test('Suite: its page shows its health, a link to its approved applications, and its last changes', async (t) => {
   const { browser, store, register } = await setting(t)
   const empty = textOf((await browser('/suites/store')).body)
-  t.match(empty, /No problem is known\. None of its requests is refused now\..*Last refusals of its own requests/)
+  t.match(
+    empty,
+    /Edit .* No problem is known\. None of its requests is refused now\..*Last refusals of its own requests/,
+  )
   t.match(empty, 'No application is approved yet')
   await register('a')
   await store.recordRefusals([refusal('store', { endpoint: '/v1/oauth/introspect', count: 3 })])
   const { body } = await browser('/suites/store')
-  t.match(textOf(body), /There is a problem\. Its requests are refused, 3 times, .* “Rotate secret” below/)
+  t.match(
+    textOf(body),
+    /There is a problem\. Its requests are refused, 3 times, .* “Rotate secret” below.* Rotate secret… /,
+  )
   t.match(textOf(body), 'Approved applications (1)')
   t.match(textOf(body), /Last changes All changes .* Suite registered/)
-  t.match(body, '<a href="/applications?suite=store">')
+  t.match(
+    body,
+    '<a class="button" href="/applications?suite=store">List them</a><a class="button" href="/applications?for=store">',
+  )
+  t.match(body, /<nav class="contents".*<li><a href="#approved">Approved applications \(1\)</s)
   t.equal((await browser('/suites/nowhere')).statusCode, 404)
 })
 

@@ -161,6 +161,9 @@ t.test('Export: the pages of the console link to files with their filters, as CS
   t.match((await file('/suites', 'csv')).body, `one,'=A,2027-01-15T08:00:00.000Z,"a=1, b=2",\r\n`)
   const { headers } = await file('/audit', 'json')
   t.equal(headers['content-disposition'], 'attachment; filename="audit-events-2027-01-15.json"')
+  const secret = { kind: 'suite', owner: 'two', name: '=A', id: 2, state: 'active', last_used_at: null }
+  t.match(await json('/secrets?search=TWO'), [secret])
+  t.strictSame((await browser('/secrets.json?show=ended')).json(), [])
   const two = { action: 'suite registered', subject: { kind: 'suite', id: 'two' } }
   t.match(await json('/audit?subject=tw&action=suite+registered&until=2027-01-15'), [two])
   t.match(

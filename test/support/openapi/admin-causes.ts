@@ -57,6 +57,8 @@ export const CAUSES: Record<string, Cause> = {
   'wrong-type': { change: withBody({ suites: 'store' }) },
   'unknown-field': { change: withBody({ colour: 'blue' }) },
   'unknown-suite': { change: withBody({ suites: ['nowhere'] }) },
+  'unknown-client-id': { change: withBody({ client_ids: ['nobody'] }) },
+  'wrong-approved': { change: withBody({ approved: 'yes' }) },
   'nothing-to-change': { change: (sent) => ({ ...sent, body: '{}' }) },
   'wrong-overlap': { change: withBody({ overlap_seconds: 31_536_001 }) },
   'key-reused': {

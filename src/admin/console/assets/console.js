@@ -123,6 +123,33 @@ function setDisabled(form, isDisabled) {
   for (const button of form.querySelectorAll('button')) button.disabled = isDisabled
 }
 
+/** Warns before a page is left whose form was changed. The server marks a form that it has refused as changed. */
+function guardForms() {
+  document.addEventListener('input', ({ target }) => {
+    const form = target instanceof Element && target.closest('form[data-guard]')
+    if (form instanceof HTMLElement) form.dataset.guard = 'changed'
+  })
+  document.addEventListener('submit', ({ target }) => {
+    if (target instanceof HTMLElement && 'guard' in target.dataset) target.dataset.guard = ''
+  })
+  addEventListener('beforeunload', (event) => {
+    if (document.querySelector('form[data-guard=changed]')) event.preventDefault()
+  })
+}
+
+/** Shows the buttons that tick all checkboxes of a form, or none. */
+function enableTicking() {
+  for (const buttons of document.querySelectorAll('[data-tick-buttons]')) {
+    if (buttons instanceof HTMLElement) buttons.hidden = false
+    buttons.addEventListener('click', ({ target }) => {
+      const which = target instanceof HTMLElement && target.dataset.tick
+      const boxes = buttons.closest('form')?.querySelectorAll('[data-checks] input[type=checkbox]') ?? []
+      if (which) for (const box of boxes) if (box instanceof HTMLInputElement) box.checked = which === 'all'
+      buttons.dispatchEvent(new Event('input', { bubbles: true }))
+    })
+  }
+}
+
 /** A link on a page with a new secret puts another page into the history, because no browser shows the answer to a form again. */
 function forgetSecret() {
   const secret = document.querySelector('[data-left]')
@@ -152,6 +179,8 @@ removeDone()
 enableCopyButtons(document)
 confirmInDialogs(document)
 sendOnce()
+guardForms()
+enableTicking()
 forgetSecret()
 focusSearch()
 

@@ -1,5 +1,5 @@
 // @ts-check
-// Keeps the overview and the page of an application up to date: requests the elements with `data-live` every second, and changes what is different.
+// Keeps the overview and the pages of applications and suites up to date: requests the elements with `data-live` every second, and changes what is different.
 
 const INTERVAL_MS = 1000
 
@@ -60,7 +60,7 @@ function receive() {
     ended.hidden = false
     return stop('Ended')
   }
-  // The application was removed.
+  // The application or the suite was removed.
   if (this.status === 404) return stop('Ended')
   // The operator has too many live pages open.
   if (this.status === 409) return pauseWith('Paused: open in other windows')

@@ -40,16 +40,6 @@ export const listEndingSecrets = `
    LIMIT $3`
 
 export const countIssued = 'SELECT coalesce(sum(issued), 0) FROM token_counts WHERE hour = $1'
-
-export const listHeavyClients = `
-  SELECT a.client_id, a.name, max(c.issued)
-    FROM token_counts c
-    JOIN applications a ON a.id = c.application_id
-   WHERE c.hour >= $1 AND c.issued > $2
-   GROUP BY a.client_id, a.name
-   ORDER BY 3 DESC, 1
-   LIMIT $3`
-
 export const lastBackupAt = 'SELECT made_at FROM backups'
 
 // For the read-only view of a store (inspect.ts). The end is null for an owner that never had a secret, and the highest number

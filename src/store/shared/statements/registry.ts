@@ -124,7 +124,7 @@ export const approveForAll = `
 
 export const withdraw = `
   DELETE FROM approvals
-   WHERE application_id = (SELECT id FROM applications WHERE client_id = $1)
+   WHERE application_id IN (SELECT id FROM applications WHERE client_id IN (SELECT value FROM texts_of($1)))
      AND suite_id = (SELECT id FROM suites WHERE suite_id = $2)`
 
 export const withdrawOthers = `

@@ -1,0 +1,137 @@
+import type { Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { browserTest } from '../../support/browser.ts'
+import { signIn, startOnce } from '../../support/console.ts'
+import { until } from '../../support/until.ts'
+
+const startShared = startOnce(async ({ command }) => {
+  for (const suite of ['store', 'reports']) await command('suites', 'register', suite, '--name', `API ${suite}`)
+  await command('operators', 'add', 'bert', '--role', 'admin')
+})
+
+/** An operator, and an application that is approved for `store` only. */
+async function start(t: Test, options: Parameters<typeof signIn>[2] = {}) {
+  const { browser, console } = await startShared(t)
+  const { clientId, clientSecret } = await console.register()
+  await console.command('applications', 'withdraw', clientId, '--suite', 'reports')
+  const visitor = await signIn(browser, console, options)
+  const open = (path: string) => visitor.page.goto(console.origin + path)
+  const approvedFor = async () => (await console.command('applications', 'show', clientId)).suites
+  return { browser, console, clientId, clientSecret, own: `/applications/${clientId}`, open, approvedFor, ...visitor }
+}
+
+/** Answers the questions of a page whether to leave it. Returns how many there were. */
+function answerQuestions(page: Page, answer: 'accept' | 'dismiss') {
+  const asked: string[] = []
+  page.on('dialog', async (dialog) => {
+    asked.push(dialog.type())
+    await dialog[answer]()
+  })
+  return asked
+}
+
+browserTest('Lists: applications are found, ticked and approved for a suite together, without scripts', async (t) => {
+  const { console, clientId, page, open, approvedFor, complaints } = await start(t, { javaScriptEnabled: false })
+  const other = await console.register()
+  await open('/suites/reports')
+  await page.getByRole('link', { name: 'Approve or withdraw…' }).click()
+  await page.getByRole('searchbox').fill(clientId)
+  await page.getByRole('button', { name: 'Search' }).click()
+  t.notOk(await page.getByRole('button', { name: 'Tick all' }).isVisible(), 'which needs a script')
+  const box = page.getByRole('checkbox', { name: clientId })
+  t.notOk(await box.isChecked(), 'none is ticked')
+  await box.check()
+  await page.getByRole('button', { name: 'Approve', exact: true }).click()
+  await page.getByText('Applications that are approved now, from the next check on: 1.').waitFor()
+  t.strictSame(await approvedFor(), ['store', 'reports'])
+  await open('/applications?for=reports')
+  for (const id of [clientId, other.clientId]) await page.getByRole('checkbox', { name: id }).check()
+  await page.getByRole('button', { name: 'Withdraw approval' }).click()
+  await page.getByText('Approvals that are withdrawn, from the next check on: 2.').waitFor()
+  t.strictSame(await approvedFor(), ['store'])
+  t.strictSame(complaints, [])
+})
+
+browserTest('Lists: all or none are ticked with a button, and what is ticked is not lost by leaving', async (t) => {
+  const { page, open, own, complaints } = await start(t)
+  await open('/applications?for=reports')
+  const asked = answerQuestions(page, 'dismiss')
+  const boxes = page.locator('[name=client_id]')
+  await page.getByRole('button', { name: 'Tick all' }).click()
+  t.equal(await page.locator('[name=client_id]:checked').count(), await boxes.count())
+  const leave = () => page.getByRole('link', { name: 'Audit', exact: true }).click({ noWaitAfter: true })
+  await leave()
+  await until(() => asked.length === 1)
+  t.match(page.url(), 'for=reports')
+  await page.getByRole('button', { name: 'Tick none' }).click()
+  t.equal(await page.locator('[name=client_id]:checked').count(), 0)
+
+  page.removeAllListeners('dialog')
+  page.on('dialog', (dialog) => dialog.accept())
+  await open(`${own}/edit`)
+  page.removeAllListeners('dialog')
+  const questions = answerQuestions(page, 'accept')
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Another name')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The changes are saved.').waitFor()
+  await open('/new-application')
+  await page.getByRole('button', { name: 'Tick all' }).click()
+  t.equal(await page.locator('[name=suite]:checked').count(), 2)
+  t.strictSame(questions, [], 'saving, and leaving what was not edited, asks nothing')
+  t.strictSame(complaints, [])
+})
+
+browserTest('Application: the button in its problem box approves it, and its tokens are valid', async (t) => {
+  const { console, clientId, clientSecret, page, open, own, approvedFor, complaints } = await start(t)
+  const { access_token } = (await console.token(clientId, clientSecret)).body
+  const check = () => console.server.statusOf('/v1/oauth/verify/reports', access_token)
+  await open(own)
+  t.equal(await check(), 403)
+  const approve = page.getByRole('button', { name: 'Approve for reports' })
+  await approve.click({ timeout: 60_000 })
+  await page.getByText('It is approved: its tokens are valid there from the next check on.').waitFor()
+  t.notOk(await approve.isVisible())
+  t.strictSame([await check(), await approvedFor()], [200, ['store', 'reports']])
+
+  await console.command('applications', 'suspend', clientId)
+  await page.locator('.parts .note').getByRole('button', { name: 'Resume' }).click({ timeout: 60_000 })
+  await page.getByText('The application is active again.').waitFor()
+  t.strictSame(complaints, [])
+})
+
+browserTest('Application: of two operators who edit it, the second one sees what the first one saved', async (t) => {
+  const { browser, console, page, open, own, approvedFor } = await start(t)
+  const other = (await signIn(browser, console, { name: 'bert' })).page
+  await open(`${own}/edit`)
+  await other.goto(`${console.origin}${own}/edit`)
+  const edit = async (page: Page, name: string) => {
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name)
+    await page.getByRole('button', { name: 'Save' }).click()
+  }
+  await page.getByLabel('API reports').check()
+  await edit(page, 'Of anna')
+  await page.getByText('The changes are saved.').waitFor()
+  await edit(other, 'Of bert')
+  await other.getByRole('alert').getByText('someone else has changed it to Of anna').waitFor()
+  const asked = answerQuestions(other, 'dismiss')
+  await other.mouse.click(1, 1)
+  await other.getByRole('link', { name: 'Cancel' }).click({ noWaitAfter: true })
+  await until(() => asked.length === 1)
+  await other.getByRole('button', { name: 'Save' }).click()
+  await other.getByRole('heading', { level: 1, name: 'Of bert' }).waitFor()
+  t.strictSame(await approvedFor(), ['store', 'reports'], 'what only one of them changed stays')
+})
+
+browserTest('Suite: its page shows a refused check without a reload, and leads to its sections', async (t) => {
+  const { console, page, open, complaints } = await start(t)
+  await open('/suites/store')
+  await console.server.statusOf('/v1/oauth/verify/store', 'made-up')
+  await page
+    .getByRole('table', { name: 'Refusals by client' })
+    .getByText('malformed token')
+    .waitFor({ timeout: 60_000 })
+  await page.getByRole('navigation', { name: 'On this page' }).getByRole('link', { name: 'Secrets' }).click()
+  t.match(page.url(), /#secrets$/)
+  await page.locator('#secrets').waitFor()
+  t.strictSame(complaints, [])
+})
