@@ -128,10 +128,14 @@ export const settings = {
   ),
   OIDC_ADMINS: setting(
     'none',
-    'Who is an admin: a claim and its values, such as groups=platform,oncall or realm_access.roles=admin, or none',
+    'The claim and the values of admins, such as groups=platform,oncall or realm_access.roles=admin, or none',
     optional('none', parseClaimRule),
   ),
-  OIDC_VIEWERS: setting('none', 'Who may only look: a claim and its values, or none', optional('none', parseClaimRule)),
+  OIDC_VIEWERS: setting(
+    'none',
+    'The claim and the values of viewers, who may only look, or none',
+    optional('none', parseClaimRule),
+  ),
   PUBLIC_URL: setting(
     LOCAL_URL,
     'Where clients reach this server, the {auth_url} of the contract; without a slash at the end',

@@ -110,7 +110,7 @@ export function loginPage(
     isCode: true,
   })}<div class="buttons"><button class="button ${!provider && 'primary'}">Sign in</button></div></form>`
   const withProvider = html`${loginInstructions(context)}
-<details class="whole"${(error || isAway) && html` open`}><summary>Sign in with a link from the command line</summary>${withLink}</details>`
+<details class="prose"${(error || isAway) && html` open`}><summary>Sign in with a link from the command line</summary>${withLink}</details>`
   const content = html`${reason}\n<div class="panel prose">\n${provider ? withProvider : withLink}\n</div>`
   return { title: 'Sign in', scripts: ['login.js'], content }
 }

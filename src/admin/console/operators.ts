@@ -67,7 +67,7 @@ ${section('add', 'Add an operator, or a key', howToAdd(context))}`,
 function howToAdd({ howToSignIn, provider }: AdminContext): Html {
   return html`<div class="prose">
 ${howToSignIn !== undefined && html`<p>These commands do not work here, because this server keeps its data in memory. To sign in: ${howToSignIn}</p>`}
-${provider && html`<p>Who has a role at <bdi>${provider.host}</bdi> is added at the first sign-in, and has no keys.</p>`}
+${provider && html`<p>People with a role at <bdi>${provider.host}</bdi> are added at their first sign-in, and have no keys.</p>`}
 <p>${provider ? 'Other operators' : 'Operators'} and keys are added on the command line only, where the database can be reached, so that a stolen session or key cannot create others.</p>
 <pre><code>token-server operators add NAME --role admin
 token-server operators add NAME --role viewer

@@ -5,33 +5,46 @@ import {
   listLastRefused,
   listRefusedRequests,
 } from '../../../src/store/shared/statements/refusals.ts'
+import { deleteUsage, listUsage } from '../../../src/store/shared/statements/usage.ts'
+import { createRunner } from '../../../src/store/sqlite/context.ts'
 import { PURGES } from '../../../src/store/sqlite/purge.ts'
 import { openTables } from './databases.ts'
 
-t.test('SQLite: every way to list or purge audit events or refusals uses an index, and reads no further', async (t) => {
-  const db = openTables(t)
-  const page = { 1: 1, 2: 1, 3: 1, 4: 1 }
-  const requests = { 1: 1, 2: 1, 3: null, 4: null, 5: null, 6: null, 7: null }
-  const newest = 'CO-ROUTINE newest, SCAN refusals USING INDEX refusals_by_time, SCAN newest,'
-  const plans: [statement: string, parameters: object, index: string][] = [
-    [sql.listAuditEvents, page, 'INTEGER PRIMARY KEY (rowid>? AND rowid<?),'],
-    [sql.listAuditEvents, page, 'COVERING INDEX audit_events_by_time (at>?),'],
-    [sql.listAuditEvents, page, 'COVERING INDEX audit_events_by_time (at<?),'],
-    [sql.listAuditEventsOfActor, { ...page, 5: 'a' }, 'audit_events_by_actor (actor=? AND rowid>? AND rowid<?),'],
-    [
-      sql.listAuditEventsOfSubject,
-      { ...page, 5: 's', 6: 'a', 7: null },
-      'audit_events_by_subject (subject=? AND rowid>? AND rowid<?),',
-    ],
-    [PURGES['audit events'][0] as string, { 1: 1, 2: 1 }, 'audit_events_by_time (at<?),'],
-    [listLastRefused, { 1: 100 }, newest],
-    [listRefusedRequests, requests, 'SEARCH refused_requests USING INTEGER PRIMARY KEY (rowid<?),'],
-    [findRefusedRequests, { ...requests, 8: 'r' }, 'refused_requests_by_request_id (request_id=? AND rowid<?),'],
-  ]
-  for (const [statement, parameters, index] of plans) {
-    const steps = db.prepare(`EXPLAIN QUERY PLAN ${statement}`).all(parameters) as { detail: string }[]
-    const plan = steps.map(({ detail }) => `${detail},`).join(' ')
-    t.ok(plan.includes(index), `${index} in ${plan}`)
-    t.notMatch(plan, statement === listLastRefused ? /SCAN [as] / : /SCAN audit_events|TEMP B-TREE/)
-  }
-})
+const IN_SPANS = 'SEARCH usage_counts USING PRIMARY KEY (span=? AND since=? AND owner_id=?),'
+
+t.test(
+  'SQLite: every way to list or purge audit events, refusals or usage uses an index, and reads no further',
+  async (t) => {
+    const db = openTables(t)
+    createRunner(db)
+    const page = { 1: 1, 2: 1, 3: 1, 4: 1 }
+    const requests = { 1: 1, 2: 1, 3: null, 4: null, 5: null, 6: null, 7: null }
+    const newest = 'CO-ROUTINE newest, SCAN refusals USING INDEX refusals_by_time, SCAN newest,'
+    const plans: [statement: string, parameters: object, index: string][] = [
+      [sql.listAuditEvents, page, 'INTEGER PRIMARY KEY (rowid>? AND rowid<?),'],
+      [sql.listAuditEvents, page, 'COVERING INDEX audit_events_by_time (at>?),'],
+      [sql.listAuditEvents, page, 'COVERING INDEX audit_events_by_time (at<?),'],
+      [sql.listAuditEventsOfActor, { ...page, 5: 'a' }, 'audit_events_by_actor (actor=? AND rowid>? AND rowid<?),'],
+      [
+        sql.listAuditEventsOfSubject,
+        { ...page, 5: 's', 6: 'a', 7: null },
+        'audit_events_by_subject (subject=? AND rowid>? AND rowid<?),',
+      ],
+      [PURGES['audit events'][0] as string, { 1: 1, 2: 1 }, 'audit_events_by_time (at<?),'],
+      [listUsage(2), { 1: '["a"]', 2: 1, 3: 1, 4: 2 }, IN_SPANS],
+      [deleteUsage(2), { 1: 'a', 2: 1, 3: 1, 4: 2 }, IN_SPANS],
+      [listLastRefused, { 1: 100 }, newest],
+      [listRefusedRequests, requests, 'SEARCH refused_requests USING INTEGER PRIMARY KEY (rowid<?),'],
+      [findRefusedRequests, { ...requests, 8: 'r' }, 'refused_requests_by_request_id (request_id=? AND rowid<?),'],
+    ]
+    for (const [statement, parameters, index] of plans) {
+      const steps = db.prepare(`EXPLAIN QUERY PLAN ${statement}`).all(parameters) as { detail: string }[]
+      const plan = steps.map(({ detail }) => `${detail},`).join(' ')
+      t.ok(plan.includes(index), `${index} in ${plan}`)
+      t.notMatch(
+        plan,
+        [listLastRefused, listUsage(2)].includes(statement) ? /SCAN [as] / : /SCAN audit_events|TEMP B-TREE/,
+      )
+    }
+  },
+)

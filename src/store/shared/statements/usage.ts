@@ -2,20 +2,21 @@ import { SPANS } from '../../../domain/usage.ts'
 
 // An `owner_id` is the id of an application, minus the id of a suite, or 0 for all clients together.
 
-const ownerOf = (clientId: string) => `
-         CASE ${clientId} WHEN '' THEN 0 ELSE
-           coalesce((SELECT id FROM applications WHERE client_id = ${clientId}),
-                    (SELECT -id FROM suites WHERE suite_id = ${clientId})) END`
+/** Joins the owners of client ids. */
+const owners = (clientId: string) => `
+    LEFT JOIN applications a ON a.client_id = ${clientId}
+    LEFT JOIN suites s ON s.suite_id = ${clientId}`
+const owner = (clientId: string) => `coalesce(a.id, -s.id, CASE ${clientId} WHEN '' THEN 0 END)`
 
 // In the order in which a removal deletes: so the two do not deadlock.
 export const addUsage = `
   INSERT INTO usage_counts (span, since, owner_id, tokens, checks, refusals)
   SELECT span, CAST($2 AS bigint) - $2 % span, owner_id, tokens, checks, refusals
-    FROM (SELECT ${ownerOf("value ->> 'clientId'")} AS owner_id,
+    FROM (SELECT ${owner("(value ->> 'clientId')")} AS owner_id,
                  CAST(value ->> 'tokens' AS bigint) AS tokens,
                  CAST(value ->> 'checks' AS bigint) AS checks,
                  CAST(value ->> 'refusals' AS bigint) AS refusals
-            FROM rows_of($1)) counted
+            FROM rows_of($1)${owners("value ->> 'clientId'")}) counted
    CROSS JOIN (${SPANS.map(({ span }) => `SELECT ${span} AS span`).join(' UNION ALL ')}) spans
    WHERE owner_id IS NOT NULL
    ORDER BY span, owner_id
@@ -28,11 +29,15 @@ export const addUsage = `
 const inSpans = (count: number) =>
   `span = $2 AND since IN (${Array.from({ length: count }, (_, n) => `$${n + 3}`).join(', ')})`
 
+// CROSS JOIN, or SQLite would read these spans of all clients.
 export const listUsage = (count: number) => `
-  SELECT client_id, since, tokens, checks, refusals
-    FROM (SELECT value AS client_id, ${ownerOf('value')} AS asked_id FROM texts_of($1)) asked
-    JOIN usage_counts ON owner_id = asked_id AND ${inSpans(count)}
+  SELECT value, since, tokens, checks, refusals
+    FROM texts_of($1)${owners('value')}
+   CROSS JOIN usage_counts
+   WHERE owner_id = ${owner('value')} AND ${inSpans(count)}
    ORDER BY since`
 
 export const deleteUsage = (count: number) => `
-  DELETE FROM usage_counts WHERE owner_id = ${ownerOf('$1')} AND ${inSpans(count)}`
+  DELETE FROM usage_counts
+   WHERE ${inSpans(count)}
+     AND owner_id IN (SELECT id FROM applications WHERE client_id = $1 UNION ALL SELECT -id FROM suites WHERE suite_id = $1)`
