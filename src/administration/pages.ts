@@ -1,4 +1,4 @@
-import type { ApplicationKey, ApplicationNames } from '../domain/application.ts'
+import type { ApplicationNames } from '../domain/application.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Page, Store } from '../domain/store.ts'
 
@@ -56,17 +56,10 @@ export const NAMES_AT_A_TIME = 100
 /** Pause between steps, so that a search takes at most a tenth of the CPU: the same process may be issuing tokens. */
 const PAUSE_MS = 1
 
-interface NameSteps {
-  after?: ApplicationKey | undefined
-  size?: number
-  /** See listNames. */
-  suite?: string | undefined
-}
-
 /** The names of all applications, newest first, in steps between which other requests are handled. */
 export function stepsOfNames(
   store: Pick<Store, 'listNames'>,
-  { after, size = NAMES_AT_A_TIME, suite }: NameSteps = {},
+  { after, suite, limit: size }: Parameters<Store['listNames']>[0] = { limit: NAMES_AT_A_TIME },
 ): AsyncGenerator<ApplicationNames[]> {
   return stepsOf((last) => store.listNames({ after: last?.key ?? after, limit: size, suite }), size)
 }

@@ -98,7 +98,7 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
     const size = isAny(filter) ? Math.min(limit, NAMES_AT_A_TIME) : NAMES_AT_A_TIME
     const matches = matcher(filter)
     const found: ApplicationNames[] = []
-    for await (const names of stepsOfNames(context.store, { after, size, suite: filter.suite })) {
+    for await (const names of stepsOfNames(context.store, { after, limit: size, suite: filter.suite })) {
       found.push(...names.filter(matches))
       if (found.length >= limit) return found.slice(0, limit)
     }

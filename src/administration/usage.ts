@@ -26,7 +26,7 @@ export async function usageOfAll({ store, now }: Source, period: Period): Promis
   const { compared } = PERIODS[period]
   const beginnings = beginningsOf(compared, now())
   const all: ApplicationCounts[] = []
-  for await (const names of stepsOfNames(store, { size: STEP })) {
+  for await (const names of stepsOfNames(store, { limit: STEP })) {
     const clientIds = names.map(({ clientId }) => clientId)
     const counted = Map.groupBy(await store.listUsage(clientIds, compared.span, beginnings), (one) => one.clientId)
     for (const one of names) {

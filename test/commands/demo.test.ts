@@ -67,3 +67,18 @@ t.test('Demo: each kind of traffic gets its answer, and a change of a partner ch
   t.ok(events.some(({ reason }) => reason === 'malformed token'))
   t.strictSame(of(application.clientId), [], "the newcomer's application is left alone")
 })
+
+t.test('Demo: a partner with a wrong secret finds its mistake once the secret is rotated', async (t) => {
+  const { app, store, lines } = await createWorld(t)
+  const administration = administrationOf(store)
+  const { partners } = await createDemoWorld(administration)
+  await administration.secrets.rotate(partners.wrongSecret.clientId, 60_000)
+  const address = await app.listen({ host: '127.0.0.1', port: 0 })
+  let requests = 0
+  await makeTraffic(address, partners, async () => {
+    if (++requests > 20) await app.close()
+  })
+  const events = lines.map((line) => JSON.parse(line))
+  const own = events.filter(({ client_id }) => client_id === partners.wrongSecret.clientId)
+  t.strictSame(new Set(own.map(({ msg }) => msg)), new Set(['token issued']))
+})

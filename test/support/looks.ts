@@ -85,6 +85,8 @@ async function fill({ env, command }: Console, count: number): Promise<string[]>
   const applications = Array.from({ length: count }, (_, index) => ({
     name: HOSTILE_NAMES[index % HOSTILE_NAMES.length],
     developer_email: `${'long-name-of-a-department'.repeat(2)}${index}@partner.example`,
+    labels: { owner: 'web', ['k'.repeat(63)]: HOSTILE_NAMES[index % HOSTILE_NAMES.length] },
+    note: HOSTILE_NAMES.join('\n'),
     ...(index === count - 1 && { client_id: long }),
   }))
   const { status, err } = await run(['seed', '-'], { env, stdin: JSON.stringify({ applications }) })

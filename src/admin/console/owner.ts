@@ -4,7 +4,7 @@ import { type Application, columnsOf } from '../../domain/application.ts'
 import { type Annotations, labelsIn, labelTexts } from '../../domain/labels.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { camelCased } from '../../domain/text.ts'
-import { labelLinks, name, note, section, sentence, words } from './components.ts'
+import { labelLinks, name, note, section, sentence } from './components.ts'
 import {
   assertCanChange,
   type FieldError,
@@ -49,8 +49,9 @@ export type Changes = Readonly<Record<string, unknown>>
 
 function valuesOf(owner: Owner): Values {
   const { name, labels, note } = owner
-  const own = 'quota' in owner ? { ...columnsOf(owner), quota: String(owner.quota ?? '') } : { name }
-  return { ...own, labels: labelTexts(labels).join('\n'), note }
+  const annotations = { labels: labelTexts(labels).join('\n'), note }
+  if (!('quota' in owner)) return { name, ...annotations }
+  return { ...columnsOf(owner), ...annotations, quota: String(owner.quota ?? '') }
 }
 
 export function changesIn({ labels, quota, ...values }: Values): Changes {
@@ -144,7 +145,7 @@ function namesPanel(owner: Owner, body: unknown, stateOf: (name: string) => Fiel
   const fields = Object.entries(valuesOf(owner)).map(([name, stored]) => sentIn(body, name, stored))
   return section(
     'names',
-    sentence(new Intl.ListFormat('en').format(fields.map(({ name }) => words(name)))),
+    'Details',
     html`<div class="form">
 ${fields.map(({ name, stored }) => hidden({ [`shown_${name}`]: stored }))}
 ${fields.map(({ name, value }) => input(name, value, stateOf))}</div>`,

@@ -36,7 +36,7 @@ export function listSuites(console: FastifyInstance, context: AdminContext): voi
       actions: canChange(request) && !isEmpty && REGISTER,
       content: isEmpty
         ? nothingYet(canChange(request))
-        : html`${label !== '' && html`<p class="hint">Those with the label <code>${label}</code> · <a href="/suites">All suites</a></p>`}<p class="hint">${exportLinks('/suites', { label })}</p>${table('Suites, oldest first', COLUMNS, rows.map(row))}${pager(after && address('/suites', { label }), newer, ['Oldest', 'Newer'])}`,
+        : html`<p class="hint">${label !== '' && html`Those with the label <code>${label}</code> · <a href="/suites">All suites</a> · `}${exportLinks('/suites', { label })}</p>${rows.length > 0 ? table('Suites, oldest first', COLUMNS, rows.map(row)) : emptyState('No suite has this label', '')}${pager(after && address('/suites', { label }), newer, ['Oldest', 'Newer'])}`,
     })
   })
 

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Labels, labelTexts } from '../../domain/labels.ts'
 import { timestamp } from '../../domain/time.ts'
 import type { JsonSchema } from '../../domain/views/schema.ts'
 import type { AdminContext } from '../context.ts'
@@ -97,10 +98,15 @@ export function csvText({ properties }: JsonSchema): typeof JSON_TEXT {
   return {
     type: 'text/csv; charset=utf-8; header=present',
     begin: `\uFEFF${line(columns.map((path) => path.join('_')))}`,
-    row: (row) => line(columns.map((path) => cell(valueAt(row, path)))),
+    row: (row) => line(columns.map((path) => cell(textsOf(path, valueAt(row, path))))),
     between: '',
     end: '',
   }
+}
+
+/** Labels are texts. */
+function textsOf([column]: readonly string[], value: unknown): unknown {
+  return column === 'labels' ? labelTexts(value as Labels) : value
 }
 
 /** The beginnings that make spreadsheet programs run a text as a formula, some also in full width or behind spaces. */

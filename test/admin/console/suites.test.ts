@@ -117,6 +117,7 @@ t.test(
     t.match(body, 'href="/suites?label=owner%3Dweb"')
     t.match(textOf(body), 'Those with the label owner=web · All suites')
     t.notMatch(body, 'Store API')
+    t.match((await browser('/suites?label=nobody')).body, 'No suite has this label')
     await browser('/suites/product', { form: { shown_labels: 'owner=web', labels: '' } })
     t.match(await administration.suites.show('product'), { name: 'Product API', labels: {}, note: 'One\nTwo' })
   },

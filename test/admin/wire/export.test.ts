@@ -65,7 +65,7 @@ async function createWorldOfPages(t: Test, { pages = Infinity, failsAt = Infinit
       reading.now--
       if (++reading.pages === failsAt) throw new StoreUnavailable('gone')
       const count = after + limit > pages * 200 ? 200 : limit
-      const rest = { createdAt: START, secrets: [], name: 'x'.repeat(10_000) }
+      const rest = { createdAt: START, secrets: [], labels: {}, note: '', name: 'x'.repeat(10_000) }
       return Array.from({ length: count }, (_, n) => ({ key: after + n + 1, suiteId: `s-${after + n + 1}`, ...rest }))
     },
   })
@@ -149,7 +149,8 @@ t.test('Export: HEAD reads no list', async (t) => {
 
 t.test('Export: the pages of the console link to files with their filters, as CSV and as JSON', async (t) => {
   const { signIn, administration } = await createConsoleWorld(t)
-  for (const suiteId of ['one', 'two']) await administration.suites.register({ suiteId, name: '=A' })
+  const labels = { a: '1', b: '2' }
+  for (const suiteId of ['one', 'two']) await administration.suites.register({ suiteId, name: '=A', labels })
   const browser = await signIn('viewer')
   const file = async (page: string, format: string) => {
     const [, href = ''] = new RegExp(`href="([^"]*\\.${format}[^"]*)"`).exec((await browser(page)).body) ?? []
@@ -157,7 +158,7 @@ t.test('Export: the pages of the console link to files with their filters, as CS
   }
   const json = async (page: string) => (await file(page, 'json')).json()
   t.match(await json('/suites'), [{ id: 'one' }, { id: 'two' }])
-  t.match((await file('/suites', 'csv')).body, "one,'=A,2027-01-15T08:00:00.000Z,{},\r\n")
+  t.match((await file('/suites', 'csv')).body, `one,'=A,2027-01-15T08:00:00.000Z,"a=1, b=2",\r\n`)
   const { headers } = await file('/audit', 'json')
   t.equal(headers['content-disposition'], 'attachment; filename="audit-events-2027-01-15.json"')
   const secret = { kind: 'suite', owner: 'two', name: '=A', id: 2, state: 'active', last_used_at: null }
