@@ -6,8 +6,8 @@ import { commandAuthor } from '../../src/commands/shared/administer.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { createWorld } from '../support/world.ts'
 
-const administrationOf = (store: Store) =>
-  createAdministration({ store, now: Date.now, observe: () => {}, author: commandAuthor() })
+const administrationOf = (store: Store, now = Date.now) =>
+  createAdministration({ store, now, observe: () => {}, author: commandAuthor() })
 
 t.test('Demo: Enter prints a new link, and is named, only if stdin is a terminal', async (t) => {
   const explainOn = (isTTY: boolean) =>
@@ -69,8 +69,8 @@ t.test('Demo: each kind of traffic gets its answer, and a change of a partner ch
 })
 
 t.test('Demo: a partner with a wrong secret finds its mistake once the secret is rotated', async (t) => {
-  const { app, store, lines } = await createWorld(t)
-  const administration = administrationOf(store)
+  const { app, store, lines, clock } = await createWorld(t)
+  const administration = administrationOf(store, () => clock.time)
   const { partners } = await createDemoWorld(administration)
   await administration.secrets.rotate(partners.wrongSecret.clientId, 60_000)
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
