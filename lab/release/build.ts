@@ -68,6 +68,8 @@ function billOfMaterials(clone: string, env: NodeJS.ProcessEnv): string {
   const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--omit=dev', '--package-lock-only']
   const bill = JSON.parse(run('npm', args, { cwd: clone, env }))
   delete bill.serialNumber
+  // npm takes the name of the folder.
+  bill.metadata.component.name = 'oauth-token-server'
   bill.metadata.timestamp = new Date(Number(env.SOURCE_DATE_EPOCH) * 1000).toISOString()
   return `${JSON.stringify(bill, null, 2)}\n`
 }

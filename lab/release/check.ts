@@ -17,9 +17,6 @@ import { has, ROOT, run } from './tools.ts'
 /** The commit of version 0.1.0, of which installations exist. It had SQLite only. */
 const FIRST_RELEASE = 'ef85bb9'
 
-/** The other lines of Node.js that are supported besides the one that runs this. */
-const OTHER_NODES = ['22', '26']
-
 /** Data of an older release: the folder has the file token-server.db. */
 export interface Old extends Data {
   folder: string
@@ -73,30 +70,14 @@ async function tryOut(artifact: string, install: (port: number, old?: Old) => In
 /** The npm package, installed by npm in an empty folder, with nothing but this Node.js. */
 export async function checkPackage({ folder, version }: Release, work: string, old: Old): Promise<Verdict[]> {
   const tarball = join(folder, `oauth-token-server-${version}.tgz`)
-  const nodes = OTHER_NODES.map((line) => {
-    const place = join(work, `node-${line}`)
-    const name = `node-linux-${process.arch}`
-    run('npm', ['install', '--silent', '--no-audit', '--no-fund', '--prefix', place, `${name}@${line}`])
-    return join(place, 'node_modules', name, 'bin/node')
-  })
-  const verdicts: Verdict[] = []
-  for (const node of [process.execPath, ...nodes]) {
-    const install = (port: number, old?: Old) => {
-      const cwd = mkdtempSync(join(work, 'package-'))
-      run('npm', ['install', '--silent', '--no-audit', '--no-fund', tarball], { cwd })
-      const env = { PATH: `${dirname(node)}:${PATHS}`, PORT: String(port) }
-      if (old) cpSync(join(old.folder, 'token-server.db'), join(cwd, 'data/token-server.db'))
-      return {
-        command: [join(cwd, 'node_modules/.bin/token-server')],
-        cwd,
-        env,
-        file: (name: string) => join(cwd, name),
-      }
-    }
-    const name = run(node, ['--version']).trim()
-    verdicts.push(...(await tryOut(`npm package, Node.js ${name}`, install, old)))
+  const install = (port: number, old?: Old) => {
+    const cwd = mkdtempSync(join(work, 'package-'))
+    run('npm', ['install', '--silent', '--no-audit', '--no-fund', tarball], { cwd })
+    const env = { PATH: `${dirname(process.execPath)}:${PATHS}`, PORT: String(port) }
+    if (old) cpSync(join(old.folder, 'token-server.db'), join(cwd, 'data/token-server.db'))
+    return { command: [join(cwd, 'node_modules/.bin/token-server')], cwd, env, file: (name: string) => join(cwd, name) }
   }
-  return verdicts
+  return tryOut('npm package', install, old)
 }
 
 /** A place with Debian as debootstrap makes it, and the package installed in it by dpkg. */
@@ -210,7 +191,8 @@ function lint(artifact: string, file: string): Verdict {
 function engine(): { build: string[]; run: string[] } | undefined {
   const standIn = join(ROOT, '../shared/container/container')
   if (existsSync(standIn)) return { build: [standIn, 'build', ROOT, 'token-server'], run: [standIn, 'run'] }
-  if (!has('docker')) return undefined
+  // The client alone is of no use.
+  if (!has('docker info')) return undefined
   const hardened = ['--rm', '--network=host', '--read-only', '--cap-drop=ALL', '--security-opt=no-new-privileges']
   return { build: ['docker', 'build', '--tag', 'token-server', ROOT], run: ['docker', 'run', ...hardened] }
 }

@@ -101,13 +101,34 @@ export function buildDebian({ clone, tarball, dependencies, version, out, root, 
   run('dpkg-deb', ['--root-owner-group', '-Zxz', '-z1', '--build', root, file], { env })
 }
 
-/** Deletes what the driver was built from, and its binaries for other machines. */
+/** Deletes what the driver was built from, its binaries for other machines, and what only the authors of the packages use. */
 function trim(library: string): void {
   const driver = join(library, 'node_modules/better-sqlite3')
-  for (const path of ['deps', 'src', 'binding.gyp']) rmSync(join(driver, path), { recursive: true, force: true })
-  for (const file of globSync('prebuilds/*', { cwd: driver })) {
-    if (file !== `prebuilds/linux-${process.arch}.node`) rmSync(join(driver, file))
+  for (const path of ['deps', 'src', 'binding.gyp', '../node-addon-api']) {
+    rmSync(join(driver, path), { recursive: true, force: true })
   }
+  for (const file of globSync('prebuilds/*', { cwd: driver })) {
+    if (file === `prebuilds/linux-${process.arch}.node`) run('strip', ['--strip-unneeded', join(driver, file)])
+    else rmSync(join(driver, file))
+  }
+  const unused = [
+    '.*',
+    '*.sh',
+    '*.html',
+    '*.ts',
+    '*.cts',
+    '*.mts',
+    'test',
+    'tests',
+    'spec',
+    'benchmark',
+    'benchmarks',
+    'integration',
+  ]
+  const names = unused.flatMap((name) => ['-o', '-name', name]).slice(1)
+  run('find', ['node_modules', '-mindepth', '1', '(', ...names, ')', '-prune', '-exec', 'rm', '-rf', '{}', '+'], {
+    cwd: library,
+  })
 }
 
 /** The unit of deploy/systemd with the paths of the package, and with the user that it makes. */

@@ -61,7 +61,9 @@ async function main(): Promise<void> {
     image: () => checkImage(work, old),
   }
   for (const [name, check] of Object.entries(checks)) {
-    if (!values.skip.includes(name)) verdicts.push(...(await check()))
+    if (values.skip.includes(name)) continue
+    const failed = ({ message }: Error) => [{ artifact: name, done: 'installed', found: `FAILED: ${message}` }]
+    verdicts.push(...(await check().catch(failed)))
   }
   print(
     `\n${table(

@@ -22,9 +22,9 @@ export function run(program: string, args: string[], { cwd = ROOT, env, input = 
   throw new Error(`${program} ${args.join(' ')}\n${stdout}${stderr}${error ?? ''}`)
 }
 
-/** Whether a program is on this machine. */
-export function has(program: string): boolean {
-  return spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
+/** Whether a program is on this machine; of several words, whether they run without an error. */
+export function has(command: string): boolean {
+  return spawnSync('sh', ['-c', command.includes(' ') ? command : `command -v ${command}`]).status === 0
 }
 
 /** The SHA-256 of files in a folder, as `sha256sum` prints it. */

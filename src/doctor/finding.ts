@@ -74,8 +74,8 @@ async function runCheck([subject, check]: Check, deadline: number): Promise<Diag
   const ended = new AbortController()
   const tooLate = error(`The check did not end within ${deadline / 1000} s.`, 'A disk or a network does not answer.')
   const late = sleep(deadline, [tooLate], { signal: ended.signal })
-  // Promise.try also catches what a check throws synchronously.
-  const findings = await Promise.race([Promise.try(check).catch((cause) => [failed(cause)]), late])
+  // Async, so that it also catches what a check throws synchronously.
+  const findings = await Promise.race([(async () => check())().catch((cause) => [failed(cause)]), late])
   ended.abort()
   late.catch(() => {})
   return findings.map((finding) => ({ ...finding, subject }))

@@ -80,9 +80,12 @@ export async function checkProgram(): Promise<Finding[]> {
 
 export function versionFindings(node: string, sqlite: string): [node: Finding, sqlite: Finding] {
   return [
-    isAtLeast(node, OLDEST_NODE)
+    isAtLeast(node, OLDEST_NODE) && Number.parseInt(node) === Number.parseInt(OLDEST_NODE)
       ? ok(`Node.js is ${node}.`)
-      : error(`Node.js is ${node}, which is not supported.`, `Install Node.js ${OLDEST_NODE} or later.`),
+      : error(
+          `Node.js is ${node}, which is not supported.`,
+          `Install Node.js ${OLDEST_NODE} or a later ${Number.parseInt(OLDEST_NODE)}.`,
+        ),
     isAtLeast(sqlite, OLDEST_SQLITE)
       ? ok(`SQLite is ${sqlite}.`)
       : error(`SQLite is ${sqlite}: versions before ${OLDEST_SQLITE} can lose commits.`, 'Run npm ci.'),

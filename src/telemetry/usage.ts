@@ -9,6 +9,7 @@ import { requestOf } from './refusals.ts'
 /** Counts what each registered client does, and all clients together (''), until `flush` hands the counts to the store. */
 export function createUsage({ now }: { now: Clock }) {
   const counters = new Map<string, { -readonly [Kind in keyof Counts]: number }>()
+  let all = of('')
 
   function of(clientId: string) {
     const known = counters.get(clientId)
@@ -20,20 +21,20 @@ export function createUsage({ now }: { now: Clock }) {
 
   /** Counts a check that found a token valid. */
   function countCheck(clientId: string, suite: string | undefined): void {
-    of('').checks++
+    all.checks++
     of(clientId).checks++
     if (suite !== undefined) of(suite).checks++
   }
 
   const observe: Observer = (event) => {
     if (event.type === 'token issued') {
-      of('').tokens++
+      all.tokens++
       of(event.clientId).tokens++
     }
     const refused = event.type === 'request failed' ? undefined : requestOf(event, now)
     if (!refused) return
     const { clientId, isKnown, suite } = refused
-    of('').refusals++
+    all.refusals++
     if (clientId !== undefined && isKnown) of(clientId).refusals++
     if (suite !== undefined && suite !== clientId) of(suite).refusals++
   }
@@ -41,7 +42,8 @@ export function createUsage({ now }: { now: Clock }) {
   function takeAll(): ClientCounts[] {
     const taken = [...counters].map(([clientId, counter]) => ({ clientId, ...counter }))
     counters.clear()
-    return taken
+    all = of('')
+    return taken.filter(({ tokens, checks, refusals }) => tokens + checks + refusals > 0)
   }
 
   function add({ clientId, tokens, checks, refusals }: ClientCounts): void {

@@ -6,8 +6,8 @@ import { commandAuthor } from '../../src/commands/shared/administer.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { createWorld } from '../support/world.ts'
 
-const administrationOf = (store: Store) =>
-  createAdministration({ store, now: Date.now, observe: () => {}, author: commandAuthor() })
+const administrationOf = (store: Store, now = Date.now) =>
+  createAdministration({ store, now, observe: () => {}, author: commandAuthor() })
 
 t.test('Demo: Enter prints a new link, and is named, only if stdin is a terminal', async (t) => {
   const explainOn = (isTTY: boolean) =>
@@ -66,4 +66,19 @@ t.test('Demo: each kind of traffic gets its answer, and a change of a partner ch
   t.equal(of(wrongSecret.clientId, 'token issued').length, 1, 'it had the right secret before')
   t.ok(events.some(({ reason }) => reason === 'malformed token'))
   t.strictSame(of(application.clientId), [], "the newcomer's application is left alone")
+})
+
+t.test('Demo: a partner with a wrong secret finds its mistake once the secret is rotated', async (t) => {
+  const { app, store, lines, clock } = await createWorld(t)
+  const administration = administrationOf(store, () => clock.time)
+  const { partners } = await createDemoWorld(administration)
+  await administration.secrets.rotate(partners.wrongSecret.clientId, 60_000)
+  const address = await app.listen({ host: '127.0.0.1', port: 0 })
+  let requests = 0
+  await makeTraffic(address, partners, async () => {
+    if (++requests > 20) await app.close()
+  })
+  const events = lines.map((line) => JSON.parse(line))
+  const own = events.filter(({ client_id }) => client_id === partners.wrongSecret.clientId)
+  t.strictSame(new Set(own.map(({ msg }) => msg)), new Set(['token issued']))
 })

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { type ClientAuthMethod, Provider } from 'oidc-provider'
+import { Provider } from 'oidc-provider'
 import type { Test } from 'tap'
 import type { ProviderSettings } from '../../src/domain/identity.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -22,12 +22,12 @@ export async function startProvider(
   t: Test,
   {
     callbackUrl = 'https://console.example/login/callback',
-    clientAuth = 'client_secret_basic' as ClientAuthMethod,
     hasThinTokens = false,
+    hasUserInfo = true,
     host = '127.0.0.1',
   } = {},
 ) {
-  const state = { isHanging: false, tamper: undefined as Tamper | undefined, asked: [] as string[] }
+  const state = { isHanging: false, isBasicOnly: false, tamper: undefined as Tamper | undefined, asked: [] as string[] }
   const people: Record<string, Record<string, unknown>> = {
     anna: { email: 'anna@company.example', email_verified: true, groups: ['platform', 'everyone'] },
     vera: { preferred_username: 'vera', groups: ['support'] },
@@ -38,6 +38,9 @@ export async function startProvider(
     const url = new URL(request.url ?? '', 'http://x')
     state.asked.push(url.pathname)
     if (state.isHanging) return
+    if (state.isBasicOnly && url.pathname === '/token' && !request.headers.authorization) {
+      return response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":"invalid_client"}')
+    }
     if (!url.pathname.startsWith('/interaction/')) return handle(request, response)
     const as = url.searchParams.get('as')
     if (as === null) {
@@ -57,7 +60,6 @@ export async function startProvider(
         client_id: CLIENT.id,
         client_secret: CLIENT.secret,
         redirect_uris: [callbackUrl],
-        token_endpoint_auth_method: clientAuth,
         id_token_signed_response_alg: 'ES256',
       },
     ],
@@ -65,7 +67,7 @@ export async function startProvider(
     cookies: { keys: ['key'] },
     claims: { email: ['email', 'email_verified'], profile: ['preferred_username'], groups: ['groups'] },
     conformIdTokenClaims: hasThinTokens,
-    features: { devInteractions: { enabled: false } },
+    features: { devInteractions: { enabled: false }, userinfo: { enabled: hasUserInfo } },
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     ttl: { AccessToken: 600, AuthorizationCode: 60, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
     findAccount: (_context, accountId) => ({
@@ -81,7 +83,9 @@ export async function startProvider(
   })
   provider.use(async (context, next) => {
     await next()
-    const { path, body } = context as { path: string; body?: { id_token?: string } }
+    const { path, body } = context as { path: string; body?: { id_token?: string; error_description?: string } }
+    // As careless providers do.
+    if (path === '/token' && body?.error_description) body.error_description += ` (${context.oidc?.params?.code})`
     if (path === '/token' && body?.id_token && state.tamper)
       body.id_token = tampered(body.id_token, state.tamper, privateKey)
   })

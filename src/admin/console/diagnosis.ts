@@ -142,10 +142,10 @@ function reasonOf(reason: string): Html {
   return html`<span class="name">${words === undefined ? reason : html`${words} <span class="hint">${reason}</span>`}</span>`
 }
 
-/** Where refusals of an application or a suite are mended. */
+/** Where refusals of an application or a suite are mended: an application's page begins with what to do. */
 export function placeOf(kind: 'application' | 'suite', id: string, reason: string): string {
-  if (kind === 'suite') return path`/suites/${id}` + (isTokenReason(reason) ? '#gateway' : '')
-  return path`/applications/${id}` + (reason === 'application not approved' ? '#approvals' : '')
+  if (kind === 'application') return path`/applications/${id}`
+  return path`/suites/${id}` + (isTokenReason(reason) ? '#gateway' : '')
 }
 
 /** How many of the last refusals the pages look at. */

@@ -84,12 +84,12 @@ export async function makeTraffic(
     // One request with the right secret, so that the diagnosis can say when it was last used.
     await ask({ ...wrongSecret, clientSecret: wrongSecret.rightSecret })
     while (true) {
-      for (const partner of busy) await useToken(partner, 'store')
       await useToken(notApproved, 'invoices')
-      await ask(suspended)
-      for (const partner of busy) await useToken(partner, 'invoices')
       // Once it has a new secret, the partner finds the mistake.
       await ask({ ...wrongSecret, ...((await wrongSecret.isMended()) && { clientSecret: wrongSecret.rightSecret }) })
+      for (const partner of busy) await useToken(partner, 'store')
+      await ask(suspended)
+      for (const partner of busy) await useToken(partner, 'invoices')
       await check('store', 'no-token-of-this-server')
     }
   } catch {}

@@ -36,7 +36,7 @@ t.test('Refusals: they are listed newest first, with links to where they are men
   t.match(shown, /2027-01-15 08:00:00 UTC r1 wrong secret and 1,234 more then, not listed <b>Shop/)
   t.match(shown, 'abcd... (9 characters) not registered')
   t.match(shown, 'made up – /v1')
-  for (const link of ['/applications/shop%2F1', '/applications/shop%2F1#approvals', '/suites/store#gateway']) {
+  for (const link of ['/applications/shop%2F1', '/suites/store#gateway']) {
     t.match(body, `href="${link}"`)
   }
   t.match(shown, 'newest first Client Suite Reason Times First Last <b>Shop – The secret does not match wrong secret 7')
@@ -92,7 +92,7 @@ t.test('Request: its id leads to why it was refused, and to the client', async (
   t.match(textOf(body), 'approve it for a suite on its page')
   t.match(body, 'href="/refusals?client_id=shop%2F1"')
   const check = (await browser('/requests/r5')).body
-  t.match(check, '<a class="button primary" href="/applications/shop%2F1#approvals">')
+  t.match(check, '<a class="button primary" href="/applications/shop%2F1">')
   const other = (await browser('/requests/r4')).body
   t.match(other, 'href="/refusals?remote_address=%3A%3A1"')
   t.notMatch(other, 'Go to the')
