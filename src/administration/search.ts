@@ -1,5 +1,5 @@
 import type { Application, ApplicationKey, ApplicationNames } from '../domain/application.ts'
-import { inSteps } from '../domain/in-steps.ts'
+import { chunksOf, inSteps } from '../domain/in-steps.ts'
 import { hasLabel, type Labels, labelTexts } from '../domain/labels.ts'
 import type { Page } from '../domain/store.ts'
 import { beginningsOf, HOUR, hourOf, LAST_TWO_HOURS, MANY_TOKENS } from '../domain/usage.ts'
@@ -88,6 +88,12 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
     return uses ? used.filter(uses) : used
   }
 
+  /** All matching applications in the order of `sort`, page by page. Keeps only the keys of those to come. */
+  async function* pages(query: BrowseQuery): AsyncGenerator<ListedApplication[]> {
+    const keys = (await match(query)).map(({ key }) => ({ key }))
+    for (const step of chunksOf(keys, NAMES_AT_A_TIME)) yield await load(step)
+  }
+
   /** The newest `limit` matching applications, oldest first. */
   async function list({ limit = Infinity, ...filter }: SearchFilter & { limit?: number | undefined } = {}) {
     return load((await find(filter, { limit })).reverse())
@@ -106,9 +112,9 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
   }
 
   /** Loads the applications of these names, without those that were removed in the meantime. */
-  async function load(names: readonly ApplicationNames[]): Promise<ListedApplication[]> {
+  async function load(names: readonly Pick<ApplicationNames, 'key'>[]): Promise<ListedApplication[]> {
     const listed: ListedApplication[] = []
-    const loadStep = async (step: ApplicationNames[]) => {
+    const loadStep = async (step: Pick<ApplicationNames, 'key'>[]) => {
       const found = await context.store.listApplicationsOf(step.map(({ key }) => key))
       const byKey = new Map(found.map((application) => [application.key, application]))
       listed.push(
@@ -122,7 +128,7 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
     return listed
   }
 
-  return { search, browse, match, list }
+  return { search, browse, match, pages, list }
 }
 
 /** Adds the recent use of each application. */

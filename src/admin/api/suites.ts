@@ -41,9 +41,10 @@ const LIST_APPROVED = {
 }
 
 const CHANGE_APPROVALS = {
+  querystring: query('dry_run'),
   body: body('Approvals', 'Applications to approve, or whose approvals to withdraw', approvalsSchema),
   ...answer(
-    object('ChangedApprovals', 'What changed', {
+    object('ChangedApprovals', 'What changed, or would change', {
       client_ids: list('The client ids of those whose approval changed', APPLICATION.shape.client_id),
     }),
   ),

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RegisteredApplication } from '../../administration/applications.ts'
 import { type BrowseQuery, isHeavy, isQuiet, type ListedApplication } from '../../administration/search.ts'
+import { LISTED_APPLICATION, listedApplicationView } from '../../administration/views.ts'
 import { APPLICATION_COLUMNS, type ApplicationValues } from '../../domain/application.ts'
 import { inSteps } from '../../domain/in-steps.ts'
 import { secretState } from '../../domain/secret.ts'
@@ -23,6 +24,7 @@ import {
   table,
 } from './components.ts'
 import { LOOKED_AT } from './diagnosis.ts'
+import { exportLinks, exportList } from './exports.ts'
 import { allOrNone, canChange, field, fieldsOf, hidden, redirectDone, select } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
@@ -112,8 +114,8 @@ export function listApplications(console: FastifyInstance, context: AdminContext
     const rows = found.applications.map((one) => row(one, { isFailing: failing.has(one.clientId), now, target }))
     const following = address('/applications', { ...filter, from: String(from + PAGE_SIZE) })
     const next = from + PAGE_SIZE < found.total ? following : undefined
-    const list = html`<p class="hint">${counted(found.total)}</p>
-${table('Applications', [...COLUMNS, number('Tokens, last hour')], rows)}`
+    const list = html`<p class="hint">${counted(found.total)} · ${exportLinks('/applications', filter)}</p>
+${table('Applications', [...COLUMNS, number('Tokens, 1 h')], rows)}`
     const pages = pager(from > 0 && address('/applications', filter), next, ['First', 'Next'])
     const isEmpty = found.total === 0 && Object.values({ ...filter, for: '' }).every((value) => value === '')
     const content =
@@ -130,6 +132,17 @@ ${table('Applications', [...COLUMNS, number('Tokens, last hour')], rows)}`
         ? nothingYet(mayChange)
         : html`${views(filter)}${filterForm(filter, await listChoices(context), target)}${content}`,
     })
+  })
+
+  exportList(console, context, {
+    path: '/applications',
+    list: 'applications',
+    row: LISTED_APPLICATION,
+    async *pages(request) {
+      const query = await queryOf(request, filterIn(request.query), await lastRefused())
+      const found = administrationOf(context, request).applications.pages(query)
+      for await (const page of found) yield page.map(listedApplicationView)
+    },
   })
 
   // The query is that of the list.

@@ -206,9 +206,16 @@ t.test('PUT: an application is set to what is sent, or with dry_run only compare
       t.match(answer, { status, ...(pointer && { body: { errors: [{ pointer }] } }) }, JSON.stringify(wrong))
     }
   }
+  const approvals = { client_ids: ['a'], approved: true }
+  const approve = async (query = '') => (await call('POST', `/suites/r/approvals${query}`, { json: approvals })).body
+  t.strictSame(await approve('?dry_run=true'), { client_ids: ['a'] })
+  t.strictSame(await state(), after)
+  t.strictSame(await approve(), { client_ids: ['a'] })
+  t.strictSame(await approve('?dry_run=true'), { client_ids: [] })
+  t.match(events.at(-1), { type: 'application approved', clientId: 'a', suite: 'r' })
   const headers = { 'if-match': '"x"' }
   t.equal((await call('PUT', `${A}?dry_run=true`, { json: { ...json, name: 'C' }, headers })).status, 412)
-  t.strictSame(await state(), after)
+  t.match(await store.findApplication('a'), { name: 'B' })
 })
 
 for (const [owners, registration] of Object.entries({

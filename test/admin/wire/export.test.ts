@@ -161,6 +161,13 @@ t.test('Export: the pages of the console link to files with their filters, as CS
   t.match((await file('/suites', 'csv')).body, `one,'=A,2027-01-15T08:00:00.000Z,"a=1, b=2",\r\n`)
   const { headers } = await file('/audit', 'json')
   t.equal(headers['content-disposition'], 'attachment; filename="audit-events-2027-01-15.json"')
+  for (const clientId of ['a', 'b', 'c']) {
+    const developerEmail = `${clientId}@partner.example`
+    await administration.applications.register({ clientId, name: clientId, developerEmail, suites: ['one'] })
+  }
+  t.match(await json('/applications'), [{ client_id: 'c' }, { client_id: 'b' }, { client_id: 'a' }])
+  t.match(await json('/applications?sort=name&suite=one&search=b@'), [{ client_id: 'b', suites: ['one'] }])
+  t.strictSame((await browser('/applications.json?status=suspended')).json(), [])
   const secret = { kind: 'suite', owner: 'two', name: '=A', id: 2, state: 'active', last_used_at: null }
   t.match(await json('/secrets?search=TWO'), [secret])
   t.strictSame((await browser('/secrets.json?show=ended')).json(), [])
