@@ -75,7 +75,11 @@ export const settings = {
     'How applications may send their credentials: body, or body,basic for HTTP Basic as well',
     (text) => valid(text as 'body' | 'body,basic', /^body(,basic)?$/.test(text), 'must be body, or body,basic'),
   ),
-  TOKEN_QUOTA: setting('off', 'How many tokens an application may get in an hour, or off', number(9, 'off', Infinity)),
+  TOKEN_QUOTA: setting(
+    'off',
+    'How many tokens an application without a quota of its own may get in an hour, or off',
+    number(9, 'off', Infinity),
+  ),
   WORKERS: setting(
     '1',
     'How many processes answer requests, on one port and one store; auto: one per core',

@@ -141,7 +141,8 @@ function detailOf(failure: Failure): string {
   const { cause, message } = failure
   // The provider's error is in the body, or in a WWW-Authenticate header (RFC 6750 §3).
   const { error, error_description: words }: Partial<Failure> = Array.isArray(cause) ? cause[0].parameters : failure
-  const inner = cause instanceof Error && (cause.message || (cause as NodeJS.ErrnoException).code)
-  const parts = error === undefined ? [message, inner] : [error, words]
+  // Where several addresses were tried, only the code says something.
+  const inner: Partial<NodeJS.ErrnoException> = cause instanceof Error ? cause : {}
+  const parts = error === undefined ? [message, inner.message, inner.code] : [error, words]
   return visibleOnOneLine(parts.filter(Boolean).join(': ')).slice(0, LONGEST_DETAIL)
 }

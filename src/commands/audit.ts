@@ -3,6 +3,7 @@ import type { AuditQuery } from '../administration/audit-trail.ts'
 import { auditEventView } from '../administration/views.ts'
 import type { AuditEvent, PublicFields } from '../domain/audit-event.ts'
 import { AUDIT_ACTIONS } from '../domain/events.ts'
+import { type Labels, labelTexts } from '../domain/labels.ts'
 import { administer } from './shared/administer.ts'
 import { addCommand, type JsonOption, show, type Terminal } from './shared/terminal.ts'
 import { moment, number, table } from './shared/text.ts'
@@ -43,9 +44,10 @@ function whatChanged({ before, after }: AuditEvent): string {
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
   return [...names]
     .map((name) => {
-      const [old, now] = [before[name], after[name]]
+      const shown = ({ [name]: value }: PublicFields) => (name === 'labels' ? labelTexts(value as Labels) : value)
+      const [old, now] = [shown(before), shown(after)]
       if (Array.isArray(old) && Array.isArray(now)) return `${name}: ${listChanges(old, now)}`
-      return `${name}: ${old ?? 'none'} → ${now ?? 'none'}`
+      return `${name}: ${old || 'none'} → ${now || 'none'}`
     })
     .join('; ')
 }

@@ -80,11 +80,11 @@ export async function checkProgram(): Promise<Finding[]> {
 
 export function versionFindings(node: string, sqlite: string): [node: Finding, sqlite: Finding] {
   return [
-    isAtLeast(node, OLDEST_NODE) && Number.parseInt(node) === Number.parseInt(OLDEST_NODE)
+    isAtLeast(node, OLDEST_NODE) && Number.parseInt(node, 10) === Number.parseInt(OLDEST_NODE, 10)
       ? ok(`Node.js is ${node}.`)
       : error(
           `Node.js is ${node}, which is not supported.`,
-          `Install Node.js ${OLDEST_NODE} or a later ${Number.parseInt(OLDEST_NODE)}.`,
+          `Install Node.js ${OLDEST_NODE} or a later ${Number.parseInt(OLDEST_NODE, 10)}.`,
         ),
     isAtLeast(sqlite, OLDEST_SQLITE)
       ? ok(`SQLite is ${sqlite}.`)

@@ -37,6 +37,16 @@ t.test('Provider: a person is known by issuer and subject, and has the role that
   }
 })
 
+t.test('Provider: claims that are nowhere give no role, with and without UserInfo', async (t) => {
+  for (const hasUserInfo of [true, false]) {
+    const { settings, signIn } = await startProvider(t, { hasUserInfo })
+    const rules = { admin: { claim: 'hd', values: ['company.example'] }, viewer: undefined }
+    const client = createIdentityProvider({ ...settings, rules }, Date.now)
+    const query = await signIn(await client.begin(BROWSER), 'anna')
+    t.match(await client.complete(BROWSER, query), { email: 'anna@company.example', role: undefined })
+  }
+})
+
 t.test('RFC 7636, OpenID Connect: a request has PKCE, state, nonce and the scopes of the claims', async (t) => {
   const { client } = await start(t)
   const [one, other] = await Promise.all([client.begin(BROWSER), client.begin(BROWSER)])
@@ -159,6 +169,8 @@ t.test('Provider: one that is away, slow or another refuses nobody for good', as
   const query = await answerFor()
   await close()
   await t.rejects(client.complete(BROWSER, query), away(/ECONNREFUSED|fetch failed/))
-  const later = createIdentityProvider(settings, Date.now)
-  await t.rejects(later.begin(BROWSER), away(/ECONNREFUSED|fetch failed/))
+  for (const issuer of [settings.issuer, other.issuer, settings.issuer.replace('http:', 'https:')]) {
+    const later = createIdentityProvider({ ...settings, issuer }, Date.now)
+    await t.rejects(later.begin(BROWSER), away(/ECONNREFUSED/), issuer)
+  }
 })

@@ -102,10 +102,12 @@ t.test('Commands: audit list shows who changed what, newest first', async (t) =>
   const { run, json, env } = await startShell(t)
   const changes = [STORE, REGISTER, 'apps update a --name New', 'apps withdraw a --suite store', 'secrets rotate a']
   for (const command of changes) await run(command)
+  await run('apps update a --label b=2 --label a=1 --note Call --quota 5')
   const subject = { kind: 'application', id: 'a' }
   const all = await json('audit list')
   const who = { ...WHO, request_id: null, at: /^\d{4}-.*Z$/ }
   t.match(all, [
+    { action: 'application updated', after: { labels: { a: '1', b: '2' } } },
     { action: 'secret rotated', subject, ...who },
     { action: 'approval withdrawn', before: { suites: ['store'] }, after: { suites: [] } },
     { action: 'application updated', subject, before: { name: 'A' }, after: { name: 'New' }, ...who },
@@ -119,6 +121,7 @@ t.test('Commands: audit list shows who changed what, newest first', async (t) =>
   const table = lines.map((cells) => cells.slice(3).join(' | '))
   t.strictSame(table, [
     'action | subject | what',
+    'application updated | a | labels: +a=1, +b=2; note: none → Call; quota: none → 5',
     'secret rotated | a | secrets: 2, +3',
     'approval withdrawn | a | suites: -store',
     'application updated | a | name: A → New',
@@ -128,14 +131,14 @@ t.test('Commands: audit list shows who changed what, newest first', async (t) =>
   ])
   t.match(lines[1], [/^\d{4}-/, WHO.actor, `command line, ${hostname()}`])
 
-  const since = { '--since 1h': 5, '--since 2020-02-29': 5, '--since 2999-12-31T00:00': 0 }
-  const until = { '--until 1h': 0, '--until 2999-12-31': 5 }
+  const since = { '--since 1h': 6, '--since 2020-02-29': 6, '--since 2999-12-31T00:00': 0 }
+  const until = { '--until 1h': 0, '--until 2999-12-31': 6 }
   const search = { '--search STOR': 1, '--search store --limit 2': 1, '--search nothing': 0 }
   const counts = {
     ...until,
     ...search,
     '--limit 2': 2,
-    [`--actor ${WHO.actor}`]: 5,
+    [`--actor ${WHO.actor}`]: 6,
     '--actor nobody': 0,
     '--subject store': 1,
     ...since,

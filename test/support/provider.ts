@@ -20,7 +20,12 @@ type Tamper = (token: { header: Record<string, unknown>; claims: Record<string, 
  */
 export async function startProvider(
   t: Test,
-  { callbackUrl = 'https://console.example/login/callback', hasThinTokens = false, host = '127.0.0.1' } = {},
+  {
+    callbackUrl = 'https://console.example/login/callback',
+    hasThinTokens = false,
+    hasUserInfo = true,
+    host = '127.0.0.1',
+  } = {},
 ) {
   const state = { isHanging: false, isBasicOnly: false, tamper: undefined as Tamper | undefined, asked: [] as string[] }
   const people: Record<string, Record<string, unknown>> = {
@@ -62,7 +67,7 @@ export async function startProvider(
     cookies: { keys: ['key'] },
     claims: { email: ['email', 'email_verified'], profile: ['preferred_username'], groups: ['groups'] },
     conformIdTokenClaims: hasThinTokens,
-    features: { devInteractions: { enabled: false } },
+    features: { devInteractions: { enabled: false }, userinfo: { enabled: hasUserInfo } },
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     ttl: { AccessToken: 600, AuthorizationCode: 60, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
     findAccount: (_context, accountId) => ({

@@ -115,7 +115,7 @@ export function listApplications(console: FastifyInstance, context: AdminContext
     const following = address('/applications', { ...filter, from: String(from + PAGE_SIZE) })
     const next = from + PAGE_SIZE < found.total ? following : undefined
     const list = html`<p class="hint">${counted(found.total)} · ${exportLinks('/applications', filter)}</p>
-${table('Applications', [...COLUMNS, number('Tokens, last hour')], rows)}`
+${table('Applications', [...COLUMNS, number('Tokens, 1 h')], rows)}`
     const pages = pager(from > 0 && address('/applications', filter), next, ['First', 'Next'])
     const isEmpty = found.total === 0 && Object.values({ ...filter, for: '' }).every((value) => value === '')
     const content =

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { SignIn } from '../../administration/sign-in.ts'
+import type { LoginOrigin, SignIn } from '../../administration/sign-in.ts'
 import { type LoginReason, readableName, type Session } from '../../domain/operator.ts'
 import type { AdminContext } from '../context.ts'
 import { assertAccess, isSafe } from '../wire/access.ts'
@@ -38,7 +38,7 @@ export function login(console: FastifyInstance, context: AdminContext): void {
   })
 
   console.post('/login', async (request, reply) => {
-    const { id: requestId, remoteAddress, headers, session, caller } = request
+    const { id: requestId, remoteAddress, session, caller } = request
     const { text } = fieldsOf(request.body)
     const code = codeIn(text('code'))
     if (caller && text('instead') === '') {
@@ -49,7 +49,7 @@ export function login(console: FastifyInstance, context: AdminContext): void {
         return showPage(reply, switchPage(readableName(caller.operator), login.operator, code))
       }
     }
-    const result = await signIn.logIn(code, { remoteAddress, userAgent: headers['user-agent'] ?? '', requestId })
+    const result = await signIn.logIn(code, originOf(request))
     if (typeof result === 'string') {
       observe({ type: 'operator refused', reason: result, requestId, remoteAddress })
       // Probably the link that began this session, opened again.
@@ -72,6 +72,11 @@ export function login(console: FastifyInstance, context: AdminContext): void {
     setSessionCookie(reply)
     return reply.redirect(loginPath('out'), 303)
   })
+}
+
+/** Where a session is started from. */
+export function originOf({ id: requestId, remoteAddress, headers }: FastifyRequest): LoginOrigin {
+  return { remoteAddress, userAgent: headers['user-agent'] ?? '', requestId }
 }
 
 /** The code from the form, where people may paste the whole link. */

@@ -10,7 +10,7 @@ import { ProblemError } from '../wire/problem.ts'
 import { note } from './components.ts'
 import { html } from './html.ts'
 import { showPage } from './layout.ts'
-import { cookieIn, loginPage, setSessionCookie, shortCookie } from './login.ts'
+import { cookieIn, loginPage, originOf, setSessionCookie, shortCookie } from './login.ts'
 
 /** Requests from one address prefix that ask the provider. A sign-in has two. */
 const REQUESTS = { atOnce: 40, interval: 2000 }
@@ -53,15 +53,14 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
 
   console.get('/login/complete', async (request, reply) => {
     const provider = providerFor(request)
-    const { id: requestId, remoteAddress, headers, session, caller } = request
+    const { session, caller } = request
     try {
       const identity = await provider.complete(cookieIn(request, COOKIE) ?? '', queryOf(request))
       // The new session replaces the previous one in this browser.
       if (identity.role && session && caller) {
         await administration(caller.author).operators.endSession(caller.operator.name, session.id)
       }
-      const from = { remoteAddress, userAgent: headers['user-agent'] ?? '', requestId }
-      const login = await signIn.logInAs(identity, from)
+      const login = await signIn.logInAs(identity, originOf(request))
       if (!login) return refuse(request, reply, new SignInRefused('no role', 'no claim gives a role'), identity)
       setSessionCookie(reply, login.reference)
       return reply.redirect('/signed-in', 303)

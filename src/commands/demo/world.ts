@@ -40,8 +40,8 @@ export async function createDemoWorld(administration: Administration) {
     developerEmail: string,
     suites: string[] | 'all' = 'all',
   ): Promise<Credentials> {
-    const [, partner = ''] = /@(.*)\.example$/.exec(developerEmail) ?? []
-    const values = { ...VALUES, name, developerEmail, suites, labels: { partner } }
+    const labels = { partner: developerEmail.replace(/^.*@|\.example$/g, '') }
+    const values = { ...VALUES, name, developerEmail, suites, labels }
     const { clientId, clientSecret } = await applications.register(values)
     return { clientId, clientSecret: clientSecret as string }
   }

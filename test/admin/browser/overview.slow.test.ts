@@ -154,3 +154,26 @@ browserTest(
     t.strictSame(complaints, [])
   },
 )
+
+browserTest('Charts: the pointer and the arrow keys show the figures of a moment', async (t) => {
+  const { page, complaints } = await startOverview(t)
+  const plot = page.locator('.plot').first()
+  const tip = page.locator('.tip')
+  await plot.focus()
+  t.match(await tip.textContent(), /^Now: Tokens \d/)
+  await page.keyboard.press('ArrowRight')
+  t.match(await tip.textContent(), /^Now: /, 'there is nothing behind the last one')
+  await page.keyboard.press('ArrowLeft')
+  t.match(await tip.textContent(), /^\d+ (s|min) ago: Tokens /)
+  t.equal(await tip.getAttribute('role'), 'status', 'it is announced')
+  await page.keyboard.press('Escape')
+  t.equal(await tip.textContent(), '')
+  await plot.locator('svg').scrollIntoViewIfNeeded()
+  const { x, y, width } = (await plot.locator('svg').boundingBox()) as { x: number; y: number; width: number }
+  await page.mouse.move(x + width / 2, y + 20)
+  t.match(await tip.textContent(), /ago: Tokens /)
+  await page.getByRole('link', { name: '7 days' }).click()
+  await page.locator('.plot').first().focus()
+  t.match(await tip.textContent(), /^From \d{4}-\d\d-\d\d \d\d:\d\d, so far: Tokens issued \d+$/)
+  t.strictSame(complaints, [])
+})

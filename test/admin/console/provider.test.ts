@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { createIdentityProvider } from '../../../src/administration/identity-provider.ts'
+import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { createConsoleWorld, textOf } from '../../support/console-world.ts'
 import { startProvider } from '../../support/provider.ts'
 
@@ -128,7 +129,7 @@ t.test('Sign-in with the provider: the role is read at each, and a change of it 
 })
 
 t.test('Sign-in with the provider: a failure says what to do, keeps the link as a way in, and is logged', async (t) => {
-  const { get, comeBack, signIn, events, lines, state, close } = await start(t)
+  const { get, comeBack, signIn, events, lines, state, store, close } = await start(t)
   const refused = (await signIn('stranger')).answer
   t.equal(refused.statusCode, 403)
   t.match(
@@ -152,10 +153,17 @@ t.test('Sign-in with the provider: a failure says what to do, keeps the link as 
   t.match(invalid.body, /its answer is not valid: <bdi>[^<]*nonce.*Request id <code>/s)
   t.match(events.at(-1), { reason: 'provider refused', detail: /nonce/ })
 
+  state.tamper = undefined
+  const unstored = await comeBack('anna')
+  const { findOperator } = store
+  store.findOperator = () => Promise.reject(new StoreUnavailable('gone'))
+  t.match((await get(unstored.next, unstored.cookies)).body, 'The database is not available')
+  store.findOperator = findOperator
   const late = await comeBack('anna')
   await close()
   const away = await get(late.next, late.cookies)
   t.equal(away.statusCode, 503)
+  t.equal((await get('/login/provider')).statusCode, 503)
   t.match(away.body, /does not answer as expected.*<details class="prose" open>.*data-login/s)
   t.notMatch(away.body, 'ECONNREFUSED', 'how the network looks inside is for the log')
   t.match(events.at(-1), { reason: 'provider unavailable', detail: /fetch failed/ })

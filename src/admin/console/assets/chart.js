@@ -9,8 +9,12 @@ document.body.append(tip)
 /** The number of the moment that was read last with the keyboard. */
 let at = 0
 
+/** The moment whose figures are shown. @type {Element | undefined} */
+let shown
+
 /** Shows the figures of a moment, in the reader's time zone; without one, hides them. @param {Element} [zone] */
 function show(zone) {
+  shown = zone
   tip.textContent = (zone?.textContent ?? '').replace(/(\S+) (\d\d:\d\d) UTC/, (_, day, clock) => {
     // Sweden writes dates as in ISO 8601.
     return new Date(`${day}T${clock}Z`).toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
@@ -51,4 +55,4 @@ document.addEventListener('focusin', ({ target }) => {
   at = zonesAt(target).length - 1
   show(zonesAt(target)[at])
 })
-document.addEventListener('scroll', () => show(), { passive: true })
+document.addEventListener('scroll', () => show(shown), { passive: true })
