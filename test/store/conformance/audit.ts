@@ -163,6 +163,11 @@ export function auditConformance(t: Test, harness: Harness): void {
     t.match(event, { action: 'application updated', before: difference.before, after: difference.after })
     t.match(await set({ onlyIf: ['*'] }), { changed: false, fields: [], before: null, after: null })
     await t.rejects(set({ onlyIf: [version] }), { message: /If-Match/ })
+    await t.rejects(
+      on(store).removeOperator('anna', { ...AUDIT, onlyIf: ['*'] }),
+      { message: /If-Match/ },
+      'has no version',
+    )
     await register(store, 'b')
     const b = versionOf(PUBLIC_FIELDS.application((await store.findApplication('b')) as Application))
     const both = { type: 'application approved', clientIds: ['a', 'b'], suite: 'one' } as const
