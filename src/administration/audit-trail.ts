@@ -14,8 +14,9 @@ export interface AuditQuery extends AuditFilter {
   search?: string | undefined
 }
 
-/** How many steps of events are compared for one page, because other operators wait for it. */
+/** How many steps of events are compared for one page, because other operators wait for it; of an export, which has many. */
 const MAX_STEPS = 50
+export const EXPORT_STEPS = 5
 
 type Trail = Pick<Store, 'listAuditEvents' | 'findApplication' | 'findSuite' | 'findOperator'>
 

@@ -1,3 +1,4 @@
+import { EXPORT_STEPS } from '../../administration/audit-trail.ts'
 import { cursorOf, keyOf } from '../../administration/pages.ts'
 import { AUDIT_EVENT, auditEventView } from '../../administration/views.ts'
 import { AUDIT_ACTIONS } from '../../domain/events.ts'
@@ -20,7 +21,8 @@ export function auditEvents(route: AddRoute): void {
     const cursor = cursorIn('before', query)
     const before = cursor === undefined ? undefined : keyOf<number>(cursor)
     const limit = limitOf(query)
-    const { events, next } = await searchAuditEvents({ since, until, action, actor, subject, search, before, limit })
+    const asked = { since, until, action, actor, subject, search, before, limit }
+    const { events, next } = await searchAuditEvents(asked, query.format === 'csv' ? EXPORT_STEPS : undefined)
     return { audit_events: events.map(auditEventView), next: next === undefined ? null : cursorOf(next) }
   })
 }

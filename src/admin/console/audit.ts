@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import {
+  EXPORT_STEPS,
   keyOfSubject,
   namesOfSubjects,
   type SubjectNames,
@@ -62,7 +63,7 @@ ${pager(before !== undefined && address('/audit', filter), older)}`,
       const { wrong, ...query } = await askedFor(store, request)
       if (wrong.length > 0) throw new ProblemError({ status: 422, detail: WRITE_A_DAY })
       yield* everyPage<number>(async ({ after: before, limit }) => {
-        const { events, next } = await searchAuditEvents(store, { ...query, before, limit })
+        const { events, next } = await searchAuditEvents(store, { ...query, before, limit }, EXPORT_STEPS)
         return { rows: events.map(auditEventView), next }
       })
     },

@@ -98,6 +98,25 @@ t.test('Audit: a part of a name or id is enough, and a whole id finds only that'
   t.equal((await found(`actor=este&before=${last?.id}`))[0], 's-70')
 })
 
+t.test('Audit: a search compares 5,000 changes at a time, and links to the older ones', async (t) => {
+  const { signIn, store } = await createConsoleWorld(t)
+  const [event] = await store.listAuditEvents({ limit: 1 })
+  const browser = await signIn()
+  Object.assign(store, {
+    listAuditEvents: async ({ before = 5200, limit, actor }: { before?: number; limit: number; actor?: string }) =>
+      actor === undefined
+        ? Array.from({ length: Math.min(limit, before - 1) }, (_, n) => ({ ...event, id: before - 1 - n }))
+        : [],
+  })
+  const first = (await browser('/audit?actor=nobody')).body
+  t.match(read(first), '5,000 changes were compared')
+  const [, older = ''] = /href="([^"]*)">Look through older ones/.exec(first) ?? []
+  t.match(older, 'before=200')
+  const last = (await browser(older.replaceAll('&amp;', '&'))).body
+  t.match(last, 'No changes match<')
+  t.match(last, 'href="/audit?actor=nobody">Newest')
+})
+
 t.test('Audit: events of a database have no link', async (t) => {
   const { signIn, store } = await createConsoleWorld(t)
   const author = { actor: 'root', origin: 'command line', remoteAddress: 'machine', requestId: undefined } as const

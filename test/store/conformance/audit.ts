@@ -163,6 +163,14 @@ export function auditConformance(t: Test, harness: Harness): void {
     t.match(event, { action: 'application updated', before: difference.before, after: difference.after })
     t.match(await set({ onlyIf: ['*'] }), { changed: false, fields: [], before: null, after: null })
     await t.rejects(set({ onlyIf: [version] }), { message: /If-Match/ })
+    await register(store, 'b')
+    const b = versionOf(PUBLIC_FIELDS.application((await store.findApplication('b')) as Application))
+    const both = { type: 'application approved', clientIds: ['a', 'b'], suite: 'one' } as const
+    await t.rejects(
+      store.change(both, { ...AUDIT, onlyIf: [b] }),
+      { message: /If-Match/ },
+      'each must have one of them',
+    )
   })
 
   test('Audit: a bulk registration has one event for each subject added, and none for skipped ones', async (t, store) => {
