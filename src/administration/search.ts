@@ -2,7 +2,7 @@ import type { Application, ApplicationKey, ApplicationNames } from '../domain/ap
 import { chunksOf, inSteps } from '../domain/in-steps.ts'
 import { hasLabel, type Labels, labelTexts } from '../domain/labels.ts'
 import type { Page } from '../domain/store.ts'
-import { beginningsOf, HOUR, hourOf, LAST_TWO_HOURS, MANY_TOKENS } from '../domain/usage.ts'
+import { beginningsOf, DAY, hourOf, LAST_TWO_HOURS, MANY_TOKENS } from '../domain/usage.ts'
 import type { Context } from './context.ts'
 import { NAMES_AT_A_TIME, type PageQuery, pageOf, stepsOfNames } from './pages.ts'
 
@@ -45,7 +45,7 @@ export function isHeavy({ tokensThisHour, tokensLastHour }: RecentUse): boolean 
 
 /** Active, but without a token in the week before `now`. */
 export function isQuiet({ status, lastTokenAt = 0 }: Pick<Application, 'status'> & RecentUse, now: number): boolean {
-  return status === 'active' && lastTokenAt < now - 7 * 24 * HOUR
+  return status === 'active' && lastTokenAt < now - 7 * DAY
 }
 
 /** How many applications are read per step, with their suites and secrets: 0.1 to 0.2 ms of work. */

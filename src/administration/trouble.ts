@@ -2,12 +2,12 @@ import { inSteps } from '../domain/in-steps.ts'
 import { isTokenReason } from '../domain/reasons.ts'
 import type { RefusedClient } from '../domain/refusal.ts'
 import type { Trouble } from '../domain/statistics.ts'
-import { HOUR } from '../domain/usage.ts'
+import { DAY, HOUR } from '../domain/usage.ts'
 import type { Administration, AdministrationOptions } from './administration.ts'
 
 /** How many of the last refusals are looked at, and how many of their clients. */
-const LOOKED_AT = 1000
-const MAX_CLIENTS = 100
+export const LOOKED_AT = 1000
+export const MAX_CLIENTS = 100
 
 /** Finds out which clients are refused now, as `why` does, in small steps. Throws StoreUnavailable. */
 export async function findTrouble(
@@ -15,7 +15,7 @@ export async function findTrouble(
   { store, now }: Pick<AdministrationOptions, 'store' | 'now'>,
 ): Promise<Trouble> {
   const isWithin = (age: number) => (row: RefusedClient) => row.lastAt > now() - age
-  const rows = (await store.listLastRefused(LOOKED_AT)).filter(isWithin(24 * HOUR))
+  const rows = (await store.listLastRefused(LOOKED_AT)).filter(isWithin(DAY))
   const { checks = [], requests = [] } = Object.groupBy(rows, (row) => (isOfNobody(row) ? 'checks' : 'requests'))
   const failing: Trouble['failing'][number][] = []
   const diagnose = async ({ kind, id, name, ...newest }: RefusedClient) => {
@@ -27,10 +27,7 @@ export async function findTrouble(
   const clients = Map.groupBy(requests, ({ kind, id }) => `${kind} ${id}`)
   await inSteps(clients.values().take(MAX_CLIENTS), ([rows = []]) => diagnose(rows[0] as RefusedClient), 1)
   const recent = Map.groupBy(checks.filter(isWithin(HOUR)), ({ id, reason }) => `${id} ${reason}`)
-  return {
-    failing: failing.sort(mostFirst),
-    refusedChecks: [...recent.values()].map(sumOf).sort(mostFirst),
-  }
+  return { failing: failing.sort(mostFirst), refusedChecks: [...recent.values()].map(sumOf).sort(mostFirst) }
 }
 
 /** Whether it was a check of a token that is of no known application, which counts for the suite. */

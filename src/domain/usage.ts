@@ -33,7 +33,7 @@ export const USAGE_INTERVAL_MS = 60_000
 /** In milliseconds. */
 export const HOUR = 60 * 60 * 1000
 const FIVE_MINUTES = HOUR / 12
-const DAY = 24 * HOUR
+export const DAY = 24 * HOUR
 
 /** From milliseconds to hours since the epoch. */
 export function hourOf(time: number): number {

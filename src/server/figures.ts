@@ -3,7 +3,7 @@ import type { LiveTokens } from '../domain/statistics.ts'
 import type { Figures, Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
-import { HOUR, hourOf, PERIOD_NAMES, type Period, USAGE_INTERVAL_MS } from '../domain/usage.ts'
+import { DAY, HOUR, hourOf, PERIOD_NAMES, type Period, USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import type { Counters } from '../telemetry/metrics/counters.ts'
 import type { MeasuredValues } from '../telemetry/metrics/exposition.ts'
 import { createFleet } from '../telemetry/metrics/fleet.ts'
@@ -46,8 +46,6 @@ export const LIVE_MAX_AGE_MS = 5000
 const MAX_ENDING = 20
 
 const MAX_NODES = 100
-
-const DAY = 24 * HOUR
 
 type StoreSource = Figures & Pick<Store, 'ping' | 'clockOffset' | 'nodes' | 'listUsage' | 'listNames'>
 

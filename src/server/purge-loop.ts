@@ -3,7 +3,7 @@ import { IDEMPOTENCY_LIFETIME } from '../domain/idempotency.ts'
 import type { Store } from '../domain/store.ts'
 import { CLOCK_TOLERANCE, type Clock } from '../domain/time.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
-import { HOUR } from '../domain/usage.ts'
+import { DAY } from '../domain/usage.ts'
 import { startLoop } from './loops.ts'
 
 /** Milliseconds between two steps: while there may be more to delete (30,000 rows a second: docs/performance), and otherwise. */
@@ -13,7 +13,6 @@ const IDLE_DELAY_MS = 10_000
 /** How many rows one step deletes: about a millisecond's work. */
 const STEP = 500
 
-const DAY = 24 * HOUR
 const KEEP_COUNTS_MS = 2 * DAY
 const KEEP_REFUSALS_MS = 30 * DAY
 const KEEP_AUDIT_EVENTS_MS = 400 * DAY

@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RegisteredApplication } from '../../administration/applications.ts'
 import { type BrowseQuery, isHeavy, isQuiet, type ListedApplication } from '../../administration/search.ts'
+import { LOOKED_AT, MAX_CLIENTS } from '../../administration/trouble.ts'
 import { LISTED_APPLICATION, listedApplicationView } from '../../administration/views.ts'
 import { APPLICATION_COLUMNS, type ApplicationValues } from '../../domain/application.ts'
 import { inSteps } from '../../domain/in-steps.ts'
 import { secretState } from '../../domain/secret.ts'
 import type { Suite } from '../../domain/suite.ts'
-import { HOUR, MANY_TOKENS } from '../../domain/usage.ts'
+import { DAY, MANY_TOKENS } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { listChoices, PARENT, suiteChoices } from './application.ts'
@@ -23,7 +24,7 @@ import {
   statusBadge,
   table,
 } from './components.ts'
-import { LOOKED_AT } from './diagnosis.ts'
+import { whyRefused } from './diagnosis.ts'
 import { exportLinks, exportList } from './exports.ts'
 import { allOrNone, canChange, field, fieldsOf, hidden, redirectDone, select } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
@@ -33,9 +34,6 @@ import { credentialsPage, tryIt, urlsOf } from './secrets.ts'
 import { PARENT as SUITES } from './suite.ts'
 
 const PAGE_SIZE = 50
-
-/** How many of the applications that were refused last are looked at. */
-const MAX_REFUSED = 100
 
 const ANY = { value: '', label: 'Any' }
 
@@ -64,14 +62,10 @@ const SORT_CHOICES = [
 /** How many applications whose secrets end are looked at. */
 const MAX_ENDING = 1000
 
-const WEEK_MS = 7 * 24 * HOUR
+const WEEK_MS = 7 * DAY
 
 /** Begins the id of a suite that is excluded: no id has it. */
 const NOT = '!'
-
-function idsOf(items: readonly ({ id: string } | { clientId: string })[]): ReadonlySet<string> {
-  return new Set(items.map((item) => ('id' in item ? item.id : item.clientId)))
-}
 
 const COLUMNS = [
   'Application',
@@ -163,18 +157,19 @@ ${table('Applications', [...COLUMNS, number('Tokens, 1 h')], rows)}`
   /** The applications that were refused last. */
   async function lastRefused(): Promise<ReadonlySet<string>> {
     const clients = (await store.listLastRefused(LOOKED_AT)).filter(({ kind }) => kind === 'application')
-    return new Set(new Set(clients.map(({ id }) => id)).values().take(MAX_REFUSED))
+    return new Set(new Set(clients.map(({ id }) => id)).values().take(MAX_CLIENTS))
   }
 
   async function queryOf(request: FastifyRequest, filter: Filter, refused: ReadonlySet<string>): Promise<BrowseQuery> {
     const { search: text, status, suite, label, sort } = filter
     const now = context.now()
-    const within: ReadonlySet<string>[] = []
-    if (status === 'failing') within.push(await failingOf(request, refused))
-    if (status === 'ending') within.push(idsOf(await store.listEndingSecrets(now, now + WEEK_MS, MAX_ENDING)))
+    const ending = status === 'ending' ? await store.listEndingSecrets(now, now + WEEK_MS, MAX_ENDING) : undefined
+    const within =
+      status === 'failing' ? await failingOf(request, refused) : ending && new Set(ending.map(({ id }) => id))
     const isWithout = suite.startsWith(NOT)
     const { listApproved } = administrationOf(context, request).suites
-    const without = idsOf(isWithout ? await listApproved(suite.slice(NOT.length)) : [])
+    const approved = isWithout ? await listApproved(suite.slice(NOT.length)) : []
+    const without = new Set(approved.map(({ clientId }) => clientId))
     return {
       text,
       sort,
@@ -182,9 +177,9 @@ ${table('Applications', [...COLUMNS, number('Tokens, 1 h')], rows)}`
       suite: isWithout ? undefined : suite || undefined,
       labels: label ? [label] : undefined,
       accepts:
-        (within.length > 0 || isWithout) &&
-        (({ clientId }) => within.every((ids) => ids.has(clientId)) && !without.has(clientId)),
-      uses: USES[status]?.(now),
+        (within !== undefined || isWithout) &&
+        (({ clientId }) => within?.has(clientId) !== false && !without.has(clientId)),
+      uses: status === 'heavy' ? isHeavy : status === 'quiet' ? (one) => isQuiet(one, now) : undefined,
     }
   }
 
@@ -205,10 +200,7 @@ function counted(count: number): string {
   return `${count.toLocaleString('en')} ${count === 1 ? 'application' : 'applications'}`
 }
 
-function headOf({
-  suiteId,
-  name: named,
-}: Suite): Pick<Page, 'title' | 'heading' | 'trail' | 'lead' | 'section' | 'actions'> {
+function headOf({ suiteId, name: named }: Suite) {
   return {
     title: `Approvals for ${named}`,
     heading: html`<span>Approvals for ${name(named)}</span>`,
@@ -216,7 +208,7 @@ function headOf({
     trail: [SUITES, { href: path`/suites/${suiteId}`, label: name(named) }],
     lead: 'Tick applications, and approve them or withdraw their approvals. Tokens of an application are valid at a suite only while it is approved.',
     actions: undefined,
-  }
+  } satisfies Partial<Page>
 }
 
 /** The form around a list. `count`: how many applications match, also on other pages. */
@@ -258,21 +250,12 @@ ${select({ label: 'Sort by', name: 'sort', value: sort }, SORT_CHOICES)}
 </form>`
 }
 
-/** Text that may be a client id. If nothing is found, the page links to its diagnosis. */
-const CLIENT_ID = /^\S{6,200}$/
-
 function nothingFound({ search: text, for: target }: Filter): Html {
   return emptyState(
     'No matches',
     html`<p>No application matches${text !== '' && html`: “${name(text)}” is in no name, no client id, no developer’s email and no label`}.</p>
-${CLIENT_ID.test(text) && html`<p>Is this the client id that a partner sends? <a href="${path`/applications/${text}`}">See why it is refused</a>.</p>`}<p><a class="button" href="${address('/applications', { for: target })}">Clear the search</a></p>`,
+${whyRefused(text)}<p><a class="button" href="${address('/applications', { for: target })}">Clear the search</a></p>`,
   )
-}
-
-/** The conditions of views that need the use of applications. */
-const USES: Partial<Record<ViewName, (now: number) => NonNullable<BrowseQuery['uses']>>> = {
-  heavy: () => isHeavy,
-  quiet: (now) => (application) => isQuiet(application, now),
 }
 
 /** The states of an application in the words of the views. */

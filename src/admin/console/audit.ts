@@ -11,6 +11,7 @@ import type { AuditEvent, PublicFields } from '../../domain/audit-event.ts'
 import { AUDIT_ACTIONS } from '../../domain/events.ts'
 import { type Labels, labelTexts } from '../../domain/labels.ts'
 import { isDay } from '../../domain/time.ts'
+import { DAY } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { everyPage } from '../wire/export.ts'
 import { ProblemError } from '../wire/problem.ts'
@@ -21,8 +22,6 @@ import { address, type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 
 const PAGE_SIZE = 50
-
-const DAY = 24 * 60 * 60 * 1000
 
 const WRITE_A_DAY = 'Write a day like this: 2027-01-31.'
 

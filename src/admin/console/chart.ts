@@ -1,5 +1,6 @@
 import { ago } from '../../administration/age.ts'
 import type { Outage } from '../../domain/statistics.ts'
+import { DAY } from '../../domain/usage.ts'
 import { type Html, html } from './html.ts'
 
 /** The coordinates of the plot, which is stretched to the size of its container. */
@@ -9,8 +10,6 @@ const HEIGHT = 100
 /** The number of intervals between grid lines (vertically), and between times (horizontally). */
 const ROWS = 4
 const COLUMNS = 4
-
-const DAY = 24 * 60 * 60_000
 
 /** One or more series over the same times. */
 export interface Chart {

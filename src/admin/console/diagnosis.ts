@@ -148,8 +148,11 @@ export function placeOf(kind: 'application' | 'suite', id: string, reason: strin
   return path`/suites/${id}` + (isTokenReason(reason) ? '#gateway' : '')
 }
 
-/** How many of the last refusals the pages look at. */
-export const LOOKED_AT = 1000
+/** A link to the diagnosis of a text for which nothing is found, if it may be a client id. */
+export function whyRefused(text: string): Html | false {
+  if (!/^\S{6,200}$/.test(text)) return false
+  return html`<p>Is this the client id that a partner sends? <a href="${path`/applications/${text}`}">See why it is refused</a>.</p>`
+}
 
 const MAX_ROWS = 20
 

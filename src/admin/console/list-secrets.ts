@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { contains } from '../../administration/search.ts'
 import type { BrowsedSecret } from '../../administration/secrets.ts'
+import { DAY } from '../../domain/usage.ts'
 import { view } from '../../domain/views/schema.ts'
 import { OWNED_SECRET } from '../../domain/views/secret.ts'
 import type { AdminContext } from '../context.ts'
@@ -13,8 +14,6 @@ import { showPage } from './layout.ts'
 import { SECRET_COLUMNS, secretCells } from './secrets.ts'
 
 const PAGE_SIZE = 50
-
-const DAY = 24 * 60 * 60 * 1000
 
 type Test = (secret: BrowsedSecret, now: number) => boolean
 

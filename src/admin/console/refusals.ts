@@ -1,5 +1,7 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import type { Administration } from '../../administration/administration.ts'
 import { COMMANDS } from '../../administration/remedies.ts'
+import { LOOKED_AT } from '../../administration/trouble.ts'
 import { abbreviated } from '../../domain/application.ts'
 import { factsOf } from '../../domain/reasons.ts'
 import { REFUSAL_FILTERS, type RefusedRequest } from '../../domain/refusal.ts'
@@ -18,7 +20,7 @@ import {
   section,
   table,
 } from './components.ts'
-import { diagnosisNote, LOOKED_AT, placeOf, refusedTable } from './diagnosis.ts'
+import { diagnosisNote, placeOf, refusedTable } from './diagnosis.ts'
 import { field, fieldsOf, select } from './forms.ts'
 import { address, type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
@@ -65,7 +67,8 @@ ${counted && section('counted', 'By client, suite and reason', counted)}`,
   console.get<{ Params: { id: string } }>('/requests/:id', async (request, reply) => {
     const { id } = request.params
     const found = await store.listRefusedRequests({ requestId: id, limit: PAGE_SIZE })
-    const page = found.length > 0 ? await requestPage(id, found, request, context) : unknownRequestPage(id)
+    const actions = administrationOf(context, request)
+    const page = found.length > 0 ? await requestPage(id, found, actions) : unknownRequestPage(id)
     return showPage(reply, page, { status: found.length > 0 ? 200 : 404 })
   })
 }
@@ -150,15 +153,8 @@ const INSTRUCTIONS = {
 }
 
 /** What is known of a request id. A caller may use one for several requests. */
-async function requestPage(
-  id: string,
-  found: readonly RefusedRequest[],
-  request: FastifyRequest,
-  context: AdminContext,
-): Promise<Page> {
-  const { why } = administrationOf(context, request)
-  const client = found.find(({ kind }) => kind)
-  const { kind, clientId, name: called, reason } = client ?? {}
+async function requestPage(id: string, found: readonly RefusedRequest[], { why }: Administration): Promise<Page> {
+  const { kind, clientId, name: called, reason } = found.find(({ kind }) => kind) ?? {}
   const others = clientId ? { client_id: clientId } : { remote_address: String(found[0]?.remoteAddress) }
   return {
     title: `Request ${id}`,

@@ -4,6 +4,7 @@ import { labelTexts } from '../../domain/labels.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { emptyState, name, section } from './components.ts'
+import { whyRefused } from './diagnosis.ts'
 import { fieldsOf } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { showPage } from './layout.ts'
@@ -95,9 +96,6 @@ function groupPanel({ heading, hits, all }: Group): Html {
   return section(id, heading, html`<ul class="hits">${links}</ul>`, all && html`<a href="${all}">All that match</a>`)
 }
 
-/** Text that may be a client id. */
-const CLIENT_ID = /^\S{6,200}$/
-
 function nothingFound(wanted: string): Html {
   if (wanted === '')
     return emptyState(
@@ -107,6 +105,6 @@ function nothingFound(wanted: string): Html {
   return emptyState(
     'No matches',
     html`<p>No application, suite, operator or refused request matches “${name(wanted)}”. Of the refusals the last 10,000 are kept.</p>
-${CLIENT_ID.test(wanted) && html`<p>Is this the client id that a partner sends? <a href="${path`/applications/${wanted}`}">See why it is refused</a>.</p>`}`,
+${whyRefused(wanted)}`,
   )
 }

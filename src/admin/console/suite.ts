@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownSuite } from '../../administration/suites.ts'
+import { LOOKED_AT } from '../../administration/trouble.ts'
 import { usageOf } from '../../administration/usage.ts'
 import type { Explanation } from '../../administration/why.ts'
 import { isTokenReason } from '../../domain/reasons.ts'
@@ -8,14 +9,7 @@ import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
 import { asOf, emptyState, facts, LIVE_ENDED, liveControls, name, section, time } from './components.ts'
-import {
-  diagnosisNote,
-  instructionsFor,
-  LOOKED_AT,
-  type PageInstructions,
-  refusalsPanel,
-  refusedTable,
-} from './diagnosis.ts'
+import { diagnosisNote, instructionsFor, type PageInstructions, refusalsPanel, refusedTable } from './diagnosis.ts'
 import { assertCanChange, canChange, type Refused, redirectDone, statesOf } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
