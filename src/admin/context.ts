@@ -1,4 +1,4 @@
-import type { Administration, AdministrationOptions } from '../administration/administration.ts'
+import type { Administration, Conditions } from '../administration/administration.ts'
 import type { IdentityProvider } from '../administration/identity-provider.ts'
 import type { SignIn } from '../administration/sign-in.ts'
 import type { Author } from '../domain/audit-event.ts'
@@ -13,7 +13,7 @@ export interface AdminContext {
   now: Clock
   observe: Observer
   /** Returns the administration on behalf of an author, who is recorded with each change. */
-  administration: (author: Author, conditions?: AdministrationOptions['conditions']) => Administration
+  administration: (author: Author, conditions?: Conditions) => Administration
   signIn: SignIn
   /** Undefined: operators sign in with links only. */
   provider: IdentityProvider | undefined

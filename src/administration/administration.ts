@@ -15,6 +15,8 @@ import { createSuites } from './suites.ts'
 import { usageOf } from './usage.ts'
 import { createWhy } from './why.ts'
 
+export type Conditions = Pick<Audit, 'onlyIf' | 'isTrial'>
+
 export interface AdministrationOptions {
   store: Store
   now: Clock
@@ -22,7 +24,7 @@ export interface AdministrationOptions {
   /** The author of all changes. */
   author: Author
   /** For each change. */
-  conditions?: Pick<Audit, 'onlyIf' | 'isTrial'> | undefined
+  conditions?: Conditions | undefined
   /** Where hand-over links lead; undefined: they are off. */
   handOverUrl?: string | undefined
 }

@@ -112,10 +112,7 @@ function createSuiteLists(context: Context) {
     return all.filter((suite) => labels.every((label) => hasLabel(suite.labels, label)))
   }
 
-  async function listPage({
-    labels,
-    ...query
-  }: SuiteFilter & PageQuery): Promise<{ rows: ListedSuite[]; next: string | undefined }> {
+  async function listPage({ labels, ...query }: SuiteFilter & PageQuery) {
     const found = async ({ after = 0, limit }: Page<Suite['key'] | number>) =>
       (await list({ labels })).filter(({ key }) => key > after).slice(0, limit)
     const { rows, next } = await pageOf<Suite>(query, labels ? found : store.listSuites)

@@ -60,10 +60,7 @@ export interface ApplicationNames extends Pick<Application, 'key' | 'clientId' |
   readonly isApproved: 0 | 1
 }
 
-export interface NewApplication
-  extends ApplicationValues,
-    ApplicationExtras,
-    Pick<Application, 'clientId' | 'createdAt'> {
+export interface NewApplication extends Changeable, Pick<Application, 'clientId' | 'createdAt'> {
   readonly secret: NewSecret
   /** The suites to approve it for. */
   readonly suites: readonly string[] | 'all'

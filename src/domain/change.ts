@@ -113,11 +113,8 @@ export type ChangeEvent =
   | { type: 'operator logged in'; operator: string; sessionId: number }
 
 /** The event for one of the subjects that changed. */
-export function eventOf(
-  change: Change,
-  { fields, id, subjects }: ChangeResult,
-  subject = subjects[0] as string,
-): ChangeEvent {
+export function eventOf(change: Change, result: ChangeResult, subject = result.subjects[0] as string): ChangeEvent {
+  const { fields, id } = result
   switch (change.type) {
     case 'application approved':
     case 'approval withdrawn':

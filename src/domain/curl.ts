@@ -11,11 +11,8 @@ export interface Client {
  * The command that sends a form with the credentials of a client. Quoted and URL-encoded, because a client id that was registered
  * elsewhere may have any ASCII character.
  */
-export function curl(
-  path: string,
-  data: string,
-  { clientId, clientSecret = 'CLIENT_SECRET', publicUrl }: Client,
-): string {
+export function curl(path: string, data: string, client: Client): string {
+  const { clientId, clientSecret = 'CLIENT_SECRET', publicUrl } = client
   return [
     `curl ${quoted(`${publicUrl}${path}`)}`,
     `-d ${quoted(data)}`,

@@ -139,13 +139,8 @@ export const AUDIT_ACTIONS = [
   ...(['suite registered', 'suite updated', 'suite removed'] as const),
   ...(['secret rotated', 'secret added', 'secret revoked'] as const),
   ...(['hand-over link made', 'hand-over link used', 'hand-over link withdrawn'] as const),
-  ...([
-    'operator added',
-    'operator updated',
-    'operator removed',
-    'operator key added',
-    'operator key revoked',
-  ] as const),
+  ...(['operator added', 'operator updated', 'operator removed'] as const),
+  ...(['operator key added', 'operator key revoked'] as const),
   ...(['login link made', 'operator logged in', 'session ended'] as const),
   ...(['database restored', 'database copied', 'database reopened'] as const),
 ] satisfies AdministrationEvent['type'][]

@@ -34,14 +34,8 @@ export function accessToken(app: FastifyInstance, options: ClientOptions): void 
     const { client: application, secretId, token } = await issuer.grant(credentials, requester.remoteAddress)
 
     const authentication = request.headers.authorization === undefined ? undefined : 'basic'
-    observe({
-      type: 'token issued',
-      clientId: client_id,
-      tokenId: token.tokenId,
-      secretId,
-      authentication,
-      ...requester,
-    })
+    const { tokenId } = token
+    observe({ type: 'token issued', clientId: client_id, tokenId, secretId, authentication, ...requester })
     reply.type(JSON_TYPE)
     return tokenJson({ ...token, application })
   })

@@ -32,10 +32,8 @@ export async function startAdmin(
   const { findTrouble } = await import('../administration/trouble.ts')
 
   const context = { store, now: Date.now, observe }
-  const reading = createAdministration({
-    ...context,
-    author: { actor: 'server', origin: 'console', remoteAddress: '' },
-  })
+  const author = { actor: 'server', origin: 'console', remoteAddress: '' } as const
+  const reading = createAdministration({ ...context, author })
   const statistics = startStatistics(figures, {
     storeKind: config.DATABASE_URL.kind,
     name: `${hostname()}:${PORT}`,

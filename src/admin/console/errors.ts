@@ -91,9 +91,7 @@ async function askToSignIn(context: AdminContext, request: FastifyRequest, reply
   const isPage = isView && /text\/html|^$/.test(request.headers.accept ?? '')
   if (isPage) return reply.redirect(loginPath(hadSession ? 'ended' : undefined), 303)
   const kept = !isView && (await sendAgain(request))
-  return showPage(reply, notSignedIn({ hadSession, isView }, loginInstructions(context), kept), {
-    status: 401,
-  })
+  return showPage(reply, notSignedIn({ hadSession, isView }, loginInstructions(context), kept), { status: 401 })
 }
 
 function notSignedIn(

@@ -11,11 +11,8 @@ import type { Owners } from './owner.ts'
 import { copyable, overlapIn } from './secrets.ts'
 
 /** Makes and withdraws links that show a new secret of an application once. */
-export function changeHandOvers(
-  console: FastifyInstance,
-  context: AdminContext,
-  { parent: { href: section }, find, show }: Owners,
-): void {
+export function changeHandOvers(console: FastifyInstance, context: AdminContext, { parent, find, show }: Owners): void {
+  const section = parent.href
   console.post<{ Params: { id: string } }>(`${section}/:id/hand-over-links`, async (request, reply) => {
     const { id } = request.params
     const owner = await find(id, request)

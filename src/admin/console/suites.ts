@@ -46,10 +46,8 @@ export function listSuites(console: FastifyInstance, context: AdminContext): voi
     row: SUITE,
     pages: (request) =>
       everyPage<string>(async (page) => {
-        const { rows, next } = await administrationOf(context, request).suites.listPage({
-          ...page,
-          ...filterOf(request),
-        })
+        const { suites } = administrationOf(context, request)
+        const { rows, next } = await suites.listPage({ ...page, ...filterOf(request) })
         return { rows: rows.map(suiteView), next }
       }),
   })

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Administration, AdministrationOptions } from '../../administration/administration.ts'
+import type { Administration, Conditions } from '../../administration/administration.ts'
 import { addressIn, addressVia, withoutZone } from '../../domain/address.ts'
 import type { Author } from '../../domain/audit-event.ts'
 import type { Operator } from '../../domain/operator.ts'
@@ -71,7 +71,7 @@ export function callerOf({ caller }: FastifyRequest): Caller {
 export function administrationOf(
   context: AdminContext,
   request: FastifyRequest,
-  conditions?: AdministrationOptions['conditions'],
+  conditions?: Conditions,
 ): Administration {
   return context.administration(callerOf(request).author, conditions)
 }

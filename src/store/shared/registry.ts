@@ -36,18 +36,8 @@ export function createRegistryLists({ ask, askPrimary }: Database) {
     countApplications: () => singleValue(ask(sql.countApplications)),
     async listOwnedSecrets({ after = BEFORE_THE_FIRST, limit }) {
       const rows = await ask(sql.listOwnedSecrets, [after, limit])
-      const columns = [
-        'id',
-        'origin',
-        'createdAt',
-        'endsAt',
-        'revokedAt',
-        'lastUsedAt',
-        'kind',
-        'owner',
-        'name',
-      ] as const
-      return toObjects<OwnedSecret>(rows, ...columns)
+      const secret = ['id', 'origin', 'createdAt', 'endsAt', 'revokedAt', 'lastUsedAt'] as const
+      return toObjects<OwnedSecret>(rows, ...secret, 'kind', 'owner', 'name')
     },
     async findHandOverLink(digest) {
       const rows = await askPrimary(handOvers.findHandOverLink, [digest])
