@@ -32,8 +32,8 @@ export class SignInRefused extends Error {
   readonly reason: ProviderReason
 
   /** `detail`: for the log, and contains no code and no token. */
-  constructor(reason: ProviderReason, detail: string, options?: ErrorOptions) {
-    super(detail, options)
+  constructor(reason: ProviderReason, detail: string) {
+    super(detail)
     this.reason = reason
   }
 }

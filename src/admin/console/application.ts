@@ -132,7 +132,7 @@ function createView(context: AdminContext) {
     const live = liveApplication(explanation, instructions, at)
     const use = tryIt({ clientId, suites: approved, publicUrl })
     const usage = await usageOf(context, clientId, periodOf(request, '24h'))
-    const statistics = await context.statistics.read()
+    const { outages } = await context.statistics.read()
     const page: Page = {
       title: application.name,
       heading: html`${name(application.name)} ${statusBadge(application.status)}`,
@@ -145,7 +145,7 @@ function createView(context: AdminContext) {
 ${LIVE_ENDED}
 ${withContents(html`${section('health', 'Status', html`${live.status}${factsOf(application)}`, html`${live.asOf}${liveControls(base, { client: clientId })}`)}
 ${lastTokenAt === undefined && use}
-${usagePanel({ usage, base, kinds: ['tokens', 'checks', 'refusals'], hint: 'Its tokens, the checks that found them valid, and what was refused: its requests, and checks of its tokens,', statistics })}
+${usagePanel({ usage, base, kinds: ['tokens', 'checks', 'refusals'], hint: 'Its tokens, the checks that found them valid, and what was refused: its requests, and checks of its tokens,', outages })}
 ${live.refusals}
 ${section('approvals', 'Approvals', approvals(approved, await listChoices(context)))}
 ${secretsPanel({ base, secrets, now: at, request, handsOver: handOvers.isOn, hours: statesOf(errors)('hours') })}

@@ -1,5 +1,6 @@
 import { factsOf } from '../../domain/reasons.ts'
 import { OLD_BACKUP_MS, type Statistics } from '../../domain/statistics.ts'
+import { DAY } from '../../domain/usage.ts'
 import { badge, name, section, type Tone, time } from './components.ts'
 import { placeOf } from './diagnosis.ts'
 import { count, percent } from './figures.ts'
@@ -11,8 +12,7 @@ type Matter = readonly [tone: Tone, href: string, what: Part, detail: Part]
 /** How many matters of one kind are shown. */
 const SHOWN = 5
 
-/** An outage is shown for a day, and may continue for a minute after a failure. Milliseconds. */
-const OUTAGE_SHOWN_MS = 24 * 60 * 60_000
+/** An outage may continue for so long after a failure. Milliseconds. */
 const OUTAGE_GAP_MS = 60_000
 
 /** Up to this share, such checks are usual for a server on the Internet. */
@@ -39,13 +39,9 @@ function* ofServer({ store, workers: { expected, serving }, nodes }: Statistics)
     yield ['bad', '#database', 'The database does not answer', advice]
   }
   if (serving < expected) {
+    const what = `${count(expected - serving)} of ${many(expected, 'process', 'processes')} do not answer`
     const advice = html`One that has ended is replaced within seconds: look for <code>worker exited unexpectedly</code> in the log.`
-    yield [
-      'bad',
-      '#processes',
-      `${count(expected - serving)} of ${many(expected, 'process', 'processes')} do not answer`,
-      advice,
-    ]
+    yield ['bad', '#processes', what, advice]
   }
   for (const { name: called, lastSeenAt } of nodes.filter(({ isGone }) => isGone))
     yield ['bad', '#nodes', html`Node ${name(called)} is gone`, html`It has not reported since ${time(lastSeenAt)}.`]
@@ -65,14 +61,12 @@ function* ofOutages({ at, outages }: Statistics): Generator<Matter> {
   for (const { beganAt, endedAt, failures } of outages.toReversed()) {
     const detail = html`From ${time(beganAt)} to ${time(endedAt)}: ${many(failures, 'request')} answered with 503.`
     const tone = at - endedAt < OUTAGE_GAP_MS ? 'bad' : 'warn'
-    if (at - endedAt < OUTAGE_SHOWN_MS)
-      yield [tone, '/refusals?reason=store+unavailable', 'Outage of the database', detail]
+    if (at - endedAt < DAY) yield [tone, '/refusals?reason=store+unavailable', 'Outage of the database', detail]
   }
 }
 
-function* ofSecrets({
-  endingSecrets: { next, inAWeek } = { next: [], inADay: 0, inAWeek: 0 },
-}: Statistics): Generator<Matter> {
+function* ofSecrets({ endingSecrets }: Statistics): Generator<Matter> {
+  const { next, inAWeek } = endingSecrets ?? { next: [], inAWeek: 0 }
   for (const { kind, id, name: called, endsAt } of next.slice(0, SHOWN)) {
     const detail = html`Its last secret ends at ${time(endsAt)}. After that, all its requests are refused.`
     yield ['warn', `${placeOf(kind, id, 'expired secret')}#secrets`, name(called), detail]

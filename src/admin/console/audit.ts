@@ -41,7 +41,7 @@ export function auditPage(console: FastifyInstance, context: AdminContext): void
     const names = await namesOfSubjects(store, events)
     const isFiltered = Object.values(filter).some((value) => value !== '')
     const stateOf = statesOf(wrong.map((field) => ({ field, message: WRITE_A_DAY })))
-    const changes = html`<p class="hint">${exportLinks('/audit', filter)}</p>${eventTable(events, { names })}`
+    const changes = html`<p class="hint">${exportLinks('/audit', filter)}</p>${eventTable(events, names)}`
     const older = next === undefined ? undefined : address('/audit', { ...filter, before: String(next) })
     const page: Page = {
       title: 'Audit',
@@ -126,7 +126,7 @@ export async function lastChanges(store: AdminContext['store'], { kind, id }: Au
   const content =
     events.length === 0
       ? html`<p class="quiet-text">No changes in the last 400 days.</p>`
-      : eventTable(events, { isOfOne: true, names: await namesOfSubjects(store, events) })
+      : eventTable(events, await namesOfSubjects(store, events), true)
   const all = html`<a href="${address('/audit', { subject: id })}">All changes</a>`
   return section('changes', 'Last changes', content, all)
 }
@@ -134,10 +134,7 @@ export async function lastChanges(store: AdminContext['store'], { kind, id }: Au
 const COLUMNS = ['When', { label: 'Action', kind: 'line' }, 'Target', 'Who', 'Change'] as const
 
 /** A table of changes. `isOfOne`: they all have the same subject, so its column is left out. */
-function eventTable(
-  events: readonly AuditEvent[],
-  { isOfOne = false, names = new Map() }: { isOfOne?: boolean; names?: SubjectNames } = {},
-): Html {
+function eventTable(events: readonly AuditEvent[], names: SubjectNames, isOfOne = false): Html {
   const cells = <Cell>(row: readonly Cell[]) => (isOfOne ? row.toSpliced(2, 1) : row)
   return table(
     'Changes, newest first',

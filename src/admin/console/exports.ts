@@ -24,7 +24,7 @@ export function exportList(console: FastifyInstance, context: AdminContext, { pa
 }
 
 /** Links to the files of a list with these filters. */
-export function exportLinks(path: string, filter: Readonly<Record<string, string>> = {}): Html {
+export function exportLinks(path: string, filter: Readonly<Record<string, string>>): Html {
   const [csv, json] = FORMATS.map((format) => address(`${path}.${format}`, filter))
   return html`<span class="export">Export <a href="${csv}">CSV</a> · <a href="${json}">JSON</a></span>`
 }

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
-import { COMMANDS } from '../../administration/remedies.ts'
 import { LOOKED_AT } from '../../administration/trouble.ts'
 import { abbreviated } from '../../domain/application.ts'
 import { factsOf } from '../../domain/reasons.ts'
@@ -144,7 +143,6 @@ function filterForm(filter: Filter, recent: readonly RefusedRequest[], isFiltere
 
 /** Where the remedies are, seen from the page of a request. */
 const INSTRUCTIONS = {
-  ...COMMANDS,
   resume: () => '“Resume” on its page',
   rotate: () => '“Rotate secret” on its page',
   approve: (_: string, suites: readonly string[]) => `approve it for ${suites.join(', ') || 'a suite'} on its page`,

@@ -65,7 +65,7 @@ function createView(context: AdminContext) {
     const live = await liveSuite(context, await why(suiteId, instructions), instructions, at)
     const known = html`${copyable('suite-id', 'Id', suiteId)}${facts([['Registered', time(createdAt)], ...annotationFacts(suite, '/suites')])}`
     const usage = await usageOf(context, suiteId, periodOf(request, '24h'))
-    const statistics = await context.statistics.read()
+    const { outages } = await context.statistics.read()
     const page: Page = {
       title: named,
       heading: name(named),
@@ -76,7 +76,7 @@ function createView(context: AdminContext) {
       content: html`${notes(errors, mayChange)}
 ${LIVE_ENDED}
 ${withContents(html`${section('health', 'Status', html`${live.status}${known}`, html`${live.asOf}${liveControls(base, { client: suiteId })}`)}
-${usagePanel({ usage, base, kinds: ['checks', 'refusals'], hint: 'Gateway checks and introspections that found the token valid, and what was refused,', statistics })}
+${usagePanel({ usage, base, kinds: ['checks', 'refusals'], hint: 'Gateway checks and introspections that found the token valid, and what was refused,', outages })}
 ${approvedPanel(suiteId, await suites.countApproved(suiteId), mayChange)}
 ${live.checks}
 ${live.refusals}

@@ -56,12 +56,12 @@ interface Panel {
   kinds: readonly Kind[]
   /** What the counts mean. */
   hint: string
-  statistics: Pick<Statistics, 'outages'>
+  outages: Statistics['outages']
 }
 
 /** What an application or a suite did in a period: sums, charts, and the same as a table. */
-export function usagePanel({ usage, base, kinds, hint, statistics }: Panel): Html {
-  const charts = usageCharts(usage, kinds, statistics.outages)
+export function usagePanel({ usage, base, kinds, hint, outages }: Panel): Html {
+  const charts = usageCharts(usage, kinds, outages)
   const sums = kinds.map((kind, n) => {
     const drawn = chart(charts[n] as Chart)
     return html`<div><h3>${TITLES[kind]}</h3><p class="card-figure">${count(usage[kind])}</p>${drawn}</div>`
