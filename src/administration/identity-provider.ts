@@ -26,9 +26,13 @@ export async function discover(
   // The setting allows http only on this machine.
   const execute = [oidc.enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [oidc.allowInsecureRequests] : [])]
   const metadata = { [oidc.clockTolerance]: CLOCKS_APART / 1000 }
-  return oidc.discovery(new URL(issuer), clientId, metadata, authenticate, { timeout, execute }).catch((error) => {
+  const found = oidc.discovery(new URL(issuer), clientId, metadata, authenticate, { timeout, execute })
+  const config = await found.catch((error) => {
     throw new SignInRefused('provider unavailable', detailOf(error))
   })
+  // openid-client makes an exception for Microsoft, whose issuer for all companies would let each of them give roles (§4.3).
+  if (new URL(config.serverMetadata().issuer).href === new URL(issuer).href) return config
+  throw new SignInRefused('provider unavailable', 'the metadata is of another issuer')
 }
 
 /**

@@ -52,7 +52,7 @@ export function createOperators(context: Context) {
     }
   }
 
-  /** The operator's keys, sessions and login links are refused from the next request on. */
+  /** The operator's keys, sessions and links are refused from the next request on. */
   async function remove(name: string): Promise<void> {
     const { changed } = await change({ type: 'operator removed', operator: name })
     if (!changed) throw unknownOperator(name)

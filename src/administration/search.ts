@@ -84,7 +84,8 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
     if (sort !== 'used' && !uses) return found
     const used: (ApplicationNames & RecentUse)[] = []
     await inSteps(found, async (step) => void used.push(...(await withUse(context, step))), USES_AT_A_TIME)
-    if (sort === 'used') used.sort((one, other) => (other.lastTokenAt ?? 0) - (one.lastTokenAt ?? 0))
+    const lastUse = ({ lastTokenAt }: RecentUse) => lastTokenAt ?? 0
+    if (sort === 'used') used.sort((one, other) => lastUse(other) - lastUse(one))
     return uses ? used.filter(uses) : used
   }
 

@@ -44,7 +44,7 @@ export type Change =
   | ({ type: 'hand-over link used'; clientId: string; codeDigest: string } & Rotation)
   /** `email`: of an operator from the identity provider. If the role changes, all sessions end. */
   | { type: 'operator added' | 'operator updated'; operator: string; role: Role; email?: string | undefined }
-  /** Removes the operator's keys, sessions and login codes, too. */
+  /** Removes the operator's keys, sessions, login codes and unused hand-over links, too. */
   | { type: 'operator removed'; operator: string }
   /** `digest`: see `digestGenerated`. */
   | { type: 'operator key added'; operator: string; digest: string; endsAt: number }

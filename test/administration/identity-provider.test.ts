@@ -174,3 +174,24 @@ t.test('Provider: one that is away, slow or another refuses nobody for good', as
     await t.rejects(later.begin(BROWSER), away(/ECONNREFUSED/), issuer)
   }
 })
+
+t.test(
+  'OpenID Connect Discovery §4.3: metadata of another issuer is refused, also where it is one for all companies',
+  async (t) => {
+    const { settings } = await startProvider(t)
+    const host = 'https://login.microsoftonline.com'
+    const metadata = {
+      issuer: `${host}/{tenantid}/v2.0`,
+      authorization_endpoint: `${host}/common/oauth2/v2.0/authorize`,
+    }
+    // Only for this host does openid-client make an exception.
+    t.intercept(globalThis, 'fetch', { value: async () => Response.json(metadata) })
+    for (const tenant of ['common', 'organizations', 'company.example']) {
+      const client = createIdentityProvider({ ...settings, issuer: `${host}/${tenant}/v2.0` }, Date.now)
+      await t.rejects(client.begin(BROWSER), away(/^the metadata is of another issuer$/), tenant)
+    }
+    metadata.issuer = `${host}/company/v2.0`
+    const client = createIdentityProvider({ ...settings, issuer: metadata.issuer }, Date.now)
+    t.match(await client.begin(BROWSER), metadata.authorization_endpoint)
+  },
+)

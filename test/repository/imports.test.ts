@@ -43,7 +43,10 @@ const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
       node:timers/promises fastify`,
   },
   listener: { rooms: 'domain', packages: 'node:events node:http node:net' },
-  http: { rooms: 'listener issuer domain', packages: 'node:crypto node:http node:net fastify @fastify/formbody' },
+  http: {
+    rooms: 'listener issuer domain',
+    packages: 'node:assert/strict node:crypto node:http node:net fastify @fastify/formbody',
+  },
   ops: { rooms: 'listener domain', packages: 'node:crypto node:fs node:http node:net' },
   admin: {
     rooms: 'listener administration domain',

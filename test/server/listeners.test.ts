@@ -157,6 +157,21 @@ t.test('Admin: if it listens on all addresses, none of them is accepted as a hos
   t.equal((await fetch(`http://127.0.0.2:${port}/`)).status, 421)
 })
 
+t.test('Admin: with an identity provider, the login page offers it', async (t) => {
+  const provider = {
+    OIDC_ISSUER: 'http://localhost:9',
+    OIDC_CLIENT_ID: 'x',
+    OIDC_CLIENT_SECRET_FILE: '/nowhere',
+    OIDC_ADMINS: 'groups=a',
+  }
+  const { address } = await startAdminHere(t, {
+    ADMIN_ADDRESS: '127.0.0.1:0',
+    ADMIN_URL: 'http://localhost:1',
+    ...provider,
+  })
+  t.match(await (await fetch(`${address}/`)).text(), 'href="http://localhost:1/login/provider"')
+})
+
 t.test('Admin: nodes on one PostgreSQL know it by host name and port until it ends', async (t) => {
   const env = { DATABASE_URL: await createDatabase(), ADMIN_ADDRESS: '127.0.0.1:0', PORT: '8123' }
   const { close, store } = await startAdminHere(t, env)

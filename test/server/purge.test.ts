@@ -80,6 +80,16 @@ t.test('Purge: refusals are kept for 30 days after the last one', async (t) => {
   t.strictSame(told, [])
 })
 
+t.test('Purge: of usage, each step deletes a batch of each span, until there is nothing left', async (t) => {
+  const { store, clock, purgeOnce } = await createPurgingWorld(t)
+  const clients = Array.from({ length: 501 }, (_, n) => application(`a${n}`))
+  await store.register({ suites: [], applications: clients }, AUDIT)
+  const counts = clients.map(({ clientId }) => ({ clientId, tokens: 1, checks: 0, refusals: 0 }))
+  await store.addUsage(counts, clock.time)
+  clock.time += 10 * DAY
+  t.strictSame([await purgeOnce(), await purgeOnce()], [true, false])
+})
+
 t.test('Purge: audit events are kept for 400 days', async (t) => {
   const { store, clock, told, purgeOnce, leaves } = await createPurgingWorld(t)
   const events = () => store.listAuditEvents({ limit: 9 })

@@ -253,7 +253,11 @@ function listOf(value: unknown): unknown[] {
 
 function shown(value: unknown): Part {
   if (value === null) return 'none'
-  if (typeof value === 'string') return MOMENT.test(value) ? time(Date.parse(value)) : html`<bdi>${value}</bdi>`
+  if (typeof value === 'string') {
+    // A name may look like a time without being one.
+    const isTime = MOMENT.test(value) && !Number.isNaN(Date.parse(value))
+    return isTime ? time(Date.parse(value)) : html`<bdi>${value}</bdi>`
+  }
   if (isItem(value)) return `${value.id}`
   if (typeof value !== 'object' || Array.isArray(value)) return JSON.stringify(value)
   const parts = Object.entries(value).filter(([key]) => !REDUNDANT_FIELDS.includes(key))

@@ -45,10 +45,10 @@ export function age(moment: number | null | undefined, now: number, never = 'nev
   return html`<time datetime="${iso}" data-age title="${iso}">${ago(moment, now)}</time>`
 }
 
-/** When the page was generated, and a link to reload it if it does not update itself. `base`: the path of the page. */
-export function asOf(now: number, base?: string): Html {
+/** When the page was generated. */
+export function asOf(now: number): Html {
   const iso = new Date(now).toISOString()
-  return html`<p class="hint">As of <time data-clock="seconds" datetime="${iso}">${iso.slice(11, 19)} UTC</time>${base && html` · <a href="${base}">Reload</a>`}</p>`
+  return html`<p class="hint">As of <time data-clock="seconds" datetime="${iso}">${iso.slice(11, 19)} UTC</time></p>`
 }
 
 /** What live.js shows and uses on a live page. `base`: its path; `of`: the query of /live, unless it is the overview. */

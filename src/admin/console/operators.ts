@@ -94,7 +94,7 @@ function operatorTable(operators: readonly ListedOperator[], viewer: Viewer): Ht
         label: 'Remove',
         subject: shown,
         action: path`/operators/${name}/remove`,
-        consequences: html`<p>All keys, sessions and login links of this operator stop working. The audit still lists what the operator did.</p>${
+        consequences: html`<p>All keys, sessions and links of this operator stop working. The audit still lists what the operator did.</p>${
           isForeign
             ? html`<p>The next sign-in adds the operator again, unless the identity provider no longer gives a role.</p>`
             : name === viewer.name &&

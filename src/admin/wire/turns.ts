@@ -29,7 +29,7 @@ export function takeTurns(app: FastifyInstance): void {
     return queue.run(partyOf(request), inTurn, unlimited) as ReturnType<typeof step>
   })
   app.addHook('preHandler', async (request) => {
-    if (WITHOUT_TURN.includes(request.routeOptions.url ?? '')) return
+    if (WITHOUT_TURN.some((url) => url === request.routeOptions.url)) return
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
     const isQueued = queue.run(partyOf(request), () => {

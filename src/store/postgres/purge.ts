@@ -67,11 +67,15 @@ const purgeRefusals = `
   )
   SELECT count(*) FROM deleted`
 
+// Locks only what it deletes: a lock is a write, and there is rarely anything to delete.
 const purgeRefusedRequests = `
-  WITH oldest AS (
-    SELECT id, at FROM refused_requests ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
+  WITH old AS (
+    SELECT id
+      FROM refused_requests
+     WHERE id IN (SELECT id FROM (SELECT id, at FROM refused_requests ORDER BY id LIMIT $2) oldest WHERE at < $1)
+       FOR UPDATE SKIP LOCKED
   ), deleted AS (
-    DELETE FROM refused_requests WHERE id IN (SELECT id FROM oldest WHERE at < $1) RETURNING 1
+    DELETE FROM refused_requests WHERE id IN (SELECT id FROM old) RETURNING 1
   )
   SELECT count(*) FROM deleted`
 

@@ -53,7 +53,10 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
     yield* ask(operators.deleteSessionsOfOtherRole, [operator, role])
     return yield* ask(operators.updateOperator, [operator, role, email])
   },
-  'operator removed': ({ operator }) => ask(operators.deleteOperator, [operator]),
+  *'operator removed'({ operator }) {
+    yield* ask(handOvers.deleteHandOverLinksOf, [operator])
+    return yield* ask(operators.deleteOperator, [operator])
+  },
   'operator key added': ({ operator, digest, endsAt }, at) =>
     ask(operators.insertAdminKey, [operator, digest, at, endsAt]),
   'operator key revoked': ({ operator, keyId }, at) => ask(operators.revokeAdminKey, [operator, keyId, at]),

@@ -49,11 +49,11 @@ export function createRefusals({ askInBackground, transactInBackground }: Databa
     recordRefusedRequests: (requests) => transactInBackground(() => recordRequests(requests)),
 
     async listRefusedRequests({ requestId, clientId, suite, reason, endpoint, remoteAddress, before, limit }) {
-      const wanted = [clientId && storable(clientId), suite, reason, endpoint, remoteAddress]
+      const wanted = [clientId, suite, reason, endpoint, remoteAddress].map((text) => text && storable(text))
       const values = [before ?? Number.MAX_SAFE_INTEGER, limit, ...wanted.map((text) => text ?? null)]
       const rows = await (requestId === undefined
         ? askInBackground(sql.listRefusedRequests, values)
-        : askInBackground(sql.findRefusedRequests, [...values, requestId]))
+        : askInBackground(sql.findRefusedRequests, [...values, storable(requestId)]))
       return toObjects<ReadRequest>(rows, ...REQUEST_COLUMNS).map(({ applicationName, suiteName, ...request }) => ({
         ...request,
         kind: applicationName !== null ? 'application' : suiteName !== null ? 'suite' : null,
@@ -89,7 +89,7 @@ function rowKey({ isKnown, clientId, reason, endpoint, suite, remoteAddress }: R
   return JSON.stringify([isKnown, clientId, reason, endpoint, suite, remoteAddress])
 }
 
-/** Replaces what PostgreSQL cannot store in a client id that a caller sent: NUL and unpaired surrogates. */
-function storable(clientId: string): string {
-  return clientId.replaceAll('\0', '\ufffd').toWellFormed()
+/** Replaces what PostgreSQL cannot store in a text that a caller sent: NUL and unpaired surrogates. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '\ufffd').toWellFormed()
 }

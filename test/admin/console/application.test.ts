@@ -74,6 +74,8 @@ t.test('Application: remedies are worded for who reads them, and times are shown
   t.match(await text(), 'It is not approved for third. If it should be: “Approve for third” below. Approve for third')
   t.match(await shown(), 'If it should be: ask an admin to approve it for third.')
   t.strictSame(actionsOf(await page()).slice(0, 2), [`${path}/suspend`, `${path}/approve`])
+  await refuse({ reason: 'application not approved', suite: 'product', endpoint: '/v1/oauth/verify/:suite' })
+  t.match(await text(), 'If it should be: use the buttons below.')
   await administration.applications.suspend(clientId)
   t.match(await shown(), 'To allow it again: ask an admin to resume it.')
   const [secret] = await administration.secrets.list('store')

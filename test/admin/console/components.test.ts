@@ -124,6 +124,7 @@ const DIFFERENCES: Record<string, [...values: Parameters<typeof difference>, lin
   'a changed value is shown before and after': [
     [{ name: 'A', status: 'active' }, { name: 'B', status: 'active' }, ['name: [-A-] → [+B+]']],
     [{ ends_at: null }, { ends_at: AT }, ['ends at: [+2027-01-15 08:00 UTC+]']],
+    [{ name: 'A' }, { name: '2027-99-99T08:00:00.000Z' }, ['name: [-A-] → [+2027-99-99T08:00:00.000Z+]']],
     [{ a: 1, b: true }, { a: 2, b: { c: 1 } }, ['a: [-1-] → [+2+]', 'b: [-true-] → [+c 1+]']],
   ],
   'added and removed values have one side only': [

@@ -49,6 +49,17 @@ t.test('Live: a window gets the figures of this second, which are read once for 
   t.equal(source.reads, 2)
 })
 
+t.test('Live: the page of a suite gets its status and refusals', async (t) => {
+  const { open, signIn, administration, store } = await start(t)
+  await administration.applications.register({ name: 'Shop', developerEmail: 'a@b.example', clientId: 'shop-1' })
+  const anna = await signIn()
+  t.match((await anna('/applications/shop-1/edit')).body, 'href="/new-suite">Register a suite</a>', 'there is none yet')
+  await administration.suites.register({ suiteId: 'store', name: 'Store API' })
+  await store.recordRefusals([refusal('store', { count: 7 })])
+  const { first } = await open(anna, 'a', 'store')
+  t.match(first.text, 'The secret does not match wrong secret 7')
+})
+
 t.test('Live: the page of an application gets its status and refusals, read once a second for all', async (t) => {
   const { open, signIn, administration, store, clock } = await start(t)
   await administration.applications.register({ name: 'Shop', developerEmail: 'a@b.example', clientId: 'shop-1' })

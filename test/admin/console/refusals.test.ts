@@ -85,12 +85,16 @@ t.test('Refusals: a page has 50; the first is live, and the others are not', asy
 })
 
 t.test('Request: its id leads to why it was refused, and to the client', async (t) => {
-  const { browser } = await start(t)
+  const { browser, administration } = await start(t)
   const { body } = await browser('/requests/r1')
   t.strictSame(idsIn(body), ['r1'])
   t.match(textOf(body), /<b>Shop now Go to the application There is a problem\./)
   t.match(textOf(body), 'approve it for a suite on its page')
   t.match(body, 'href="/refusals?client_id=shop%2F1"')
+  await administration.applications.approve('shop/1', 'store')
+  t.match(textOf((await browser('/requests/r1')).body), '“Rotate secret” on its page')
+  await administration.applications.suspend('shop/1')
+  t.match(textOf((await browser('/requests/r1')).body), '“Resume” on its page')
   const check = (await browser('/requests/r5')).body
   t.match(check, '<a class="button primary" href="/applications/shop%2F1">')
   const other = (await browser('/requests/r4')).body

@@ -47,6 +47,10 @@ export function handOverConformance(t: Test, harness: Harness): void {
     'withdrawn link': (store, linkId) => on(store).withdrawHandOver('a', linkId),
     'link of a suspended application': (store) => on(store).setStatus('a', 'suspended'),
     'link of a removed application': (store) => on(store).removeApplication('a'),
+    'link of a removed operator': async (store) => {
+      await on(store).addOperator({ name: 'anna', role: 'admin', createdAt: START })
+      await on(store).removeOperator('anna')
+    },
   }
   for (const [what, end] of Object.entries(ENDINGS)) {
     test(`Store: a ${what} adds no secret, nor does an expired one`, async (t, store) => {
@@ -54,6 +58,8 @@ export function handOverConformance(t: Test, harness: Harness): void {
       const id = (await on(store).makeHandOver('a', LINK)) as number
       t.equal(await on(store).withdrawHandOver('b', id), false, 'only under its application')
       t.equal(await on(store).useHandOver('a', 'code', SECRET, later(HOUR)), undefined, 'it has expired')
+      await on(store).removeOperator('anna')
+      t.match(await store.listHandOverLinks('a'), [{ id }], 'a command has made it, not an operator')
       await end(store, id)
       t.equal(await on(store).useHandOver('a', 'code', SECRET), undefined)
       t.equal(await on(store).withdrawHandOver('a', id), what === 'link of a suspended application')

@@ -171,6 +171,7 @@ export function refusalConformance(t: Test, harness: Harness): void {
       [{ endpoint: '/v1/oauth/introspect' }, ['r2 Suite s']],
       [{ remoteAddress: '::1' }, ['r3 null']],
       [{ suite: 's', reason: 'wrong secret' }, []],
+      [{ reason: 'a\0', requestId: 'a\0' }, []],
     ] as [RefusedRequestFilter, string[]][]) {
       t.strictSame(await listed(filter), found, JSON.stringify(filter))
     }
