@@ -10,8 +10,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { freePort } from '../../test/support/free-port.ts'
 import type { Release } from './build.ts'
-import { afterUpgrade, type Data, expect, freePort, type Installed, json, mainJob, register, start } from './job.ts'
+import { afterUpgrade, type Data, expect, type Installed, json, mainJob, register, start } from './job.ts'
 import { has, ROOT, run } from './tools.ts'
 
 /** The commit of version 0.1.0, of which installations exist. It had SQLite only. */

@@ -1,7 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { run } from './tools.ts'
 
@@ -30,15 +28,6 @@ export interface Data {
 export function json({ command: [program = '', ...before], cwd, env }: Installed, ...args: string[]) {
   const options = { ...(cwd && { cwd }), env }
   return JSON.parse(run(program, [...before, ...args, '--json'], options) || 'null')
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** Starts the server, and waits until it is ready. */
