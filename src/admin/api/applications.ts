@@ -1,5 +1,3 @@
-import type { FastifyReply } from 'fastify'
-import type { Administration } from '../../administration/administration.ts'
 import { aboutSuite, COMMANDS, type Instructions } from '../../administration/remedies.ts'
 import { registrationSchema, settingsSchema, updateSchema } from '../../administration/rules.ts'
 import {
@@ -16,7 +14,7 @@ import { APPLICATION } from '../../domain/views/application.ts'
 import { constant, fields, list, object, text, whole } from '../../domain/views/schema.ts'
 import { PUBLIC_FIELDS } from '../../domain/views/version.ts'
 import { choiceOf, labelsOf, pageOptions } from './query.ts'
-import { type AddRoute, repeatable, tag } from './routes.ts'
+import { type AddRoute, repeatable, showing } from './routes.ts'
 import { answer, body, pageOf, query } from './schemas.ts'
 
 const STATUSES = ['active', 'suspended'] as const
@@ -96,11 +94,7 @@ export function applications(route: AddRoute): void {
   })
 
   const path = '/applications/:client_id'
-  const show = async ({ applications }: Administration, clientId: string, reply: FastifyReply) => {
-    const application = await applications.show(clientId)
-    tag(reply, PUBLIC_FIELDS.application(application))
-    return shownApplicationView(application)
-  }
+  const show = showing(({ applications }, id) => applications.show(id), PUBLIC_FIELDS.application, shownApplicationView)
   route('GET', path, SHOW, (administration, { params }, reply) => show(administration, params.client_id, reply))
 
   route<object>('PATCH', path, CHANGE, async (administration, { params: { client_id }, body }, reply) => {

@@ -73,9 +73,17 @@ function versionsIn(ifMatch: string): string[] {
   return [...ifMatch.matchAll(/(W\/)?"([^"]*)"/g)].flatMap(([, weak, version = '']) => (weak ? [] : version))
 }
 
-/** Names the version of an application or a suite in the answer (RFC 9110 §8.8.3). */
-export function tag(reply: FastifyReply, fields: PublicFields): void {
-  reply.header('etag', `"${versionOf(fields)}"`)
+/** Returns a function that shows an application or a suite and names its version (RFC 9110 §8.8.3). */
+export function showing<Shown>(
+  find: (administration: Administration, id: string) => Promise<Shown>,
+  fieldsOf: (shown: Shown) => PublicFields,
+  viewOf: (shown: Shown) => object,
+) {
+  return async (administration: Administration, id: string, reply: FastifyReply) => {
+    const shown = await find(administration, id)
+    reply.header('etag', `"${versionOf(fieldsOf(shown))}"`)
+    return viewOf(shown)
+  }
 }
 
 /** 1 to 255 printable ASCII characters, without spaces at the ends. A UUID has 36. */

@@ -1,5 +1,3 @@
-import type { FastifyReply } from 'fastify'
-import type { Administration } from '../../administration/administration.ts'
 import { approvalsSchema, suiteSchema, suiteUpdateSchema } from '../../administration/rules.ts'
 import type { SuiteRegistration } from '../../administration/suites.ts'
 import { registeredSuiteView, SHOWN_SUITE, shownSuiteView } from '../../administration/views.ts'
@@ -10,7 +8,7 @@ import { list, object, text } from '../../domain/views/schema.ts'
 import { SUITE, suiteFields } from '../../domain/views/suite.ts'
 import { PUBLIC_FIELDS } from '../../domain/views/version.ts'
 import { labelsOf, pageOptions } from './query.ts'
-import { type AddRoute, repeatable, tag } from './routes.ts'
+import { type AddRoute, repeatable, showing } from './routes.ts'
 import { answer, body, pageOf, query } from './schemas.ts'
 
 const LIST = {
@@ -65,11 +63,7 @@ export function suites(route: AddRoute): void {
   })
 
   const path = '/suites/:suite_id'
-  const show = async ({ suites }: Administration, suiteId: string, reply: FastifyReply) => {
-    const suite = await suites.show(suiteId)
-    tag(reply, PUBLIC_FIELDS.suite(suite))
-    return shownSuiteView(suite)
-  }
+  const show = showing(({ suites }, id) => suites.show(id), PUBLIC_FIELDS.suite, shownSuiteView)
   route('GET', path, SHOW, (administration, { params }, reply) => show(administration, params.suite_id, reply))
 
   route<SuiteChanges>('PATCH', path, CHANGE, async (administration, { params: { suite_id }, body }, reply) => {
