@@ -19,6 +19,7 @@ import {
   remedyOf,
   remedyOfSuite,
 } from './remedies.ts'
+import { isHeavy } from './search.ts'
 import type { ListedSecret } from './secrets.ts'
 
 /** `doubtful`: no request is refused now, but something may still be wrong. */
@@ -143,8 +144,8 @@ function nothingHappens({ application: { lastTokenAt }, refusals: [last], now }:
 /** Adds a warning if it got so many tokens in the last 60 minutes or those before that the log warns too. */
 function withManyTokens(found: Diagnosis, { application }: ApplicationFindings): Diagnosis {
   const { tokensThisHour, tokensLastHour } = application
+  if (!isHeavy(application)) return found
   const isNow = tokensThisHour > MANY_TOKENS
-  if (!isNow && tokensLastHour <= MANY_TOKENS) return found
   const line =
     `It got many tokens, ${isNow ? `${tokensThisHour} in the last 60 minutes` : `${tokensLastHour} between one and two hours ago`}: ` +
     'it probably asks for one before each call. It should use each token until it expires.'

@@ -118,12 +118,8 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
     const loadStep = async (step: Pick<ApplicationNames, 'key'>[]) => {
       const found = await context.store.listApplicationsOf(step.map(({ key }) => key))
       const byKey = new Map(found.map((application) => [application.key, application]))
-      listed.push(
-        ...(await withUse(
-          context,
-          step.flatMap(({ key }) => byKey.get(key) ?? []),
-        )),
-      )
+      const inOrder = step.flatMap(({ key }) => byKey.get(key) ?? [])
+      listed.push(...(await withUse(context, inOrder)))
     }
     await inSteps(names, loadStep, LOADED_AT_A_TIME)
     return listed

@@ -14,8 +14,9 @@ type TokenCounter = { -readonly [Field in keyof TokenCountChange]: TokenCountCha
 }
 
 /**
- * Counts the tokens of each application and hour, and limits applications to their quota, by default `tokenQuota`. `flush` hands the counts to the store
- * and reads what other processes have issued: together they may exceed a quota by what they issue between two flushes.
+ * Counts the tokens of each application and hour, and limits applications to their quota, by default `tokenQuota`. `flush` hands
+ * the counts to the store and reads what other processes have issued: together they may exceed a quota by what they issue
+ * between two flushes.
  */
 export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQuota: number }) {
   const counters = new Map<ApplicationKey, TokenCounter>()

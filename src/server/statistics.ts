@@ -52,6 +52,7 @@ export function startStatistics(
 
   return {
     thisNode,
+    outages: history.outages,
     readUsage: storeFigures.readUsage,
     async read() {
       const reads = [storeFigures.readAll(), trouble(), storeFigures.readUsage('1h')] as const

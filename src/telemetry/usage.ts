@@ -30,6 +30,7 @@ export function createUsage({ now }: { now: Clock }) {
     if (event.type === 'token issued') {
       all.tokens++
       of(event.clientId).tokens++
+      return
     }
     const refused = event.type === 'request failed' ? undefined : requestOf(event, now)
     if (!refused) return

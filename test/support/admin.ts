@@ -60,7 +60,11 @@ export async function createAdminWorld(
       createAdministration({ store, now, observe, author, conditions, handOverUrl }),
     signIn: createSignIn({ store, now, observe }),
     provider: undefined,
-    statistics: { read: async () => statistics, readUsage: (period) => usageOfAll({ store, now }, period) },
+    statistics: {
+      read: async () => statistics,
+      outages: () => statistics.outages,
+      readUsage: (period) => usageOfAll({ store, now }, period),
+    },
     about: describe(config, START),
     adminUrl: undefined,
     boundHost: undefined,

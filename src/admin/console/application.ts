@@ -132,7 +132,7 @@ function createView(context: AdminContext) {
     const live = liveApplication(explanation, instructions, at)
     const use = tryIt({ clientId, suites: approved, publicUrl })
     const usage = await usageOf(context, clientId, periodOf(request, '24h'))
-    const { outages } = await context.statistics.read()
+    const outages = context.statistics.outages()
     const page: Page = {
       title: application.name,
       heading: html`${name(application.name)} ${statusBadge(application.status)}`,

@@ -103,7 +103,7 @@ export function listApplications(console: FastifyInstance, context: AdminContext
     const refused = await lastRefused()
     const found = await applications.browse({ ...(await queryOf(request, filter, refused)), from, limit: PAGE_SIZE })
     const shown = new Set(found.applications.map(({ clientId }) => clientId))
-    const failing = await failingOf(request, refused.intersection(shown))
+    const failing = filter.status === 'failing' ? shown : await failingOf(request, refused.intersection(shown))
     const now = context.now()
     const rows = found.applications.map((one) => row(one, { isFailing: failing.has(one.clientId), now, target }))
     const following = address('/applications', { ...filter, from: String(from + PAGE_SIZE) })

@@ -70,8 +70,8 @@ ${!canChange && note('quiet', html`<p>You are a viewer: you can see everything, 
 }
 
 /**
- * Shows and handles the form that changes values. Stores only the fields that were edited, and nothing if someone else has changed one
- * of them in the meantime.
+ * Shows and handles the form that changes values. Stores only the fields that were edited, and nothing if someone else has
+ * changed one of them in the meantime.
  */
 export function changeNames(console: FastifyInstance, { parent, find, update, inputs }: Owners): void {
   const section = parent.href

@@ -65,7 +65,7 @@ function createView(context: AdminContext) {
     const live = await liveSuite(context, await why(suiteId, instructions), instructions, at)
     const known = html`${copyable('suite-id', 'Id', suiteId)}${facts([['Registered', time(createdAt)], ...annotationFacts(suite, '/suites')])}`
     const usage = await usageOf(context, suiteId, periodOf(request, '24h'))
-    const { outages } = await context.statistics.read()
+    const outages = context.statistics.outages()
     const page: Page = {
       title: named,
       heading: name(named),

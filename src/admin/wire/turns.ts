@@ -17,8 +17,8 @@ const QUEUE = { concurrency: 1, perParty: 32, total: 64 }
 const WITHOUT_TURN = ['/live', '/login/provider', '/login/complete']
 
 /**
- * Handles one request at a time, of each operator in turn, and yields to the event loop after each. The process may also issue tokens: a token request then waits for one step of one
- * admin request at most.
+ * Handles one request at a time, of each operator in turn, and yields to the event loop after each. The process may also issue
+ * tokens: a token request then waits for one step of one admin request at most.
  */
 export function takeTurns(app: FastifyInstance): void {
   const turns = new WeakMap<FastifyRequest, () => void>()

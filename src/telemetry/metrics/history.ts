@@ -25,6 +25,7 @@ export function createHistory(counters: Counters, { now, monotonic }: { now: Clo
   // Based on the monotonic clock, so that a jump of the system clock shifts the whole history instead of tearing it apart.
   const begin = now() - monotonic()
   const { outages, take: takeOutage } = createOutages(counters, now)
+  const listOutages = (): readonly Outage[] => [...outages]
   const second = () => Math.floor((begin + monotonic()) / 1000)
 
   function takeSnapshot(): void {
@@ -36,6 +37,8 @@ export function createHistory(counters: Counters, { now, monotonic }: { now: Clo
 
   return {
     takeSnapshot,
+
+    outages: listOutages,
 
     read(): Pick<Statistics, 'lastMinute' | 'lastHour' | 'minutes' | 'lastTenMinutes' | 'refusals' | 'outages'> {
       const at = second()
@@ -62,7 +65,7 @@ export function createHistory(counters: Counters, { now, monotonic }: { now: Clo
         minutes: [...pastMinutes, present],
         lastTenMinutes: [...pastTens, present],
         refusals: refusalsOf(hour),
-        outages: [...outages],
+        outages: listOutages(),
       }
     },
   }
