@@ -176,7 +176,7 @@ export interface Refusals {
   listRefusals(clientId: string | undefined): Promise<RefusalCount[]>
   /** The last refusals of applications and suites, newest first. */
   listLastRefused(limit: number): Promise<RefusedClient[]>
-  /** Keeps MAX_REFUSED_REQUESTS, the newest. */
+  /** Keeps the newest MAX_REFUSED_REQUESTS of registered clients, and of others. */
   recordRefusedRequests(requests: readonly NewRefusedRequest[]): Promise<void>
   /** Newest first. */
   listRefusedRequests(filter: RefusedRequestFilter): Promise<RefusedRequest[]>

@@ -33,8 +33,8 @@ export async function listenAndServe(
   const { HOST, PORT, TRUST_PROXY: trustProxy, CONNECTION_LIMIT: connectionLimit } = config
   const { PUBLIC_URL: publicUrl, DOCS_URL: docsUrl, HANDOVER: handsOver, usageInterval = USAGE_INTERVAL_MS } = config
   const acceptsBasic = config.CLIENT_AUTHENTICATION === 'body,basic'
-  const refusals = createRefusals({ now: Date.now })
   const usage = createUsage({ now: Date.now })
+  const refusals = createRefusals({ now: Date.now, count: usage.countRefusal })
   const observe: Observer = (event) => {
     refusals.observe(event)
     usage.observe(event)

@@ -105,11 +105,10 @@ function list(found: readonly RefusedRequest[]): Html {
 }
 
 function row(request: RefusedRequest) {
-  const { at, requestId, reason, endpoint, suite, remoteAddress, leftOut } = request
-  const more = leftOut > 0 && html`<div class="hint">and ${leftOut.toLocaleString('en')} more then, not listed</div>`
+  const { at, requestId, reason, endpoint, suite, remoteAddress } = request
   return [
     html`<a href="${path`/requests/${requestId}`}">${exactTime(at)}</a> <code title="${requestId}">${requestId}</code>`,
-    html`<span title="${factsOf(reason)?.words}">${reason}</span>${more}`,
+    html`<span title="${factsOf(reason)?.words}">${reason}</span>`,
     clientOf(request),
     html`<code>${endpoint}</code>${suite && html` <code>${suite}</code>`}`,
     html`<code>${remoteAddress}</code>`,

@@ -18,7 +18,7 @@ const COLUMNS = [
 
 /** The columns of `listRefusedRequests`. At most one of the names is not null. */
 const REQUEST_COLUMNS = [
-  ...(['id', 'at', 'requestId', 'reason', 'endpoint', 'clientId', 'suite', 'remoteAddress', 'leftOut'] as const),
+  ...(['id', 'at', 'requestId', 'reason', 'endpoint', 'clientId', 'suite', 'remoteAddress'] as const),
   ...(['applicationName', 'suiteName'] as const),
 ]
 
@@ -76,9 +76,11 @@ function* record(refusals: readonly RefusalCount[]): Work<void> {
 }
 
 function* recordRequests(requests: readonly NewRefusedRequest[]): Work<void> {
-  const rows = requests.map(({ clientId, ...rest }) => ({ ...rest, clientId: clientId && storable(clientId) }))
+  const rows = requests.map(({ clientId, isKnown, ...rest }) => {
+    return { ...rest, clientId: clientId && storable(clientId), isKnown: isKnown ? 1 : 0 }
+  })
   yield* ask(sql.recordRefusedRequests, [rowsJson(rows)])
-  yield* ask(sql.keepNewestRefusedRequests, [MAX_REFUSED_REQUESTS])
+  for (const isKnown of [0, 1]) yield* ask(sql.keepNewestRefusedRequests, [isKnown, MAX_REFUSED_REQUESTS])
 }
 
 function toRow({ isKnown, clientId, suite = '', ...rest }: RefusalCount) {

@@ -1,7 +1,7 @@
 import type { UsageCounts } from '../../domain/store.ts'
-import { beginningsOf, SPANS, type SpanCounts } from '../../domain/usage.ts'
+import type { SpanCounts } from '../../domain/usage.ts'
 import * as sql from './statements/usage.ts'
-import { ask, type Database, namesJson, rowsJson, toObjects, type Work } from './work.ts'
+import { ask, type Database, namesJson, rowsJson, toObjects } from './work.ts'
 
 /** What applications and suites did. */
 export function createUsageCounts({ askInBackground, transactInBackground }: Database): UsageCounts {
@@ -13,13 +13,5 @@ export function createUsageCounts({ askInBackground, transactInBackground }: Dat
       const rows = await askInBackground(sql.listUsage(beginnings.length), values)
       return toObjects<SpanCounts>(rows, 'clientId', 'since', 'tokens', 'checks', 'refusals')
     },
-  }
-}
-
-/** Deletes the counts of a client that is about to be removed, also those of a node whose clock is ahead. */
-export function* deleteUsage(clientId: string, now: number): Work<void> {
-  for (const { span, kept } of SPANS) {
-    const beginnings = beginningsOf({ span, count: kept / span + 2 }, now + span)
-    yield* ask(sql.deleteUsage(beginnings.length), [clientId, span, ...beginnings])
   }
 }

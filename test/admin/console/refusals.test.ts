@@ -16,7 +16,7 @@ async function start(t: Test) {
   })
   await store.recordRefusals([refusal('shop/1', { count: 7 })])
   await store.recordRefusedRequests([
-    refusedRequest('r1', { clientId: 'shop/1', leftOut: 1234 }),
+    refusedRequest('r1', { clientId: 'shop/1' }),
     refusedRequest('r2', { clientId: 'abcd... (9 characters)', reason: 'unknown client' }),
     refusedRequest('r3', { clientId: null, suite: 'store', reason: 'unknown token', endpoint: '/v1/verify/:suite' }),
     refusedRequest('r4', { clientId: null, reason: 'made up', remoteAddress: '::1' }),

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { mintToken } from '../../../src/domain/token.ts'
-import { purgeAuditEvents, purgeUsage } from '../../../src/store/postgres/purge.ts'
+import { purgeRows } from '../../../src/store/postgres/purge.ts'
 import * as sql from '../../../src/store/shared/statements/audit.ts'
+import { OLD_ROWS, type OldRows } from '../../../src/store/shared/statements/purge.ts'
 import { keepNewestRefusals, listLastRefused } from '../../../src/store/shared/statements/refusals.ts'
 import * as registry from '../../../src/store/shared/statements/registry.ts'
 import * as usage from '../../../src/store/shared/statements/usage.ts'
@@ -61,12 +62,11 @@ t.test('PostgreSQL: an index finds pages of audit events, refusals, secrets, usa
     [sql.listAuditEventsOfActor, [0, null, 50, ALL, 'nobody'], 'audit_events_by_actor'],
     [sql.listAuditEventsOfSubject, [0, null, 50, ALL, 's7', null, 'application'], 'audit_events_by_subject'],
     [sql.listAuditEventsOfSubject, [0, 10_000, 50, ALL, 's7', 'robot', null], 'audit_events_by_subject'],
-    [purgeAuditEvents, [100, 50], 'audit_events_by_time'],
+    [purgeRows(OLD_ROWS['audit events'][0] as OldRows), [100, 50], 'audit_events_by_time'],
     [listLastRefused, [100], 'refusals_by_time'],
     [keepNewestRefusals, ['[5,6,7]', 15, 90], 'refusals_pkey'],
     [usage.listUsage(12), [ids(5), 300_000, ...spans], 'usage_counts_pkey'],
-    [usage.deleteUsage(12), ['client-id-7', 300_000, ...spans], 'usage_counts_pkey'],
-    [purgeUsage, [7_200_001, 100], 'usage_counts_pkey'],
+    [purgeRows(OLD_ROWS.usage[0] as OldRows), [7_200_001, 100], 'usage_counts_pkey'],
     [registry.listApplicationsOf, ['[1,300,4000]'], 'applications_pkey'],
     [registry.listOwnedSecrets, [7000, 100], 'secrets_pkey'],
     [registry.readApplications, ['["client-id-7"]'], 'applications_client_id_key'],

@@ -8,7 +8,6 @@ const owners = (clientId: string) => `
     LEFT JOIN suites s ON s.suite_id = ${clientId}`
 const owner = (clientId: string) => `coalesce(a.id, -s.id, CASE ${clientId} WHEN '' THEN 0 END)`
 
-// In the order in which a removal deletes: so the two do not deadlock.
 export const addUsage = `
   INSERT INTO usage_counts (span, since, owner_id, tokens, checks, refusals)
   SELECT span, CAST($2 AS bigint) - $2 % span, owner_id, tokens, checks, refusals
@@ -19,25 +18,18 @@ export const addUsage = `
             FROM rows_of($1)${owners("value ->> 'clientId'")}) counted
    CROSS JOIN (${SPANS.map(({ span }) => `SELECT ${span} AS span`).join(' UNION ALL ')}) spans
    WHERE owner_id IS NOT NULL
-   ORDER BY span, owner_id
       ON CONFLICT (span, since, owner_id) DO UPDATE
      SET tokens = usage_counts.tokens + excluded.tokens,
          checks = usage_counts.checks + excluded.checks,
          refusals = usage_counts.refusals + excluded.refusals`
 
-// Each time is a parameter, so that both databases look up each client in each span.
-const inSpans = (count: number) =>
-  `span = $2 AND since IN (${Array.from({ length: count }, (_, n) => `$${n + 3}`).join(', ')})`
-
-// CROSS JOIN, or SQLite would read these spans of all clients.
+// Each time is a parameter, so that both databases look up each client in each span. CROSS JOIN, or SQLite would read these spans
+// of all clients.
 export const listUsage = (count: number) => `
   SELECT value, since, tokens, checks, refusals
     FROM texts_of($1)${owners('value')}
    CROSS JOIN usage_counts
-   WHERE owner_id = ${owner('value')} AND ${inSpans(count)}
+   WHERE owner_id = ${owner('value')}
+     AND span = $2
+     AND since IN (${Array.from({ length: count }, (_, n) => `$${n + 3}`).join(', ')})
    ORDER BY since`
-
-export const deleteUsage = (count: number) => `
-  DELETE FROM usage_counts
-   WHERE ${inSpans(count)}
-     AND owner_id IN (SELECT id FROM applications WHERE client_id = $1 UNION ALL SELECT -id FROM suites WHERE suite_id = $1)`
