@@ -19,7 +19,7 @@ import type { ApplicationUse, ClientCounts, SecretUse, SpanCounts, TokenCount, T
  * - A change waits for a few seconds at most. It is rejected at once while the store is known not to answer, or if too many
  *   changes wait. A change that was rejected before its write began is never written.
  */
-export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens, Usage, UsageCounts, Refusals, Figures {
+export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens, Usage, Refusals, Figures {
   /** The servers that share the store; undefined on SQLite. */
   readonly nodes: Nodes | undefined
   /** Resolves if the store can be read and, as far as known, written, and the clocks agree. */
@@ -146,22 +146,18 @@ export interface Tokens {
   revokeToken(id: Buffer, at: number): Promise<void>
 }
 
-/** Token counts and last uses, as reported by all processes: for operators to see, and for quotas. */
+/** Token counts, last uses, and what applications and suites did, as reported by all processes: for operators to see, and for quotas. */
 export interface Usage {
   /** Adds all or none. Resolves to the sums, in the order of the changes. */
   addTokenCounts(changes: readonly TokenCountChange[]): Promise<TokenCount[]>
-  /** Hours without tokens are left out. */
-  listTokenCounts(applicationKeys: readonly ApplicationKey[], hours: readonly number[]): Promise<TokenCount[]>
+  /** Applications without tokens in this hour are left out. */
+  listTokenCounts(applicationKeys: readonly ApplicationKey[], hour: number): Promise<TokenCount[]>
   /** Applications that never got a token are left out. */
   listApplicationUses(applicationKeys: readonly ApplicationKey[]): Promise<ApplicationUse[]>
   /** Skips secrets that are gone or have a later use. */
   recordSecretUses(uses: readonly SecretUse[]): Promise<void>
   /** Secrets that were never used are left out. */
   listSecretUses(secretIds: readonly number[]): Promise<SecretUse[]>
-}
-
-/** What applications and suites did, as reported by all processes: for operators to see. */
-export interface UsageCounts {
   /** Adds to the counts of the spans at this time, each client once. Skips clients that are not registered. */
   addUsage(counts: readonly ClientCounts[], at: number): Promise<void>
   /** The counts of these clients in the spans that began at these times, oldest first. Spans without any are left out. */

@@ -41,7 +41,7 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
   async function open(application: Application, at: number): Promise<TokenCounter> {
     const { key, clientId } = application
     const hour = hourOf(at)
-    const [counted] = quotaOf(application) === Infinity ? [] : await store.listTokenCounts([key], [hour])
+    const [counted] = quotaOf(application) === Infinity ? [] : await store.listTokenCounts([key], hour)
     const stored = counted?.issued ?? 0
     const known = find(key, at)
     if (known) return known

@@ -208,26 +208,23 @@ t.test(
   },
 )
 
-t.test(
-  'Refused requests: in a flood the first of each client and address are kept',
-  async (t) => {
-    const { see, flush } = createWorld()
-    for (let n = 0; n < 50; n++) see({ ...wrongSecret, requestId: `a${n}` }, { ...unknownClient, requestId: `u${n}` })
-    const { requests } = await flush()
-    t.equal(requests.length, 40)
-    t.match(requests.slice(-2), [{ requestId: 'a19' }, { requestId: 'u19' }])
-    for (let n = 0; n < 300; n++) {
-      see({ ...wrongSecret, clientId: `client ${n}` }, { ...unknownClient, remoteAddress: `192.0.2.${n}` })
-    }
-    const { requests: many } = await flush()
-    t.equal(many.length, 200)
-    t.equal(
-      many.filter(({ clientId }) => clientId?.startsWith('client')).length,
-      100,
-      'the others do not take their room',
-    )
-  },
-)
+t.test('Refused requests: in a flood the first of each client and address are kept', async (t) => {
+  const { see, flush } = createWorld()
+  for (let n = 0; n < 50; n++) see({ ...wrongSecret, requestId: `a${n}` }, { ...unknownClient, requestId: `u${n}` })
+  const { requests } = await flush()
+  t.equal(requests.length, 40)
+  t.match(requests.slice(-2), [{ requestId: 'a19' }, { requestId: 'u19' }])
+  for (let n = 0; n < 300; n++) {
+    see({ ...wrongSecret, clientId: `client ${n}` }, { ...unknownClient, remoteAddress: `192.0.2.${n}` })
+  }
+  const { requests: many } = await flush()
+  t.equal(many.length, 200)
+  t.equal(
+    many.filter(({ clientId }) => clientId?.startsWith('client')).length,
+    100,
+    'the others do not take their room',
+  )
+})
 
 t.test('Refused requests: what could not be stored is stored later, the oldest first', async (t) => {
   const { refusals, see, flush } = createWorld()

@@ -1,5 +1,47 @@
 import { SPANS } from '../../../domain/usage.ts'
 
+export const addTokenCounts = `
+  INSERT INTO token_counts (hour, application_id, issued, refused)
+  SELECT CAST(value ->> 'hour' AS bigint), CAST(value ->> 'applicationKey' AS bigint),
+         CAST(value ->> 'issued' AS bigint), CAST(value ->> 'refused' AS bigint)
+    FROM rows_of($1)
+   WHERE true
+      ON CONFLICT (hour, application_id) DO UPDATE
+     SET issued = token_counts.issued + excluded.issued, refused = token_counts.refused + excluded.refused
+  RETURNING application_id, hour, issued, refused`
+
+export const listTokenCounts = `
+  SELECT application_id, hour, issued, refused
+    FROM token_counts
+   WHERE hour = $2 AND application_id IN (SELECT CAST(value AS bigint) FROM texts_of($1))`
+
+/** Keeps the latest use of each owner. Several may be given, and null for none. `lock`: of the owners, see Database. */
+export const recordUses = (owner: 'application' | 'secret', column: string, lock: string) => `
+  WITH kept AS MATERIALIZED (
+    SELECT id
+      FROM ${owner}s
+     WHERE id IN (SELECT CAST(value ->> 'id' AS bigint) FROM rows_of($1))
+     ORDER BY id ${lock}
+  )
+  INSERT INTO ${owner}_uses (${owner}_id, ${column})
+  SELECT kept.id, max(CAST(value ->> 'at' AS bigint))
+    FROM rows_of($1)
+    JOIN kept ON kept.id = CAST(value ->> 'id' AS bigint)
+   WHERE value ->> 'at' IS NOT NULL
+   GROUP BY kept.id
+   ORDER BY kept.id
+      ON CONFLICT (${owner}_id) DO UPDATE SET ${column} = excluded.${column} WHERE excluded.${column} > ${owner}_uses.${column}`
+
+export const listApplicationUses = `
+  SELECT application_id, last_token_at
+    FROM application_uses
+   WHERE application_id IN (SELECT CAST(value AS bigint) FROM texts_of($1))`
+
+export const listSecretUses = `
+  SELECT secret_id, last_used_at
+    FROM secret_uses
+   WHERE secret_id IN (SELECT CAST(value AS bigint) FROM texts_of($1))`
+
 // An `owner_id` is the id of an application, minus the id of a suite, or 0 for all clients together.
 
 /** Joins the owners of client ids. */
