@@ -13,7 +13,8 @@ import type { ApplicationUse, ClientCounts, SecretUse, SpanCounts, TokenCount, T
 /**
  * What a store promises; test/store/conformance/ tests it. Times are milliseconds since the epoch.
  *
- * - A change survives a power cut once its method resolves, except for purges, usage and refusals.
+ * - A change survives a power cut once its method resolves, except for purges, usage and refusals. If a connection breaks at the
+ *   commit, usage and refusals may count twice: the next flush adds what may not have been stored.
  * - A request that begins after a change was answered sees that change, whichever process made it.
  * - A method rejects with StoreUnavailable if the store cannot be read or written. A change is made whole or not at all.
  * - A change waits for a few seconds at most. It is rejected at once while the store is known not to answer, or if too many

@@ -29,6 +29,8 @@ export async function startAdmin(
   const { createAdministration } = await import('../administration/administration.ts')
   const { createSignIn } = await import('../administration/sign-in.ts')
   const { findTrouble } = await import('../administration/trouble.ts')
+  // An upgrade may replace the files of the program before the first change.
+  await import('../store/shared/audited.ts')
 
   const context = { store, now: Date.now, observe }
   const author = { actor: 'server', origin: 'console', remoteAddress: '' } as const

@@ -40,6 +40,8 @@ export async function listenAndServe(
     usage.observe(event)
     log(event)
   }
+  // An upgrade may replace the files of the program before the first hand-over.
+  if (handsOver) await import('../store/shared/audited.ts')
   const proxies = createProxies({ trustProxy, observe })
   const monotonic = () => performance.now()
   const failures = createFailures({ isLimited: config.FAILURE_LIMIT, isShared: proxies.isShared, monotonic })
