@@ -41,7 +41,7 @@ export function overviewCharts(statistics: Statistics): Chart[] {
   const moments = minutes.map(({ endedAt }) => endedAt)
   const series = (label: string, of: (traffic: Traffic) => number | undefined): Series => ({
     label,
-    figures: minutes.map(({ traffic }) => traffic && of(traffic)),
+    figures: minutes.map(({ traffic }) => (traffic ? of(traffic) : undefined)),
   })
   const counts = (id: string, title: string, description: string, ...series: Series[]): Chart => ({
     moments,
@@ -53,7 +53,7 @@ export function overviewCharts(statistics: Statistics): Chart[] {
     description: `${description}, ${span}.`,
     series,
   })
-  const latencies = (id: string, title: string, of: (traffic: Traffic) => Latency | undefined): Chart => ({
+  const latencies = (id: string, title: string, of: (traffic: Traffic) => Latency): Chart => ({
     moments,
     outages: statistics.outages,
     format: duration,
@@ -61,7 +61,10 @@ export function overviewCharts(statistics: Statistics): Chart[] {
     id,
     title,
     description: `How long requests take, ${span}: half of them are faster than the median, 99 % faster than p99.`,
-    series: [series('p99', (traffic) => of(traffic)?.p99), series('Median', (traffic) => of(traffic)?.p50)],
+    series: [
+      series('p99', (traffic) => of(traffic)?.p99Seconds),
+      series('Median', (traffic) => of(traffic)?.p50Seconds),
+    ],
   })
   return [
     counts(

@@ -16,13 +16,11 @@ const COLUMNS = [
   ...(['count', 'firstAt', 'lastAt', 'requestId', 'traceId'] as const),
 ]
 
-/** The columns of `listRefusedRequests`. At most one of the names is not null. */
+/** The columns of `listRefusedRequests`. */
 const REQUEST_COLUMNS = [
-  ...(['id', 'at', 'requestId', 'reason', 'endpoint', 'clientId', 'suite', 'remoteAddress'] as const),
-  ...(['applicationName', 'suiteName'] as const),
+  ...(['id', 'at', 'requestId', 'reason', 'endpoint'] as const),
+  ...(['clientId', 'suite', 'remoteAddress', 'kind', 'name'] as const),
 ]
-
-type ReadRequest = Omit<RefusedRequest, 'kind' | 'name'> & Record<'applicationName' | 'suiteName', string | null>
 
 /** The last refusals. */
 export function createRefusals({ askInBackground, transactInBackground }: Database): Refusals {
@@ -54,11 +52,7 @@ export function createRefusals({ askInBackground, transactInBackground }: Databa
       const rows = await (requestId === undefined
         ? askInBackground(sql.listRefusedRequests, values)
         : askInBackground(sql.findRefusedRequests, [...values, storable(requestId)]))
-      return toObjects<ReadRequest>(rows, ...REQUEST_COLUMNS).map(({ applicationName, suiteName, ...request }) => ({
-        ...request,
-        kind: applicationName !== null ? 'application' : suiteName !== null ? 'suite' : null,
-        name: applicationName ?? suiteName,
-      }))
+      return toObjects<RefusedRequest>(rows, ...REQUEST_COLUMNS)
     },
   }
 }

@@ -1,4 +1,4 @@
-import type { Purgeable, Store } from '../../domain/store.ts'
+import type { Store } from '../../domain/store.ts'
 import { firstTokenIdAt } from '../../domain/token.ts'
 import { hourOf } from '../../domain/usage.ts'
 import { OLD_ROWS, type OldRows } from '../shared/statements/purge.ts'
@@ -14,16 +14,13 @@ export const purgeRows = ([table, key, old]: OldRows) =>
 
 /** Purges are not flushed to disk: the next change flushes them, too. */
 export function createPurge({ db, write }: Context): Store['purge'] {
-  const statements = Object.entries({ ...OLD_ROWS, tokens: [] }).map(([what, rows]) => {
-    const texts = what === 'tokens' ? [purgeTokens] : rows.map(purgeRows)
-    return [what as Purgeable, texts.map((text) => db.prepare(text))] as const
-  })
-  const prepared = new Map(statements)
+  const prepare = (texts: string[]) => texts.map((text) => db.prepare(text))
+  const prepared = new Map(Object.entries(OLD_ROWS).map(([what, rows]) => [what, prepare(rows.map(purgeRows))]))
+  prepared.set('tokens', prepare([purgeTokens]))
 
   return (what, before, limit) => {
     const from = what === 'tokens' ? firstTokenIdAt(before) : what === 'token counts' ? hourOf(before) : before
-    return write(() =>
-      (prepared.get(what) ?? []).reduce((count, statement) => count + statement.run({ 1: from, 2: limit }).changes, 0),
-    )
+    const statements = prepared.get(what) ?? []
+    return write(() => statements.reduce((count, one) => count + one.run({ 1: from, 2: limit }).changes, 0))
   }
 }

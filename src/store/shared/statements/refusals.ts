@@ -68,8 +68,10 @@ export const keepNewestRefusedRequests = `
 /** A filter that is NULL matches every row. */
 const refusedRequests = (where: string) => `
   SELECT newest.*,
-         (SELECT name FROM applications WHERE applications.client_id = newest.client_id),
-         (SELECT name FROM suites WHERE suites.suite_id = newest.client_id)
+         coalesce((SELECT 'application' FROM applications a WHERE a.client_id = newest.client_id),
+                  (SELECT 'suite' FROM suites s WHERE s.suite_id = newest.client_id)),
+         coalesce((SELECT name FROM applications a WHERE a.client_id = newest.client_id),
+                  (SELECT name FROM suites s WHERE s.suite_id = newest.client_id))
     FROM (SELECT id, at, request_id, reason, endpoint, client_id, suite, remote_address
             FROM refused_requests
            WHERE id < $1
