@@ -7,6 +7,9 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import { createAdministration } from '../../src/administration/administration.ts'
+import { readConfig } from '../../src/config.ts'
+import { openStore } from '../../src/store/open.ts'
 import { startLeader } from '../support/leader.ts'
 import { makeRelease } from '../support/release.ts'
 import { command, MAIN, preload, register, run, runJson, start, startServer } from '../support/spawn.ts'
@@ -159,10 +162,20 @@ t.test('Admin: the leader has the listener, which survives the loss of workers',
   t.match(await server.stop(), { status: 0 })
 })
 
+/** Makes a hand-over link. Resolves to its code. */
+async function makeHandOver(env: NodeJS.ProcessEnv, clientId: string): Promise<string> {
+  const store = await openStore(readConfig(env).DATABASE_URL, { lockTimeout: 1000 })
+  const author = { actor: 'tester', origin: 'console', remoteAddress: 'machine' } as const
+  const options = { store, now: Date.now, observe() {}, author, handOverUrl: 'http://localhost/hand-over' }
+  const { link } = await createAdministration(options).handOvers.make(clientId, 0)
+  await store.close()
+  return new URL(link).hash.slice(1)
+}
+
 t.test('Serve: the first change works although an upgrade has removed the files of the running program', async (t) => {
   const env = { ...temporaryDatabase(t).env, PORT: '0', HANDOVER: 'on', ADMIN_ADDRESS: '127.0.0.1:0', WORKERS: '2' }
   const { client_id } = await register(env)
-  const { link } = await runJson(['secrets', 'hand-over', client_id], { env })
+  const code = await makeHandOver(env, client_id)
   await runJson(['operators', 'add', 'anna', '--role', 'admin'], { env })
   const { admin_key } = await runJson(['operators', 'key', 'anna', '--expires', '1d'], { env })
   const main = makeRelease(t, '98.0.0', {})
@@ -175,6 +188,6 @@ t.test('Serve: the first change works although an upgrade has removed the files 
     body: JSON.stringify({ id: 'store', name: 'Store API' }),
   })
   t.equal(suite.status, 201, await suite.text())
-  const body = new URLSearchParams({ code: new URL(link).hash.slice(1) })
+  const body = new URLSearchParams({ code })
   t.equal((await fetch(`${server.address}/hand-over`, { method: 'POST', body })).status, 200)
 })
