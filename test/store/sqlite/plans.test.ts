@@ -36,7 +36,7 @@ t.test(
     const plans: [statement: string, parameters: object, index: string][] = [
       [sql.listAuditEvents, page, 'INTEGER PRIMARY KEY (rowid>? AND rowid<?),'],
       [sql.listAuditEvents, page, 'COVERING INDEX audit_events_by_time (at>?),'],
-      [sql.listAuditEvents, page, 'COVERING INDEX audit_events_by_time (at<?),'],
+      [sql.listAuditEvents, page, 'COVERING INDEX audit_events_by_time (at>? AND at<?),'],
       [sql.listAuditEventsOfActor, { ...page, 5: 'a' }, 'audit_events_by_actor (actor=? AND rowid>? AND rowid<?),'],
       [
         sql.listAuditEventsOfSubject,
