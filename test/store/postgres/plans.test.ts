@@ -24,7 +24,7 @@ const ALL = Number.MAX_SAFE_INTEGER
 /** One an hour. One row in a hundred has a different actor; each of the 200 subjects has a hundred rows. */
 const EVENTS = `
   INSERT INTO audit_events (at, actor, origin, remote_address, action, subject_kind, subject)
-  SELECT n * ${HOUR}, CASE WHEN n % 100 = 0 THEN 'rare' ELSE 'robot' END, 'API', 'h', 'a', 'application', 's' || n % 200
+  SELECT n * ${HOUR}::bigint, CASE WHEN n % 100 = 0 THEN 'rare' ELSE 'robot' END, 'API', 'h', 'a', 'application', 's' || n % 200
     FROM generate_series(1, ${ROWS}) n`
 
 /** Twenty rows for each of a thousand applications, and a hundred newer ones of unknown client ids. */
