@@ -1,4 +1,4 @@
-import { isNode, LineCounter, parseDocument } from 'yaml'
+import { type Document, isAlias, isCollection, isNode, LineCounter, parseDocument, visit } from 'yaml'
 import { z } from 'zod'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Problem, Wanted } from './apply-plan.ts'
@@ -18,7 +18,7 @@ const applyFile = z
   .refine(({ suites, applications }) => suites ?? applications, 'It needs a list of suites or applications')
 
 /** Parses a YAML or JSON file. Throws OperatorError with every problem, its line and its column; the messages repeat no value. */
-export async function parseApplyFile(file: string, content: string): Promise<Wanted> {
+export function parseApplyFile(file: string, content: string): Wanted {
   const lines = new LineCounter()
   const document = parseDocument(content, { lineCounter: lines, prettyErrors: false, merge: true })
 
@@ -29,26 +29,26 @@ export async function parseApplyFile(file: string, content: string): Promise<Wan
     return path.length === 0 ? 0 : offsetOf(path.slice(0, -1))
   }
 
-  const placed = (offset: number, words: string) => {
-    const { line, col } = lines.linePos(offset)
-    return `\n  ${file}:${line}:${col} ${words}`
+  function refused(problems: [offset: number, words: string][]): OperatorError {
+    const placed = problems
+      .sort(([one], [other]) => one - other)
+      .map(([offset, words]) => {
+        const { line, col } = lines.linePos(offset)
+        return `\n  ${file}:${line}:${col} ${words}`
+      })
+    return new OperatorError(`Nothing was changed. Problems of the file:${placed.join('')}`)
   }
-  const refused = (problems: string[]) =>
-    new OperatorError(`Nothing was changed. Problems of the file:${problems.join('')}`)
   const refuse = (problems: Problem[]) =>
-    refused(problems.map(([path, why]) => placed(offsetOf(path), `${z.core.toDotPath(path) || 'file'}: ${why}`)))
+    refused(problems.map(([path, why]) => [offsetOf(path), `${z.core.toDotPath(path) || 'file'}: ${why}`]))
 
   // The rest of a message quotes the text, which may have a secret.
-  const withoutText = (message: string) => message.replace(/(?<=[\w)])(: |; | sequence ).*/s, '')
-  const faults = [...document.errors, ...document.warnings].map(({ pos, message }) =>
-    placed(pos[0], withoutText(message)),
-  )
-  if (faults.length > 0) throw refused(faults)
+  const withoutText = (message: string) => message.replace(/(?<=\w)(: |; | sequence ).*/s, '')
+  const faults = [...document.errors, ...document.warnings]
+  if (faults.length > 0) throw refused(faults.map(({ pos: [offset], message }) => [offset, withoutText(message)]))
+  const lost = aliasesWithoutAnchor(document)
+  if (lost.length > 0) throw refused(lost.map((offset) => [offset, 'This alias has no anchor before it']))
   // Aliases share one value, so it costs nothing to repeat them.
-  const parsed = await Promise.try(() => document.toJS({ maxAliasCount: -1 })).catch((cause) => {
-    throw new OperatorError('Nothing was changed: an alias in the file contains itself.', { cause })
-  })
-  const result = applyFile.safeParse(parsed)
+  const result = applyFile.safeParse(document.toJS({ maxAliasCount: -1 }))
   if (result.success) return { ...result.data, refuse }
   throw refuse(
     result.error.issues.flatMap((issue): Problem[] =>
@@ -57,4 +57,19 @@ export async function parseApplyFile(file: string, content: string): Promise<Wan
         : [[issue.path, issue.message]],
     ),
   )
+}
+
+/** Where the aliases are whose anchor is missing, or around them. */
+function aliasesWithoutAnchor(document: Document): number[] {
+  const found: number[] = []
+  const anchors = new Set<string>()
+  visit(document, {
+    Node(_, node, path) {
+      if (!isAlias(node)) anchors.add(node.anchor ?? '')
+      else if (!anchors.has(node.source) || path.some((one) => isCollection(one) && one.anchor === node.source)) {
+        found.push(node.range?.[0] ?? 0)
+      }
+    },
+  })
+  return found
 }

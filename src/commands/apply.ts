@@ -36,7 +36,7 @@ export function addApply(program: Command, terminal: Terminal): void {
     .action(async (file: string, options: ApplyOptions) => {
       const { server, keyFile, dryRun, create } = options
       const { parseApplyFile } = await import('../administration/apply-file.ts')
-      const wanted = await parseApplyFile(file, await readInput(terminal, file))
+      const wanted = parseApplyFile(file, await readInput(terminal, file))
       const applyTo = (registry: Registry) => apply(terminal, options, registry, wanted)
       if (server !== undefined) return applyTo(serverRegistry(server, await readKey(terminal, keyFile)))
       const onMissing = (place: string) =>
@@ -61,8 +61,8 @@ async function apply(terminal: Terminal, options: ApplyOptions, registry: Regist
   const output = createSeedOutput(outputTo(terminal, (add > 0 && secretsTo) || devNull), options, { existing })
   const progress = createProgress(terminal, options)
   let done = 0
-  const report = ({ suites, applications }: SeedStep) => {
-    done += suites.length + applications.length || 1
+  const report = ({ suites, applications }: SeedStep, refused: number) => {
+    done += (suites.length + applications.length || 1) - refused
     progress(`${done} of ${changes.length}`)
   }
   async function* steps(): AsyncGenerator<SeedStep> {

@@ -43,7 +43,7 @@ export function addSeed(program: Command, terminal: Terminal): void {
 interface Run {
   steps: AsyncIterable<SeedStep>
   output: ReturnType<typeof createSeedOutput>
-  report(step: SeedStep): void
+  report(step: SeedStep, refused: number): void
   /** What is said of entries that could not be printed, and how to do the rest. */
   lost: string
   again: string
@@ -70,7 +70,7 @@ export async function carryOut(
       const refused = await step.register()
       unregistered = 0
       output.count(step, refused.length)
-      report(step)
+      report(step, refused.length)
       if (refused.length > 0) {
         const reason = 'These were changed by others since the plan, so the credentials printed for them are not valid'
         throw new OperatorError(`${reason}: ${refused.join(', ')}. ${again}`)

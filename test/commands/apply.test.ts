@@ -8,6 +8,7 @@ import { makeChange, type Registry } from '../../src/administration/apply.ts'
 import type { PlannedChange } from '../../src/administration/apply-plan.ts'
 import { serverRegistry } from '../../src/commands/apply-server.ts'
 import { createAdminWorld } from '../support/admin.ts'
+import { freePort } from '../support/free-port.ts'
 import { expectAll, fails, misused, shell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
@@ -280,8 +281,8 @@ t.test('Apply to a server: a lost connection or a busy server delays, and nothin
   faults.push(busy(200), busy(302, { location: url }))
   for (const status of [200, 302])
     await t.rejects(registry.list('suite'), { message: `${proxied}: It answers ${status}, and not as this API does.` })
-  const nowhere = serverRegistry('http://127.0.0.1:1', keys.admin, async () => {})
-  await t.rejects(nowhere.list('suite'), { message: /^http:\/\/127\.0\.0\.1:1 does not answer: .*ECONNREFUSED/ })
+  const nowhere = serverRegistry(`http://127.0.0.1:${await freePort()}`, keys.admin, async () => {})
+  await t.rejects(nowhere.list('suite'), { message: /^http:\/\/127\.0\.0\.1:\d+ does not answer: .*ECONNREFUSED/ })
 })
 
 /** A registry in which somebody else does something before each change. */
