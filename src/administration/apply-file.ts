@@ -67,7 +67,7 @@ function aliasesWithoutAnchor(document: Document): number[] {
     Node(_, node, path) {
       if (!isAlias(node)) anchors.add(node.anchor ?? '')
       else if (!anchors.has(node.source) || path.some((one) => isCollection(one) && one.anchor === node.source)) {
-        found.push(node.range?.[0] ?? 0)
+        found.push(Number(node.range?.[0]))
       }
     },
   })

@@ -43,8 +43,8 @@ export function serverRegistry(url: string, key: string, wait: (time: number) =>
         const seconds = isLost ? 0 : Number(answer.response.headers.get('retry-after'))
         await wait(Math.min(seconds * 1000 || 250 * 2 ** tries, LONGEST_WAIT_MS))
       } else if (isLost) {
-        const { message, code } = (answer.cause ?? answer) as NodeJS.ErrnoException
-        throw new OperatorError(`${origin} does not answer: ${message || code}.`)
+        const reasons = [answer.cause, answer].flatMap((error) => [Object(error).message, Object(error).code])
+        throw new OperatorError(`${origin} does not answer: ${reasons.find(Boolean)}.`)
       } else return answer
     }
   }

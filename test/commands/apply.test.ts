@@ -9,6 +9,8 @@ import type { PlannedChange } from '../../src/administration/apply-plan.ts'
 import { serverRegistry } from '../../src/commands/apply-server.ts'
 import { createAdminWorld } from '../support/admin.ts'
 import { freePort } from '../support/free-port.ts'
+import { application } from '../support/newcomers.ts'
+import { AUDIT } from '../support/on.ts'
 import { expectAll, fails, misused, shell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
@@ -225,8 +227,10 @@ async function startProxy(t: Test, url: string, faults: Fault[]) {
 }
 
 const lost: Fault = ({ socket }) => socket.destroy()
-const answerLost: Fault = async ({ socket }, _, pass) => {
-  await pass.call(undefined).catch(() => {})
+/** The server has done what the request says. */
+const answerLost: Fault = async ({ socket }, response, pass) => {
+  response.writeHead = () => response.destroy() as never
+  await pass().catch(() => {})
   socket.destroy()
 }
 const busy =
@@ -245,15 +249,7 @@ const ADDED: PlannedChange = {
 
 t.test('Apply to a server: a lost connection or a busy server delays, and nothing is done twice', async (t) => {
   const { url, keys, administration, store } = await setting(t)
-  const faults: Fault[] = [
-    lost,
-    (request, response, pass) => {
-      response.writeHead = () => response
-      return answerLost(request, response, pass)
-    },
-    busy(503, { 'retry-after': '7' }),
-    busy(429, { 'retry-after': '3600' }),
-  ]
+  const faults: Fault[] = [lost, answerLost, busy(503, { 'retry-after': '7' }), busy(429, { 'retry-after': '3600' })]
   const { proxied, requests } = await startProxy(t, url, faults)
   const waits: number[] = []
   const registry = serverRegistry(proxied, keys.admin, async (time) => void waits.push(time))
@@ -263,13 +259,7 @@ t.test('Apply to a server: a lost connection or a busy server delays, and nothin
   t.equal((await store.listAuditEvents({ limit: 10, subject: 'a/b' })).length, 1, 'it is registered once')
 
   const change = { ...ADDED, action: 'change' as const, before: { name: 'A' }, after: { name: 'B' } }
-  faults.push(
-    (_request, _response, pass) => pass(),
-    (request, response, pass) => {
-      response.writeHead = () => response
-      return answerLost(request, response, pass)
-    },
-  )
+  faults.push((_request, _response, pass) => pass(), answerLost)
   await makeChange(registry, change)
   t.match(await administration.applications.show('a/b'), { name: 'B' })
   t.equal((await store.listAuditEvents({ limit: 10, subject: 'a/b' })).length, 2, 'it is changed once')
@@ -281,6 +271,9 @@ t.test('Apply to a server: a lost connection or a busy server delays, and nothin
   faults.push(busy(200), busy(302, { location: url }))
   for (const status of [200, 302])
     await t.rejects(registry.list('suite'), { message: `${proxied}: It answers ${status}, and not as this API does.` })
+  const newcomers = Array.from({ length: 400 }, (_, n) => application(`many-${n}`))
+  await store.register({ suites: [], applications: newcomers }, AUDIT)
+  t.equal(new Set((await registry.list('application')).map(({ client_id }) => client_id)).size, 401, 'three pages')
   const nowhere = serverRegistry(`http://127.0.0.1:${await freePort()}`, keys.admin, async () => {})
   await t.rejects(nowhere.list('suite'), { message: /^http:\/\/127\.0\.0\.1:\d+ does not answer: .*ECONNREFUSED/ })
 })
@@ -319,6 +312,8 @@ t.test(
     const rotated = async () => void (await secrets.rotate('a', 0))
     await t.rejects(makeChange(withOthers(registry, rotated), rename('C', 'By hand')), refused('a'), 'again and again')
     t.match(await applications.show('a'), { name: 'By hand' })
+    const unknown = { ...rename(''), before: { suites: [] }, after: { suites: ['s', 'gone'] } }
+    await t.rejects(makeChange(registry, unknown), { message: `${url}: There is no suite with the id gone.` })
 
     const removal = (kind: 'application' | 'suite', id: string, name: string): PlannedChange => {
       return { action: 'remove', kind, id, before: { name }, after: null }
