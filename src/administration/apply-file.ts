@@ -1,10 +1,12 @@
-import { type Document, isAlias, isCollection, isNode, LineCounter, parseDocument, visit } from 'yaml'
+import { isAlias, isCollection, isNode, LineCounter, parseDocument, visit } from 'yaml'
 import { z } from 'zod'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Problem, Wanted } from './apply-plan.ts'
 import { jsonNamed, registrationSchema, settingsSchema, suiteSchema, suiteUpdateSchema } from './rules.ts'
 
 const SECRET = 'A secret does not belong in this file: "seed" imports one, and a new application gets a new one'
+
+type Fault = [offset: number, words: string]
 
 const suite = z.strictObject(jsonNamed({ suiteId: suiteSchema.shape.suiteId, ...suiteUpdateSchema.shape }))
 
@@ -29,7 +31,7 @@ export function parseApplyFile(file: string, content: string): Wanted {
     return path.length === 0 ? 0 : offsetOf(path.slice(0, -1))
   }
 
-  function refused(problems: [offset: number, words: string][]): OperatorError {
+  function refused(problems: Fault[]): OperatorError {
     const placed = problems
       .sort(([one], [other]) => one - other)
       .map(([offset, words]) => {
@@ -43,10 +45,19 @@ export function parseApplyFile(file: string, content: string): Wanted {
 
   // The rest of a message quotes the text, which may have a secret.
   const withoutText = (message: string) => message.replace(/(?<=\w)(: |; | sequence ).*/s, '')
-  const faults = [...document.errors, ...document.warnings]
-  if (faults.length > 0) throw refused(faults.map(({ pos: [offset], message }) => [offset, withoutText(message)]))
-  const lost = aliasesWithoutAnchor(document)
-  if (lost.length > 0) throw refused(lost.map((offset) => [offset, 'This alias has no anchor before it']))
+  const faults = [...document.errors, ...document.warnings].map(
+    ({ pos, message }): Fault => [pos[0], withoutText(message)],
+  )
+  const anchors = new Set<string>()
+  visit(document, {
+    Node(_, node, path) {
+      if (!isAlias(node)) return void anchors.add(node.anchor ?? '')
+      const isAround = path.some((one) => isCollection(one) && one.anchor === node.source)
+      if (isAround || !anchors.has(node.source))
+        faults.push([Number(node.range?.[0]), 'This alias has no anchor before it'])
+    },
+  })
+  if (faults.length > 0) throw refused(faults)
   // Aliases share one value, so it costs nothing to repeat them.
   const result = applyFile.safeParse(document.toJS({ maxAliasCount: -1 }))
   if (result.success) return { ...result.data, refuse }
@@ -57,19 +68,4 @@ export function parseApplyFile(file: string, content: string): Wanted {
         : [[issue.path, issue.message]],
     ),
   )
-}
-
-/** Where the aliases are whose anchor is missing, or around them. */
-function aliasesWithoutAnchor(document: Document): number[] {
-  const found: number[] = []
-  const anchors = new Set<string>()
-  visit(document, {
-    Node(_, node, path) {
-      if (!isAlias(node)) anchors.add(node.anchor ?? '')
-      else if (!anchors.has(node.source) || path.some((one) => isCollection(one) && one.anchor === node.source)) {
-        found.push(Number(node.range?.[0]))
-      }
-    },
-  })
-  return found
 }

@@ -36,16 +36,11 @@ export interface PlannedChange {
   after: Fields | null
 }
 
-/** The changes, how many there are of each kind, and how many entries of the file need none. */
-export interface ApplyPlan extends Record<PlannedChange['action'] | 'unchanged', number> {
-  changes: PlannedChange[]
-}
-
 /**
- * What is to change so that the registry is as the file says. `prune`: what has this label and is not in the file is removed.
+ * What is to change so that the registry is as the file says, and how many entries are as they should be. `prune`: what has this label and is not in the file is removed.
  * Throws OperatorError with every problem and its place.
  */
-export function planOf(wanted: Wanted, present: Record<Kind, readonly Fields[]>, prune = ''): ApplyPlan {
+export function planOf(wanted: Wanted, present: Record<Kind, readonly Fields[]>, prune = '') {
   const problems: Problem[] = []
   const changes: PlannedChange[] = []
   /** Where each id is in the file. */
@@ -105,7 +100,7 @@ export function isSame(one: unknown, other: unknown): boolean {
 }
 
 /** A plan for people, as a diff. */
-export function planText({ changes, add, change, remove, unchanged }: ApplyPlan): string {
+export function planText({ changes, add, change, remove, unchanged }: ReturnType<typeof planOf>): string {
   if (changes.length === 0) return 'No changes.'
   const diff = changes.map(({ action, kind, id, before, after }) => {
     const head = `${{ add: '+', change: '~', remove: '-' }[action]} ${kind} ${id}`

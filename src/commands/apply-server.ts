@@ -68,12 +68,13 @@ export function serverRegistry(url: string, key: string, wait: (time: number) =>
   return {
     async list(kind) {
       const rows: Fields[] = []
-      for (let after = ''; ; ) {
-        const { json } = await call('GET', `/${kind}s?limit=200${after && `&after=${after}`}`)
+      let after: unknown
+      do {
+        const { json } = await call('GET', `/${kind}s?limit=200${after ? `&after=${after}` : ''}`)
         rows.push(...(json[`${kind}s`] as Fields[]))
-        if (json.next === null) return rows
-        after = String(json.next)
-      }
+        after = json.next
+      } while (after)
+      return rows
     },
 
     async *register(added) {

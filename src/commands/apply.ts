@@ -71,8 +71,7 @@ async function apply(terminal: Terminal, options: ApplyOptions, registry: Regist
     for (const one of others) yield { ...NONE, register: () => makeChange(registry, one).then(() => []) }
   }
   const lost = `Entries that could not be written are not registered${options.server ? ROTATE : ''}.`
-  const run = { steps: steps(), output, report, lost, again: AGAIN }
-  await carryOut(terminal, options, run).catch((error) => {
+  await carryOut(terminal, options, { steps: steps(), output, report, lost, again: AGAIN }).catch((error) => {
     say(terminal, options, 'warning', `${done} of ${changes.length} changes were made. ${AGAIN}`)
     throw error
   })
