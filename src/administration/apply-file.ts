@@ -32,12 +32,11 @@ export function parseApplyFile(file: string, content: string): Wanted {
   }
 
   function refused(problems: Fault[]): OperatorError {
-    const placed = problems
-      .sort(([one], [other]) => one - other)
-      .map(([offset, words]) => {
-        const { line, col } = lines.linePos(offset)
-        return `\n  ${file}:${line}:${col} ${words}`
-      })
+    problems.sort(([one], [other]) => one - other)
+    const placed = problems.map(([offset, words]) => {
+      const { line, col } = lines.linePos(offset)
+      return `\n  ${file}:${line}:${col} ${words}`
+    })
     return new OperatorError(`Nothing was changed. Problems of the file:${placed.join('')}`)
   }
   const refuse = (problems: Problem[]) =>

@@ -37,8 +37,8 @@ export interface PlannedChange {
 }
 
 /**
- * What is to change so that the registry is as the file says, and how many entries are as they should be. `prune`: what has this label and is not in the file is removed.
- * Throws OperatorError with every problem and its place.
+ * What is to change so that the registry is as the file says, with counts. `prune`: what has this label and is not in the file is
+ * removed. Throws OperatorError with every problem and its place.
  */
 export function planOf(wanted: Wanted, present: Record<Kind, readonly Fields[]>, prune = '') {
   const problems: Problem[] = []
@@ -65,18 +65,15 @@ export function planOf(wanted: Wanted, present: Record<Kind, readonly Fields[]>,
     else if (differing.length > 0) changes.push({ action: 'change', kind, id, before: pick(before, differing), after })
   }
 
-  function planRemovals(kind: Kind): void {
+  for (const [at, entry] of wanted.suites?.entries() ?? []) planEntry('suite', at, entry)
+  for (const [at, entry] of wanted.applications?.entries() ?? []) planEntry('application', at, entry)
+  for (const kind of ['application', 'suite'] as const) {
     for (const [id, fields] of wanted[`${kind}s`] ? found[kind] : []) {
       if (places.has(id) || !isPruned(fields)) continue
       changes.push({ action: 'remove', kind, id, before: pick(fields, KINDS[kind].fields), after: null })
-      if (kind === 'suite') found.suite.delete(id)
+      found[kind].delete(id)
     }
   }
-
-  for (const [at, entry] of wanted.suites?.entries() ?? []) planEntry('suite', at, entry)
-  for (const [at, entry] of wanted.applications?.entries() ?? []) planEntry('application', at, entry)
-  planRemovals('application')
-  planRemovals('suite')
   for (const { id } of wanted.suites ?? []) found.suite.set(String(id), {})
   for (const [at, { suites = [] }] of wanted.applications?.entries() ?? []) {
     for (const [nth, id] of (suites as string[]).entries()) {

@@ -31,11 +31,9 @@ export function databaseRegistry(on: (conditions: Conditions) => Administration)
 
     register(added) {
       const { suite = [], application = [] } = Object.groupBy(added, ({ kind }) => kind)
-      const missing = {
-        suites: suite.map(({ id, after }) => ({ ...after, suiteId: id }) as SuiteRegistration),
-        applications: application.map(({ id, after }) => camelCased<Registration>({ ...after, client_id: id })),
-      }
-      return seed.steps({ missing, renewed: { suites: [], applications: [] } })
+      const suites = suite.map(({ id, after }) => ({ ...after, suiteId: id }) as SuiteRegistration)
+      const applications = application.map(({ id, after }) => camelCased<Registration>({ ...after, client_id: id }))
+      return seed.steps({ missing: { suites, applications }, renewed: { suites: [], applications: [] } })
     },
 
     async find(kind, id) {
@@ -53,12 +51,10 @@ export function databaseRegistry(on: (conditions: Conditions) => Administration)
   }
 }
 
-/** How often a change is tried while others change what it leaves as it is. */
-const TRIES = 3
-
 /** Makes a planned change, unless it is made already. Throws OperatorError if others have changed what it would change. */
 export async function makeChange(registry: Registry, { kind, id, before, after }: PlannedChange): Promise<void> {
-  for (let tries = 1; tries <= TRIES; tries++) {
+  // Again if others have just changed what it leaves as it is.
+  for (let tries = 0; tries < 3; tries++) {
     const found = await registry.find(kind, id).catch(ifCurrent)
     const has = (fields: Fields) => Object.keys(fields).every((name) => isSame(found?.fields[name], fields[name]))
     if (after ? has(after) : !found) return

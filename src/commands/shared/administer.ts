@@ -27,8 +27,8 @@ export function createOption(): Option {
 
 /**
  * Runs an action on the store that DATABASE_URL names. Logs changes on standard error; a running server sees them from the
- * next request on. `on`: the same with conditions for its changes. If there is no store and `create` is not set, calls `onMissing` and uses an empty one in memory; without
- * `onMissing` throws OperatorError.
+ * next request on. `on`: the same administration, with conditions for its changes. If there is no store and `create` is not set,
+ * calls `onMissing` and uses an empty one in memory; without `onMissing` throws OperatorError.
  */
 export async function administer<Result>(
   terminal: Terminal,
