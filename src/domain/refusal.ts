@@ -93,6 +93,20 @@ export interface RefusedRequest extends SourceOf<typeof REFUSED_REQUEST> {
 
 export type NewRefusedRequest = Omit<RefusedRequest, 'id' | 'kind' | 'name'>
 
+/** The routes of the public port; `other`: a request that matches none. */
+export const ENDPOINTS = [
+  '/v1/oauth/accesstoken',
+  '/v1/oauth/introspect',
+  '/v1/oauth/revoke',
+  '/v1/oauth/verify',
+  '/v1/oauth/verify/:suite',
+  '/.well-known/oauth-authorization-server',
+  '/health/live',
+  '/health/ready',
+  '/hand-over',
+  'other',
+] as const
+
 /** What refused requests can be filtered by, besides the request id: the names of their fields. */
 export const REFUSAL_FILTERS = ['client_id', 'reason', 'suite', 'endpoint', 'remote_address'] as const
 

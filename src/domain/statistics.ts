@@ -77,6 +77,8 @@ export type NodeStatistics = ServerNode & Pick<SourceOf<typeof NODE>, 'isThis' |
 export interface StatisticsSource {
   /** Resolves soon even if the store or a worker hangs: missing values are those of the last call, or undefined. */
   read(): Promise<Statistics>
+  /** What `read` has as `trouble`. */
+  readTrouble(): Promise<Trouble | undefined>
   /** The last outages since the server started, oldest first. */
   outages(): readonly Outage[]
   /** What each application did that did something in a period, a minute or two late. Resolves soon; undefined: not known yet. */

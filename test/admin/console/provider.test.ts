@@ -73,7 +73,7 @@ t.test('Sign-in with the provider: it makes an operator with a session, whom peo
   t.match(listed.json(), { name: `${issuer}#anna`, role: 'admin', email: 'anna@company.example', keys: [] })
   t.match(await store.listAuditEvents({ limit: 1 }), [{ action: 'operator logged in', actor: `${issuer}#anna` }])
   const audit = textOf((await get('/audit', session)).body)
-  t.match(audit, /Operator added anna@company\.example .* anna@company\.example console, 127/)
+  t.match(audit, /Operator added anna@company\.example .*#anna anna@company\.example .*#anna console, 127/)
 })
 
 t.test(

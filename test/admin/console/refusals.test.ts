@@ -61,7 +61,9 @@ t.test(
       t.notMatch(body, 'By client, suite and reason')
     }
     const { body } = await browser('/refusals?reason=gone')
-    for (const reason of ['gone', 'unknown token', 'made up']) t.match(body, `<option value="${reason}"`)
+    for (const one of ['gone', 'unknown token', 'store', '/v1/oauth/introspect']) {
+      t.match(body, `<option value="${one}"`)
+    }
   },
 )
 
