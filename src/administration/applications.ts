@@ -62,8 +62,10 @@ export function createApplications(context: Context) {
       report(applicationRegistered(newApplication))
       return registered
     })
+    // If the store fails now, the secret must not be lost.
+    const asked = { suites: namedSuites(registration.suites) }
     // Undefined: it was removed in the meantime, for example before this call was repeated.
-    const { suites } = (await store.findApplication(registered.clientId)) ?? { suites: [] }
+    const { suites } = (await store.findApplication(registered.clientId).catch(() => asked)) ?? { suites: [] }
     return { ...registered, suites }
   }
 

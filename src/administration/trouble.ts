@@ -7,7 +7,7 @@ import type { Administration, AdministrationOptions } from './administration.ts'
 
 /** How many of the last refusals are looked at, and how many of their clients. */
 export const LOOKED_AT = 1000
-export const MAX_CLIENTS = 100
+const MAX_CLIENTS = 100
 
 /** Finds out which clients are refused now, as `why` does, in small steps. Throws StoreUnavailable. */
 export async function findTrouble(

@@ -12,28 +12,17 @@ export function addSecrets(program: Command, terminal: Terminal): void {
 
   addCommand(secrets, 'rotate', 'make a new secret now, print it once, and end the other secrets after an overlap')
     .argument('<id>', ID)
-    .addOption(overlapOption())
+    .addOption(
+      new Option('--overlap <duration>', 'how long the other secrets stay valid: 0, 90s, 30m, 24h, 7d; 365d at most')
+        .argParser(upToAYear)
+        .default(upToAYear('24h'), '24h'),
+    )
     .action(async (owner: string, options: JsonOption & { overlap: number }) => {
       const rotated = await administer(terminal, ({ secrets }) => secrets.rotate(owner, options.overlap))
       const credentials = { client_id: owner, client_secret: rotated.clientSecret }
       const end = timestamp(rotated.othersEndAt)
       const words = `${labelled(credentials)}\nThe secret is shown only now and cannot be shown again. The others end at ${end} at the latest.`
       await printSecret(owner, terminal, options, { ...credentials, others_end_at: end }, words)
-    })
-
-  addCommand(
-    secrets,
-    'hand-over',
-    'make a link that shows a new secret once, to the first person who uses it in an hour',
-  )
-    .argument('<client-id>', 'the client id of an application')
-    .addOption(overlapOption())
-    .action(async (clientId: string, options: JsonOption & { overlap: number }) => {
-      const { link, endsAt } = await administer(terminal, ({ handOvers }) => handOvers.make(clientId, options.overlap))
-      const end = timestamp(endsAt)
-      const words = `${link}\nThe link works once, until ${end}. The secret is made when it is used.`
-      const result = { client_id: clientId, link, ends_at: end }
-      await print(terminal, options, result, words, 'The link is lost: make another one.')
     })
 
   addCommand(
@@ -57,12 +46,6 @@ export function addSecrets(program: Command, terminal: Terminal): void {
       const words = isNew ? 'is revoked' : 'was already revoked'
       await print(terminal, options, result, `The secret ${id} of ${owner} ${words}.`)
     })
-}
-
-function overlapOption(): Option {
-  return new Option('--overlap <duration>', 'how long the other secrets stay valid: 0, 90s, 30m, 24h, 7d; 365d at most')
-    .argParser(upToAYear)
-    .default(upToAYear('24h'), '24h')
 }
 
 /** Adds to a conflict error that --force overrides it. */

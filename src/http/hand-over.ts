@@ -23,14 +23,11 @@ const read = () => {
 }
 read()
 addEventListener('hashchange', read)
-for (const button of document.querySelectorAll('button[type=button]')) {
-  if (!navigator.clipboard) continue
-  button.hidden = false
-  button.addEventListener('click', async () => {
-    const copied = navigator.clipboard.writeText(button.previousElementSibling.textContent)
-    button.ariaLabel = button.textContent = await copied.then(() => 'Copied', () => 'Select and copy it')
-  })
-}
+addEventListener('click', async ({ target }) => {
+  if (target.type !== 'button') return
+  await navigator.clipboard.writeText(target.previousElementSibling.textContent)
+  target.ariaLabel = target.textContent = 'Copied'
+})
 `
 
 const STYLE = html`
@@ -49,6 +46,7 @@ button { padding: .5rem 1rem; border: 0; border-radius: 6px; background: light-d
 dd button { border: 1px solid light-dark(#828c99, #738091); background: none; color: inherit; font-size: .875rem }
 a { color: light-dark(#0b57c4, #8ab8ff) }
 [hidden] { display: none }
+@media (scripting: none) { dd button { display: none } }
 `
 
 const sourceOf = (content: Html) => `'sha256-${hash('sha256', content.text, 'base64')}'`
@@ -80,9 +78,8 @@ export function handOver(app: FastifyInstance, { issuer, observe, publicUrl }: C
   app.post(HAND_OVER_PATH, { config, onRequest: formsOnly }, async (request, reply) => {
     // People may paste the whole link.
     const code = readForm(request, ['code']).code.split('#').at(-1)?.trim() as string
-    const handedOver = await issuer.handOver(code, requesterOf(request))
-    const { event, name, clientId, clientSecret, othersEndAt } = handedOver
-    observe(event)
+    const handedOver = await issuer.handOver(code, requesterOf(request), observe)
+    const { name, clientId, clientSecret, othersEndAt } = handedOver
     const command = curl(ACCESS_TOKEN_PATH, 'grant_type=client_credentials', { clientId, clientSecret, publicUrl })
     return showPage(
       reply,
@@ -103,7 +100,7 @@ const FORM = html`<p>Somebody has sent you a link to a new client secret. The bu
 <form method="post" action="${HAND_OVER_PATH.slice(1)}"><p><label for="code">Code, the part of the link after the #</label><input id="code" name="code" required autocomplete="off" autocapitalize="none" spellcheck="false"></p><p><button>Show the secret</button></p></form>`
 
 function copyable([label, value]: string[]): Html {
-  return html`<dt>${label}</dt><dd><code>${value}</code><button type="button" aria-label="Copy: ${label}" hidden>Copy</button></dd>`
+  return html`<dt>${label}</dt><dd><code>${value}</code><button type="button" aria-label="Copy: ${label}">Copy</button></dd>`
 }
 
 function showPage(reply: FastifyReply, title: string, content: Part): FastifyReply {

@@ -47,21 +47,27 @@ const MAX_ENDING = 20
 
 const MAX_NODES = 100
 
+/** How much older than usual the usage of all applications may be, while it is read anew: that takes a second for 10,000 of them. */
+const USAGE_GRACE_MS = 10 * 60_000
+
 type StoreSource = Figures & Pick<Store, 'ping' | 'clockOffset' | 'nodes' | 'listUsage' | 'listNames'>
 
 /** The figures of a store that may hang, or may not be open yet. */
 function createStoreFigures({ now, monotonic }: Clocks) {
   let store: StoreSource | undefined
   const opened = async () => store ?? Promise.reject(new Error('The store is not open yet.'))
-  const share = <Figure>(maxAge: number, read: (store: StoreSource) => Promise<Figure>) =>
-    shareFigure(async () => read(await opened()), { maxAge, timeout: STORE_TIMEOUT_MS, monotonic })
+  const share = <Figure>(maxAge: number, read: (store: StoreSource) => Promise<Figure>, grace = 0) =>
+    shareFigure(async () => read(await opened()), { maxAge, grace, timeout: STORE_TIMEOUT_MS, monotonic })
   const ping = share(0, (store) => store.ping())
   const queried = share(MAX_AGE_MS, (store) => query(store, now()))
   const ending = share(MAX_AGE_MS, (store) => store.listEndingSecrets(now(), now() + 7 * DAY, MAX_ENDING))
   const nodes = share(LIVE_MAX_AGE_MS, async (store) => store.nodes?.list(MAX_NODES))
   const live = share(LIVE_MAX_AGE_MS, (store) => countLiveTokens(store, now()))
   const usage = new Map(
-    PERIOD_NAMES.map((period) => [period, share(USAGE_INTERVAL_MS, (store) => usageOfAll({ store, now }, period))]),
+    PERIOD_NAMES.map((period) => {
+      const read = (store: StoreSource) => usageOfAll({ store, now }, period)
+      return [period, share(USAGE_INTERVAL_MS, read, USAGE_GRACE_MS)]
+    }),
   )
 
   /** The figures of /metrics. Undefined while unknown. */
@@ -139,11 +145,12 @@ export async function countLiveTokens(
 
 /**
  * Returns a function that resolves to a figure within `timeout` even if `read` hangs. All callers share one call of `read`, which
- * is repeated when its result is older than `maxAge`. `isFresh`: whether the last call succeeded in time. Milliseconds.
+ * is repeated when its result is older than `maxAge`; nobody waits for that until the result is older by `grace`, too. `isFresh`:
+ * whether the last call succeeded in time. Milliseconds.
  */
 export function shareFigure<Figure>(
   read: () => Promise<Figure>,
-  { maxAge, timeout, monotonic }: { maxAge: number; timeout: number; monotonic: Clock },
+  { maxAge, grace = 0, timeout, monotonic }: { maxAge: number; grace?: number; timeout: number; monotonic: Clock },
 ) {
   let figure: Figure | undefined
   let readAt = Number.NEGATIVE_INFINITY
@@ -163,8 +170,9 @@ export function shareFigure<Figure>(
   }
 
   return async (): Promise<{ figure: Figure | undefined; isFresh: boolean }> => {
-    if (!reading && monotonic() - readAt >= maxAge) reading = refresh()
-    if (reading) await within(timeout, reading)
+    const age = monotonic() - readAt
+    if (age >= maxAge) reading ??= refresh()
+    if (reading && age >= maxAge + grace) await within(timeout, reading)
     return { figure, isFresh }
   }
 }

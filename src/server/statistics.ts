@@ -19,6 +19,9 @@ import { startLoop, within } from './loops.ts'
 
 const { compare: byName } = new Intl.Collator('en', { numeric: true })
 
+/** How much older than usual the trouble that is shown may be, while it is found out anew. Milliseconds. */
+const TROUBLE_GRACE_MS = 60_000
+
 interface StatisticsOptions {
   storeKind: Statistics['store']['kind']
   name: string
@@ -31,7 +34,8 @@ export function startStatistics(
   { storeKind, name, findTrouble }: StatisticsOptions,
 ): StatisticsSource & { thisNode(): ServerNode; stop(): void } {
   const history = createHistory(counters, { now, monotonic })
-  const trouble = shareFigure(findTrouble, { maxAge: LIVE_MAX_AGE_MS, timeout: STORE_TIMEOUT_MS, monotonic })
+  const ages = { maxAge: LIVE_MAX_AGE_MS, grace: TROUBLE_GRACE_MS }
+  const trouble = shareFigure(findTrouble, { ...ages, timeout: STORE_TIMEOUT_MS, monotonic })
   const startedAt = now()
   const id = randomUUID()
   const timer = setInterval(history.takeSnapshot, 1000).unref()
@@ -52,6 +56,7 @@ export function startStatistics(
 
   return {
     thisNode,
+    readTrouble: async () => (await trouble()).figure,
     outages: history.outages,
     readUsage: storeFigures.readUsage,
     async read() {

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 import t from 'tap'
 import type { Administration } from '../../src/administration/administration.ts'
 import { table } from '../../src/commands/shared/text.ts'
-import { expectAll, fails, misused, shell, startShell } from '../support/shell.ts'
+import { expectAll, fails, misused, startShell } from '../support/shell.ts'
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const DAY = 24 * 3_600_000
@@ -70,7 +70,6 @@ t.test('Commands: without --json they print sentences and tables', async (t) => 
     ['secrets revoke a 1', /^The secret 1 of a is revoked\.\n$/],
     ['secrets revoke a 1', /^The secret 1 of a was already revoked\.\n$/],
     ['secrets revoke a 9', fails(/a has no secret 9\.\n$/)],
-    ['secrets hand-over a', fails(/Hand-over links are off: HANDOVER=on turns them on\.\n$/)],
     ['secrets rotate a --overlap 0', {}],
     ['secrets list a', /\n1 .* revoked at \S+Z\n2 .* revoked at \S+Z\n3 .* active\n$/],
     ['secrets revoke a 3', fails(/last active one of a, .* Rotate first\. To force it, use --force\.\n$/)],
@@ -109,19 +108,6 @@ t.test('Commands: an imported secret comes from a file or from standard input, a
     [add('a', folder), fails(`Cannot read ${folder}: it is a directory.\n`)],
     [add('a', '/nowhere/at/all'), fails(/^Cannot read \/nowhere\/at\/all: ENOENT.*\.\n$/)],
     [`${add('a')} --json`, fails(/^\{"error":"The client secret must be /, '\xff')],
-  ])
-})
-
-t.test('Commands: a hand-over link is printed once, where such links are on', async (t) => {
-  const { env } = await startShell(t, registerA)
-  const on = shell({ ...env, HANDOVER: 'on', PUBLIC_URL: 'https://auth.example' })
-  await expectAll(t, on, [
-    [
-      'secrets hand-over a --overlap 0',
-      /^https:\/\/auth\.example\/hand-over#\w{44}\nThe link works once, until \S+Z\./,
-    ],
-    ['secrets hand-over a', { json: { client_id: 'a', link: /#\w{44}$/, ends_at: ISO } }],
-    ['secrets hand-over b', fails('There is no application with the client id b.\n')],
   ])
 })
 

@@ -19,7 +19,7 @@ const HOUR = 60 * 60 * 1000
 const DAY = 24 * HOUR
 
 /** A figure that is used for 100 ms, with reads that the test resolves. */
-function createFigure(timeout: number) {
+function createFigure(timeout: number, grace?: number) {
   const clock = { time: 0 }
   const questions: PromiseWithResolvers<number>[] = []
   const ask = shareFigure(
@@ -28,7 +28,7 @@ function createFigure(timeout: number) {
       questions.push(question)
       return question.promise
     },
-    { maxAge: 100, timeout, monotonic: () => clock.time },
+    { maxAge: 100, ...(grace && { grace }), timeout, monotonic: () => clock.time },
   )
   return { ask, clock, questions }
 }
@@ -48,6 +48,20 @@ t.test('Shared figure: all callers share a read, and its result until it is too 
   clock.time = 149
   t.strictSame(await ask(), fresh(7), 'its age counts from its arrival')
   t.equal(questions.length, 1)
+  clock.time = 150
+  const next = ask()
+  questions[1]?.resolve(8)
+  t.strictSame(await next, fresh(8))
+})
+
+t.test('Shared figure: while it is read again, nobody waits until it is older by its grace, too', async (t) => {
+  const { ask, clock, questions } = createFigure(60_000, 50)
+  const first = ask()
+  questions[0]?.resolve(7)
+  await first
+  clock.time = 149
+  t.match(await ask(), { figure: 7 })
+  t.equal(questions.length, 2)
   clock.time = 150
   const next = ask()
   questions[1]?.resolve(8)

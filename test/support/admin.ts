@@ -7,6 +7,7 @@ import type { AdminContext } from '../../src/admin/context.ts'
 import { listenForAdmin } from '../../src/admin/listener.ts'
 import { createAdministration } from '../../src/administration/administration.ts'
 import { createSignIn } from '../../src/administration/sign-in.ts'
+import { findTrouble } from '../../src/administration/trouble.ts'
 import { usageOfAll } from '../../src/administration/usage.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Author } from '../../src/domain/audit-event.ts'
@@ -62,6 +63,7 @@ export async function createAdminWorld(
     provider: undefined,
     statistics: {
       read: async () => statistics,
+      readTrouble: () => findTrouble(administration, { store, now }),
       outages: () => statistics.outages,
       readUsage: (period) => usageOfAll({ store, now }, period),
     },

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Kind } from './server-process.ts'
 
@@ -7,15 +7,18 @@ import type { Kind } from './server-process.ts'
 export interface Checkout {
   kind: Kind
   main: string
-  /** The Node.js options of the `token-server` script in its package.json. */
+  /** The Node.js options in the first line of bin/token-server.js, or in the script of a version without that file. */
   nodeOptions: string[]
 }
 
 /** Throws if there is no checkout in the folder. */
 export function openCheckout(folder: string, kind: Kind): Checkout {
+  const bin = join(folder, 'bin/token-server.js')
   const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-  const words = (scripts['token-server'] as string).split(' ')
-  return { kind, main: join(folder, 'src/main.ts'), nodeOptions: words.filter((word) => word.startsWith('--')) }
+  const command = existsSync(bin) ? readFileSync(bin, 'utf8').split('\n', 1)[0] : scripts['token-server']
+  const nodeOptions = (command as string).split(' ').filter((word) => word.startsWith('--'))
+  if (nodeOptions.length === 0) throw new Error(`No Node.js options in ${bin}.`)
+  return { kind, main: join(folder, 'src/main.ts'), nodeOptions }
 }
 
 /** Credentials of an application or a suite, as the commands print them. */

@@ -89,10 +89,6 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
   until: inQuery('until', 'Only events before this time, RFC 3339 with a zone', { format: 'date-time' }),
   action: inQuery('action', 'Only events of this action', { enum: AUDIT_ACTIONS }),
   audit_search: inQuery('search', 'Only changes to what has this text in its id or its name, in any case'),
-  format: inQuery('format', 'With `csv`, the answer is the whole list as CSV; with a `limit`, only one page', {
-    enum: ['csv', 'json'],
-    default: 'json',
-  }),
   actor: inQuery('actor', 'Only changes by this operator, or by this user of the operating system'),
   audit_subject: inQuery('subject', 'Only changes to this client id, suite, operator or database', {
     example: CLIENT_ID,
@@ -164,10 +160,6 @@ export const HEADERS: Record<string, Part> = {
     type: 'string',
     pattern: '^"[A-Za-z0-9_-]{22}"$',
   }),
-  'Content-Disposition': {
-    description: 'The name of the file, with `format=csv`',
-    schema: { type: 'string', pattern: '^attachment; filename="[a-z-]+-\\d{4}-\\d\\d-\\d\\d\\.csv"$' },
-  },
   Allow: header('The methods that this path has', { type: 'string', pattern: '^[A-Z]+(, [A-Z]+)*$' }),
   'Retry-After': {
     ...header('How many seconds to wait before you try again', { type: 'string', pattern: '^[0-9]+$' }),
@@ -237,7 +229,6 @@ export const EXAMPLES: Examples = {
     'The parameter until must be a time with its zone, such as 2026-01-31T12:00:00Z.',
   ),
   'bad-action': problem('Another action', 400, `The parameter action must be ${AUDIT_ACTIONS.join(' or ')}.`),
-  'bad-format': problem('Another format', 400, 'The parameter format must be csv or json.'),
   'unknown-parameter': problem('A parameter that is not described', 400, 'The parameter page is unknown.'),
   'not-json': problem('The body is not valid JSON', 400, 'The body is not valid JSON.'),
   'bad-idempotency-key': problem(
@@ -281,7 +272,6 @@ export const WRONG_PARAMETER: Record<string, string> = {
   period: 'bad-period',
   until: 'bad-until',
   action: 'bad-action',
-  format: 'bad-format',
   'Idempotency-Key': 'bad-idempotency-key',
 }
 

@@ -1,7 +1,6 @@
 import fastify, { type RouteOptions } from 'fastify'
 import { adminApi } from '../../../src/admin/api/api.ts'
 import type { AdminContext } from '../../../src/admin/context.ts'
-import { csvText } from '../../../src/admin/wire/export.ts'
 import { VERSION } from '../../../src/version.ts'
 import {
   EXAMPLES,
@@ -156,10 +155,8 @@ function responsesOf(route: Route, text: OperationText): Part {
   const { method, path, schema } = route
   const { notFound, conflict, wrong, answer } = text
   const [[status, body] = ['204', undefined]] = Object.entries(schema.response ?? {})
-  const isList = 'format' in (schema.querystring.properties as Part)
   const headers = [
     ...(status === '201' ? [...(text.hasLocation ? ['Location'] : []), 'Idempotent-Replayed'] : []),
-    ...(isList ? ['Content-Disposition'] : []),
     ...(/^(Application|Suite)$/.test(String(body?.title)) ? ['ETag'] : []),
   ]
   const isRead = method === 'GET'
@@ -168,12 +165,7 @@ function responsesOf(route: Route, text: OperationText): Part {
     [status]: {
       description: answer,
       headers: refs('headers', [...EVERYWHERE, ...headers]),
-      ...(body && {
-        content: {
-          ...content('application/json', body, text.examples as Examples).content,
-          ...(isList && csvOf(body, text.examples as Examples)),
-        },
-      }),
+      ...(body && content('application/json', body, text.examples as Examples)),
     },
     400: malformed(route, text),
     401: ref('responses', 'Unauthenticated'),
@@ -191,17 +183,6 @@ function responsesOf(route: Route, text: OperationText): Part {
     500: ref('responses', 'Failed'),
     503: ref('responses', 'Unavailable'),
   }
-}
-
-/** A list as CSV, with the same example. */
-function csvOf(page: Part, examples: Examples): Part {
-  const [{ items }] = Object.values(page.properties as Record<string, { items: Part }>) as [{ items: Part }]
-  const [{ value }] = Object.values(examples) as unknown as [{ value: object }]
-  const { begin, row } = csvText(items)
-  const text = begin.slice(1) + Object.values(value)[0].map(row).join('')
-  const description = 'CSV (RFC 4180) in UTF-8, with a byte order mark and a line of headings'
-  const example = { csv: { summary: 'The same with `format=csv`', value: text } }
-  return content('text/csv', { type: 'string', description }, example).content
 }
 
 /** The answer to a malformed request: to a wrong parameter, or to a body that is no JSON. */

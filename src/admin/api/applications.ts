@@ -20,7 +20,7 @@ import { answer, body, pageOf, query } from './schemas.ts'
 const STATUSES = ['active', 'suspended'] as const
 
 const LIST = {
-  querystring: query('search', 'status', 'suite', 'label', 'limit', 'after', 'format'),
+  querystring: query('search', 'status', 'suite', 'label', 'limit', 'after'),
   ...answer(
     pageOf('ApplicationPage', 'applications', list('Newest first', LISTED_APPLICATION), {
       total: whole('How many match on all pages; null except on the first page').nullable(),

@@ -1,4 +1,3 @@
-import { EXPORT_STEPS } from '../../administration/audit-trail.ts'
 import { cursorOf, keyOf } from '../../administration/pages.ts'
 import { AUDIT_EVENT, auditEventView } from '../../administration/views.ts'
 import { AUDIT_ACTIONS } from '../../domain/events.ts'
@@ -8,7 +7,7 @@ import type { AddRoute } from './routes.ts'
 import { answer, pageOf, query } from './schemas.ts'
 
 const LIST = {
-  querystring: query('since', 'until', 'action', 'actor', 'subject', 'search', 'limit', 'before', 'format'),
+  querystring: query('since', 'until', 'action', 'actor', 'subject', 'search', 'limit', 'before'),
   ...answer(pageOf('AuditPage', 'audit_events', list('Newest first', AUDIT_EVENT))),
 }
 
@@ -22,7 +21,7 @@ export function auditEvents(route: AddRoute): void {
     const before = cursor === undefined ? undefined : keyOf<number>(cursor)
     const limit = limitOf(query)
     const asked = { since, until, action, actor, subject, search, before, limit }
-    const { events, next } = await searchAuditEvents(asked, query.format === 'csv' ? EXPORT_STEPS : undefined)
+    const { events, next } = await searchAuditEvents(asked)
     return { audit_events: events.map(auditEventView), next: next === undefined ? null : cursorOf(next) }
   })
 }

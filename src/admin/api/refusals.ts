@@ -10,7 +10,7 @@ import { answer, pageOf, query } from './schemas.ts'
 const FILTERS = ['request_id', ...REFUSAL_FILTERS] as const
 
 const LIST = {
-  querystring: query(...FILTERS, 'limit', 'before', 'format'),
+  querystring: query(...FILTERS, 'limit', 'before'),
   ...answer(pageOf('RefusalPage', 'refusals', list('Newest first', REFUSED_REQUEST))),
 }
 

@@ -2,11 +2,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } fro
 import type { Administration } from '../../administration/administration.ts'
 import type { Repeatable } from '../../administration/idempotency.ts'
 import type { PublicFields } from '../../domain/audit-event.ts'
-import type { JsonSchema } from '../../domain/views/schema.ts'
 import { versionOf } from '../../domain/views/version.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
-import { everyPage, FORMATS, type Row, sendList } from '../wire/export.ts'
 import { ProblemError } from '../wire/problem.ts'
 import { choiceOf, type Query } from './query.ts'
 
@@ -17,10 +15,7 @@ interface ApiRequest<Body> extends FastifyRequest {
   body: Body
 }
 
-/**
- * Adds a route. It answers with what `handle` resolves to, or with 204 if the schema has no response. If it has the parameter
- * `format`, it is a list, which is sent whole with `format=csv`.
- */
+/** Adds a route. It answers with what `handle` resolves to, or with 204 if the schema has no response. */
 export type AddRoute = <Body>(
   method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE',
   url: string,
@@ -40,31 +35,18 @@ export function createRoutes(api: FastifyInstance, context: AdminContext): AddRo
         const request = sent as Parameters<typeof handle>[1]
         const { 'if-match': ifMatch } = request.headers
         const isTrial = choiceOf('dry_run', ['true', 'false'], request.query) === 'true'
-        const onlyIf = ifMatch !== undefined && hasVersion ? versionsIn(ifMatch) : undefined
+        if (ifMatch !== undefined && !hasVersion && method !== 'GET')
+          throw new ProblemError({
+            status: 400,
+            detail: 'If-Match is only for one application or suite, not for this.',
+          })
+        const onlyIf = ifMatch === undefined ? undefined : versionsIn(ifMatch)
         const administration = administrationOf(context, request, { onlyIf, isTrial })
-        if (choiceOf('format', FORMATS, request.query) === 'csv') {
-          const pageAt = (query: Query) =>
-            handle(administration, Object.create(request, { query: { value: query } }), reply)
-          return sendList(context, request, reply, { format: 'csv', ...listOf(schema, request.query, pageAt) })
-        }
         const view = await handle(administration, request, reply)
         return reply.code(Number(status)).send(status === '204' ? undefined : view)
       },
     })
   }
-}
-
-/** The rows of a list from its pages, each of which is the answer to a query. With a `limit`, only the first page. */
-function listOf({ querystring, response }: FastifySchema, query: Query, pageAt: (query: Query) => Promise<unknown>) {
-  const { 200: answered } = response as { 200: { properties: Record<string, { items: JsonSchema }> } }
-  const [[list, { items: row }]] = Object.entries(answered.properties) as [[string, { items: JsonSchema }]]
-  const cursor = 'before' in (querystring as { properties: object }).properties ? 'before' : 'after'
-  const pages = everyPage(async ({ after = query[cursor], limit }: { after: string | undefined; limit: number }) => {
-    const page = await pageAt({ limit: String(limit), ...query, [cursor]: after })
-    const { [list]: rows, next } = page as { [list: string]: Row[] } & { next: string | null }
-    return { rows: rows as Row[], next: query.limit === undefined ? next : null }
-  })
-  return { list, row, pages }
 }
 
 /** The versions in If-Match, which have strong entity tags (RFC 9110 §13.1.1). */

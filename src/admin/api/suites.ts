@@ -12,7 +12,7 @@ import { type AddRoute, repeatable, showing } from './routes.ts'
 import { answer, body, pageOf, query } from './schemas.ts'
 
 const LIST = {
-  querystring: query('label', 'limit', 'after', 'format'),
+  querystring: query('label', 'limit', 'after'),
   ...answer(pageOf('SuitePage', 'suites', list('Oldest first', SUITE))),
 }
 
@@ -34,7 +34,7 @@ const CHANGE = {
 }
 
 const LIST_APPROVED = {
-  querystring: query('limit', 'after', 'format'),
+  querystring: query('limit', 'after'),
   ...answer(pageOf('ApprovedPage', 'applications', list('Oldest first', APPLICATION))),
 }
 

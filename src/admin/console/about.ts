@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import type { AdminContext } from '../context.ts'
 import { facts, section, table, time } from './components.ts'
@@ -6,22 +6,13 @@ import { html } from './html.ts'
 import { showPage } from './layout.ts'
 import { urlsOf } from './secrets.ts'
 
-const DOCS = new URL('../../../docs/', import.meta.url)
-
-/** The OpenAPI descriptions. The server works without them. */
-const DESCRIPTIONS = (
-  [
-    ['openapi-admin.yaml', 'for your programs that do what this console does'],
-    ['openapi.yaml', 'for partners and gateways'],
-  ] as const
-).filter(([file]) => existsSync(new URL(file, DOCS)))
+const DESCRIPTION = new URL('../../../docs/openapi-admin.yaml', import.meta.url)
 
 /** /about: the versions, links to the documentation, and the settings without passwords. */
 export function aboutPage(console: FastifyInstance, context: AdminContext): void {
-  for (const [file] of DESCRIPTIONS) {
-    const description = readFileSync(new URL(file, DOCS))
-    console.get(`/${file}`, (_request, reply) => reply.type('application/yaml; charset=utf-8').send(description))
-  }
+  console.get('/openapi-admin.yaml', (_request, reply) =>
+    reply.type('application/yaml; charset=utf-8').send(readFileSync(DESCRIPTION)),
+  )
 
   console.get('/about', (_request, reply) => {
     const { version, node, store, startedAt, settings } = context.about
@@ -32,10 +23,10 @@ export function aboutPage(console: FastifyInstance, context: AdminContext): void
       ['Node.js', node],
       ['Database', store],
       ['Started', time(startedAt)],
-      opsAddress !== '' && ['API reference', html`<a href="${reference}" rel="noreferrer">${reference}</a>`],
-      DESCRIPTIONS.length > 0 && [
-        'API descriptions',
-        html`<ul class="hits">${DESCRIPTIONS.map(([file, meaning]) => html`<li><a href="/${file}">${file}</a> <span class="hint">OpenAPI, ${meaning}</span></li>`)}</ul>`,
+      opsAddress !== '' && ['API of partners', html`<a href="${reference}" rel="noreferrer">${reference}</a>`],
+      [
+        'API of operators',
+        html`<a href="/openapi-admin.yaml">openapi-admin.yaml</a> <span class="hint">OpenAPI</span>`,
       ],
       docsUrl !== '' && ['Documentation', html`<a href="${docsUrl}" rel="noreferrer">${docsUrl}</a>`],
     ])

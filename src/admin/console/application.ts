@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownApplication } from '../../administration/applications.ts'
-import { usageOf } from '../../administration/usage.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
 import { type Application, columnsOf } from '../../domain/application.ts'
 import { type Suite, unknownSuite } from '../../domain/suite.ts'
@@ -10,11 +9,9 @@ import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
 import {
   age,
-  asOf,
   card,
   emptyState,
   facts,
-  LIVE_ENDED,
   liveControls,
   name,
   note,
@@ -23,16 +20,9 @@ import {
   statusBadge,
   time,
 } from './components.ts'
-import {
-  diagnosisNote,
-  instructionsFor,
-  type PageInstructions,
-  refusalsPanel,
-  similarRefusalsPanel,
-} from './diagnosis.ts'
+import { instructionsFor, liveDiagnosis, type PageInstructions, similarRefusalsPanel } from './diagnosis.ts'
 import {
   allOrNone,
-  assertCanChange,
   canChange,
   checkboxes,
   confirm,
@@ -46,9 +36,9 @@ import {
 import { changeHandOvers, handOversPanel } from './hand-overs.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { annotationFacts, type Changes, changeNames, notes, type Owners, removalPage, withContents } from './owner.ts'
+import { annotationFacts, type Changes, changeNames, notes, type Owners, removeOwner, withContents } from './owner.ts'
 import { changeSecrets, copyable, secretsPanel, tryIt, urlsOf } from './secrets.ts'
-import { periodOf, usagePanel } from './usage.ts'
+import { usagePanel } from './usage.ts'
 
 type Route = { Params: { id: string } }
 
@@ -77,20 +67,12 @@ export function application(console: FastifyInstance, context: AdminContext): vo
     return redirectDone(reply, pathOf(id), changed.length > 0 ? 'approved' : 'nothing-changed')
   })
 
-  console.get<Route>('/applications/:id/remove', async (request, reply) => {
-    assertCanChange(request)
-    return showPage(reply, removeApplicationPage(await actions(request).show(request.params.id)))
-  })
-
-  console.post<Route>('/applications/:id/remove', async (request, reply) => {
-    await actions(request).remove(request.params.id)
-    return redirectDone(reply, '/applications', 'application-removed')
-  })
-
   const applications: Owners = {
     parent: PARENT,
     find: (id, request) => actions(request).show(id),
     update: (id, changes, request) => save(context, id, changes, request),
+    remove: (id, request) => actions(request).remove(id),
+    consequencesOf: async (id, request) => consequencesOf(await actions(request).show(id)),
     show,
     inputs: async (owner, request, stateOf) => {
       const { suites } = owner as Application
@@ -99,6 +81,7 @@ export function application(console: FastifyInstance, context: AdminContext): vo
     },
   }
   changeNames(console, applications)
+  removeOwner(console, applications)
   changeSecrets(console, context, applications)
   changeHandOvers(console, context, applications)
 }
@@ -131,8 +114,9 @@ function createView(context: AdminContext) {
     const base = pathOf(clientId)
     const live = liveApplication(explanation, instructions, at)
     const use = tryIt({ clientId, suites: approved, publicUrl })
-    const usage = await usageOf(context, clientId, periodOf(request, '24h'))
-    const outages = context.statistics.outages()
+    const hint =
+      'Its tokens, the checks that found them valid, and what was refused: its requests, and checks of its tokens,'
+    const usage = { clientId, base, kinds: ['tokens', 'checks', 'refusals'], hint } as const
     const page: Page = {
       title: application.name,
       heading: html`${name(application.name)} ${statusBadge(application.status)}`,
@@ -142,10 +126,9 @@ function createView(context: AdminContext) {
       actions:
         mayChange && html`<a class="button primary" href="${base}/edit">Edit</a>${statusChange(application, base)}`,
       content: html`${notes(errors, mayChange)}
-${LIVE_ENDED}
-${withContents(html`${section('health', 'Status', html`${live.status}${factsOf(application)}`, html`${live.asOf}${liveControls(base, { client: clientId })}`)}
+${withContents(html`${section('health', 'Status', html`${live.status}${live.figures}${factsOf(application)}`, html`${live.asOf}${liveControls(base, { client: clientId })}`)}
 ${lastTokenAt === undefined && use}
-${usagePanel({ usage, base, kinds: ['tokens', 'checks', 'refusals'], hint: 'Its tokens, the checks that found them valid, and what was refused: its requests, and checks of its tokens,', outages })}
+${await usagePanel(context, request, usage)}
 ${live.refusals}
 ${section('approvals', 'Approvals', approvals(approved, await listChoices(context)))}
 ${secretsPanel({ base, secrets, now: at, request, handsOver: handOvers.isOn, hours: statesOf(errors)('hours') })}
@@ -162,10 +145,9 @@ ${mayChange && destructiveActions(application, base)}`)}`,
 export function liveApplication(explanation: Explanation, { buttons }: PageInstructions, now: number) {
   const { application } = explanation
   return {
-    asOf: html`<div data-live="as-of">${asOf(now)}</div>`,
+    ...liveDiagnosis(explanation, buttons, now),
     // It may have been removed in the meantime.
-    status: html`<div class="panel-part" data-live="status">${diagnosisNote(explanation, buttons)}${application && figures(application, now)}</div>`,
-    refusals: html`<div class="panel-part" data-live="refusals">${refusalsPanel(explanation, now)}</div>`,
+    figures: html`<div data-live="figures">${application && figures(application, now)}</div>`,
   }
 }
 
@@ -221,19 +203,15 @@ function destructiveActions({ name, status }: ShownApplication, base: string): H
   )
 }
 
-function removeApplicationPage({ clientId, name, secrets, suites, lastTokenAt }: ShownApplication): Page {
+function consequencesOf({ clientId, secrets, suites, lastTokenAt }: ShownApplication): Html {
   const active = secrets.filter(({ state }) => state === 'active').length
-  return removalPage({
-    named: name,
-    base: pathOf(clientId),
-    parent: PARENT,
-    consequences: html`<li>It gets no more tokens, and all tokens that it has are refused from the next check on.</li>
+  return html`<ul>
+<li>It gets no more tokens, and all tokens that it has are refused from the next check on.</li>
 <li>Its secrets are deleted: ${secrets.length}, of which ${active} ${active === 1 ? 'is' : 'are'} active.</li>
 <li>Its approvals are deleted: ${suites.length}.</li>
 <li>Last token issued: ${time(lastTokenAt)}.</li>
-<li>The audit still lists the changes to <code>${clientId}</code>.</li>`,
-    instead: html`<p>To stop it only for a while, suspend it instead.</p>`,
-  })
+<li>The audit still lists the changes to <code>${clientId}</code>.</li>
+</ul><p>To stop it only for a while, suspend it instead.</p>`
 }
 
 /** The page for an unknown client id, with suggestions. */

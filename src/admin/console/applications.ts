@@ -1,10 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RegisteredApplication } from '../../administration/applications.ts'
 import { type BrowseQuery, isHeavy, isQuiet, type ListedApplication } from '../../administration/search.ts'
-import { LOOKED_AT, MAX_CLIENTS } from '../../administration/trouble.ts'
 import { LISTED_APPLICATION, listedApplicationView } from '../../administration/views.ts'
 import { APPLICATION_COLUMNS, type ApplicationValues } from '../../domain/application.ts'
-import { inSteps } from '../../domain/in-steps.ts'
 import { secretState } from '../../domain/secret.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { DAY, MANY_TOKENS } from '../../domain/usage.ts'
@@ -16,6 +14,7 @@ import {
   badge,
   emptyState,
   labelLinks,
+  links,
   name,
   note,
   number,
@@ -26,7 +25,7 @@ import {
 } from './components.ts'
 import { whyRefused } from './diagnosis.ts'
 import { exportLinks, exportList } from './exports.ts'
-import { allOrNone, canChange, field, fieldsOf, hidden, redirectDone, select } from './forms.ts'
+import { allOrNone, canChange, field, fieldsOf, hidden, redirectDone, select, textsIn } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { changesIn, optionalInputs, registrationForm } from './owner.ts'
@@ -40,7 +39,7 @@ const ANY = { value: '', label: 'Any' }
 /** Which applications the list shows, by `status` in the URL. */
 const VIEWS = [
   ['', 'All', ''],
-  ['failing', 'Failing', 'Their pages report a problem: among the 100 clients that were refused most recently.'],
+  ['failing', 'Failing', 'Their pages report a problem, and they were refused in the last day.'],
   [
     'heavy',
     'Heavy',
@@ -50,8 +49,6 @@ const VIEWS = [
   ['ending', 'Secret ends', 'Their last secret ends within 7 days. After that, all their requests are refused.'],
   ['suspended', 'Suspended', 'They get no tokens, and those that they have are refused.'],
 ] as const
-
-type ViewName = (typeof VIEWS)[number][0]
 
 const SORT_CHOICES = [
   { value: '', label: 'Newest first' },
@@ -78,32 +75,21 @@ const COLUMNS = [
 const REGISTER = html`<a class="button primary" href="/new-application">Register an application</a>`
 
 /** What is searched for, by the names in the URL; empty: anything. `for`: the suite to approve applications for. */
-type Filter = Record<'search' | 'suite' | 'label' | 'sort' | 'for', string> & { status: ViewName }
+const FILTERS = ['search', 'status', 'suite', 'label', 'sort', 'for'] as const
 
-function filterIn(query: unknown): Filter {
-  const { text } = fieldsOf(query)
-  const [status] = VIEWS.find(([view]) => view === text('status')) ?? VIEWS[0]
-  return {
-    ...{ search: text('search'), status, suite: text('suite') },
-    ...{ label: text('label'), sort: text('sort'), for: text('for') },
-  }
-}
+type Filter = Record<(typeof FILTERS)[number], string>
 
 /** /applications: the list, with search, and the form that approves many applications for a suite. */
 export function listApplications(console: FastifyInstance, context: AdminContext): void {
-  const { store } = context
-
   console.get('/applications', async (request, reply) => {
     const position = fieldsOf(request.query).text('from')
     const from = /^\d{1,9}$/.test(position) ? Number(position) : 0
-    const filter = filterIn(request.query)
+    const filter = textsIn(FILTERS, request.query)
     const mayChange = canChange(request)
     const { applications, suites } = administrationOf(context, request)
     const target = filter.for !== '' && mayChange ? await suites.show(filter.for) : undefined
-    const refused = await lastRefused()
-    const found = await applications.browse({ ...(await queryOf(request, filter, refused)), from, limit: PAGE_SIZE })
-    const shown = new Set(found.applications.map(({ clientId }) => clientId))
-    const failing = filter.status === 'failing' ? shown : await failingOf(request, refused.intersection(shown))
+    const found = await applications.browse({ ...(await queryOf(request, filter)), from, limit: PAGE_SIZE })
+    const failing = await findFailing()
     const now = context.now()
     const rows = found.applications.map((one) => row(one, { isFailing: failing.has(one.clientId), now, target }))
     const following = address('/applications', { ...filter, from: String(from + PAGE_SIZE) })
@@ -133,7 +119,7 @@ ${table('Applications', [...COLUMNS, number('Tokens, 1 h')], rows)}`
     list: 'applications',
     row: LISTED_APPLICATION,
     async *pages(request) {
-      const query = await queryOf(request, filterIn(request.query), await lastRefused())
+      const query = await queryOf(request, textsIn(FILTERS, request.query))
       const found = administrationOf(context, request).applications.pages(query)
       for await (const page of found) yield page.map(listedApplicationView)
     },
@@ -143,10 +129,9 @@ ${table('Applications', [...COLUMNS, number('Tokens, 1 h')], rows)}`
   console.post<{ Params: { id: string } }>('/suites/:id/approvals', async (request, reply) => {
     const { applications, suites } = administrationOf(context, request)
     const { all, text } = fieldsOf(request.body)
-    const filter = filterIn(request.query)
     const isApproval = text('change') === 'approve'
-    const matching =
-      text('matching') === 'all' && (await applications.match(await queryOf(request, filter, await lastRefused())))
+    const filter = textsIn(FILTERS, request.query)
+    const matching = text('matching') === 'all' && (await applications.match(await queryOf(request, filter)))
     const ids = matching ? matching.map(({ clientId }) => clientId) : all('client_id')
     const changed = await suites.changeApprovals(request.params.id, ids, isApproval)
     const done = isApproval ? 'many-approved' : 'many-withdrawn'
@@ -154,18 +139,17 @@ ${table('Applications', [...COLUMNS, number('Tokens, 1 h')], rows)}`
     return redirectDone(reply, `/applications?${query}`, done, changed.length)
   })
 
-  /** The applications that were refused last. */
-  async function lastRefused(): Promise<ReadonlySet<string>> {
-    const clients = (await store.listLastRefused(LOOKED_AT)).filter(({ kind }) => kind === 'application')
-    return new Set(new Set(clients.map(({ id }) => id)).values().take(MAX_CLIENTS))
+  /** The clients that are refused now. Empty as long as that is not known. */
+  async function findFailing(): Promise<ReadonlySet<string>> {
+    return new Set((await context.statistics.readTrouble())?.failing.map(({ id }) => id))
   }
 
-  async function queryOf(request: FastifyRequest, filter: Filter, refused: ReadonlySet<string>): Promise<BrowseQuery> {
+  async function queryOf(request: FastifyRequest, filter: Filter): Promise<BrowseQuery> {
     const { search: text, status, suite, label, sort } = filter
     const now = context.now()
-    const ending = status === 'ending' ? await store.listEndingSecrets(now, now + WEEK_MS, MAX_ENDING) : undefined
-    const within =
-      status === 'failing' ? await failingOf(request, refused) : ending && new Set(ending.map(({ id }) => id))
+    const ending =
+      status === 'ending' ? await context.store.listEndingSecrets(now, now + WEEK_MS, MAX_ENDING) : undefined
+    const within = status === 'failing' ? await findFailing() : ending && new Set(ending.map(({ id }) => id))
     const isWithout = suite.startsWith(NOT)
     const { listApproved } = administrationOf(context, request).suites
     const approved = isWithout ? await listApproved(suite.slice(NOT.length)) : []
@@ -181,18 +165,6 @@ ${table('Applications', [...COLUMNS, number('Tokens, 1 h')], rows)}`
         (({ clientId }) => within?.has(clientId) !== false && !without.has(clientId)),
       uses: status === 'heavy' ? isHeavy : status === 'quiet' ? (one) => isQuiet(one, now) : undefined,
     }
-  }
-
-  /** Those of these applications that are refused now, as their pages say. */
-  async function failingOf(request: FastifyRequest, clientIds: Iterable<string>): Promise<Set<string>> {
-    const failing = new Set<string>()
-    const { why } = administrationOf(context, request)
-    const look = async (clientId: string) => {
-      const { application, health } = await why(clientId)
-      if (application?.status === 'active' && health === 'wrong') failing.add(clientId)
-    }
-    await inSteps(clientIds, async ([clientId = '']) => look(clientId), 1)
-    return failing
   }
 }
 
@@ -227,12 +199,11 @@ function nothingYet(canChange: boolean): Html {
 }
 
 /** Links to the views of the list, and what the current one shows. */
-function views({ status, ...filter }: Filter): Html {
-  const hint = VIEWS.find(([view]) => view === status)?.[2]
-  return html`<nav class="tabs" aria-label="Views"><ul>${VIEWS.map(
-    ([view, label]) =>
-      html`<li><a href="${address('/applications', { ...filter, status: view })}"${view === status && html` aria-current="true"`}>${label}</a></li>`,
-  )}</ul></nav>${hint && html`<p class="hint">${hint}</p>`}`
+function views(filter: Filter): Html {
+  const hrefOf = (status: string) => address('/applications', { ...filter, status })
+  const all = VIEWS.map(([view, label]) => [hrefOf(view), label] as const)
+  const hint = VIEWS.find(([view]) => view === filter.status)?.[2]
+  return html`${links('tabs', 'Views', all, hrefOf(filter.status))}${hint && html`<p class="hint">${hint}</p>`}`
 }
 
 /** `target`: the suite to approve applications for. */
@@ -328,7 +299,7 @@ ${optionalInputs(OPTIONAL, body, stateOf)}`
     },
     register: async (request, repeatable) => {
       const { text, all } = fieldsOf(request.body)
-      const values = Object.fromEntries([...APPLICATION_COLUMNS, ...OPTIONAL].map((name) => [name, text(name)]))
+      const values = textsIn([...APPLICATION_COLUMNS, ...OPTIONAL], request.body)
       const wanted = {
         ...(changesIn(values) as unknown as ApplicationValues),
         suites: all('suite'),

@@ -93,8 +93,9 @@ function* ofHeavy({ heavy }: Statistics): Generator<Matter> {
   }
 }
 
-function* ofBackup({ at, store: { kind, databaseBytes, lastBackupAt = 0 } }: Statistics): Generator<Matter> {
-  if (kind !== 'sqlite' || databaseBytes === 0 || at - lastBackupAt < OLD_BACKUP_MS) return
+function* ofBackup({ at, startedAt, store: { kind, databaseBytes, lastBackupAt = 0 } }: Statistics): Generator<Matter> {
+  const isNew = lastBackupAt === 0 && at - startedAt < DAY
+  if (kind !== 'sqlite' || databaseBytes === 0 || at - lastBackupAt < OLD_BACKUP_MS || isNew) return
   const last = lastBackupAt === 0 ? 'None was made yet.' : html`The last one was made at ${time(lastBackupAt)}.`
   yield ['warn', '#database', 'No backup', html`${last} <code>token-server backup FILE</code> makes one.`]
 }

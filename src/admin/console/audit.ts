@@ -13,11 +13,11 @@ import { type Labels, labelTexts } from '../../domain/labels.ts'
 import { isDay } from '../../domain/time.ts'
 import { DAY } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
-import { everyPage } from '../wire/export.ts'
+
 import { ProblemError } from '../wire/problem.ts'
 import { emptyState, name, pager, section, sentence, table, time, words } from './components.ts'
-import { exportLinks, exportList } from './exports.ts'
-import { canChange, type FieldState, field, fieldsOf, select, statesOf } from './forms.ts'
+import { everyPage, exportLinks, exportList } from './exports.ts'
+import { canChange, type FieldState, field, fieldsOf, select, statesOf, textsIn } from './forms.ts'
 import { address, type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 
@@ -74,8 +74,7 @@ ${pager(before !== undefined && address('/audit', filter), older)}`,
  * id or, if there are none, with these parts of them.
  */
 async function askedFor(store: AdminContext['store'], request: FastifyRequest) {
-  const { text } = fieldsOf(request.query)
-  const filter = Object.fromEntries(FILTERS.map((name) => [name, text(name)])) as Filter
+  const filter = textsIn(FILTERS, request.query)
   const timeOf = (day: string) => (isDay(day) ? Date.parse(day) : undefined)
   const [since, lastDay] = [timeOf(filter.since), timeOf(filter.until)]
   const exact = { actor: filter.actor || undefined, subject: filter.subject || undefined }
@@ -148,8 +147,8 @@ function eventCells(event: AuditEvent, names: SubjectNames) {
   return [
     time(at),
     sentence(action),
-    subjectLink(subject, names.get(keyOfSubject(subject))),
-    html`<a href="${path`/audit?actor=${actor}`}"><bdi>${names.get(`operator ${actor}`) ?? actor}</bdi></a> ${sourceOf(event)}`,
+    linkTo(addressOf(subject), subject.id, names.get(keyOfSubject(subject))),
+    html`${linkTo(path`/audit?actor=${actor}`, actor, names.get(`operator ${actor}`))}${sourceOf(event)}`,
     difference(before, after),
   ]
 }
@@ -158,14 +157,12 @@ function sourceOf({ origin, remoteAddress, requestId }: AuditEvent): Html {
   return html`<div class="hint">${origin}, ${remoteAddress}${requestId !== undefined && html`, request <span class="cut" title="Request id ${requestId}">${requestId}</span>`}</div>`
 }
 
-/** Links to the subject, which may have been removed. */
-function subjectLink(subject: AuditEvent['subject'], named: string | undefined): Html {
-  const id = html`<bdi class="cut" title="${subject.id}">${subject.id}</bdi>`
-  const address = addressOf(subject)
-  if (address === undefined) return id
-  // Operators and databases have no name but their id.
-  if (named === undefined || named === subject.id) return html`<a href="${address}">${id}</a>`
-  return html`<a href="${address}">${name(named)}</a><div class="hint">${id}</div>`
+/** A name with its id, as long as it has a name besides. */
+function linkTo(address: string | undefined, id: string, named: string | undefined): Html {
+  const shortened = html`<bdi class="cut" title="${id}">${id}</bdi>`
+  if (address === undefined) return shortened
+  if (named === undefined || named === id) return html`<a href="${address}">${shortened}</a>`
+  return html`<a href="${address}">${name(named)}</a><div class="hint">${shortened}</div>`
 }
 
 function addressOf({ kind, id }: AuditEvent['subject']): string | undefined {

@@ -26,16 +26,10 @@ export function sentence(jsonName: string): string {
 }
 
 /** A time in milliseconds since the epoch, shown in UTC. console.js converts it to the reader's time zone. No time: `never`. */
-export function time(moment: number | null | undefined, never = 'never'): Html {
+export function time(moment: number | null | undefined, never = 'never', withSeconds = false): Html {
   if (moment === undefined || moment === null) return html`<span class="quiet-text">${never}</span>`
   const iso = new Date(moment).toISOString()
-  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`
-}
-
-/** The same with seconds. */
-export function exactTime(moment: number): Html {
-  const iso = new Date(moment).toISOString()
-  return html`<time datetime="${iso}" data-seconds>${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`
+  return html`<time datetime="${iso}"${withSeconds && html` data-seconds`}>${iso.slice(0, 10)} ${iso.slice(11, withSeconds ? 19 : 16)} UTC</time>`
 }
 
 /** How long before `now` a time was, with the time as tooltip. No time: `never`. */
@@ -56,7 +50,18 @@ export function liveControls(base: string, of: Readonly<Record<string, string>> 
   return html`<span class="badge good" data-live-state data-of="${new URLSearchParams(of).toString()}" role="status" hidden></span><button type="button" class="button" data-live-pause hidden>Pause</button><a class="button" href="${base}" data-live-reload>Reload</a>`
 }
 
-export const LIVE_ENDED: Html = html`<div data-live-ended hidden>${note('warn', html`<p>Your session has ended, so these figures have stopped. <a href="/login">Sign in again</a></p>`)}</div>`
+/** Links to pages or to parts of one. `current`: the address of the one that is shown. */
+export function links(
+  kind: 'sections' | 'tabs' | 'contents',
+  label: string,
+  all: readonly (readonly [href: string, text: string])[],
+  current?: string,
+): Html {
+  const items = all.map(
+    ([href, text]) => html`<li><a href="${href}"${href === current && html` aria-current="page"`}>${text}</a></li>`,
+  )
+  return html`<nav class="${kind}" aria-label="${label}"><ul>${items}</ul></nav>`
+}
 
 export function statusBadge(status: Application['status']): Html {
   return status === 'active' ? badge('active', 'good') : badge('suspended')
@@ -101,18 +106,25 @@ ${content}
 </section>`
 }
 
-/** The label of a column. `number`: right-aligned; `actions`: buttons at the end of the row; `line`: never wraps. */
-export type Column = string | { label: string; kind: 'number' | 'actions' | 'line' }
+/** The label of a column. `number`: right-aligned; `line`: never wraps. */
+export type Column = string | { label: string; kind: 'number' | 'line' }
 
 export function number(label: string): Column {
   return { label, kind: 'number' }
 }
 
 /**
- * A table whose first column is the row header. On narrow screens each row becomes a card. `caption`: for screen readers.
+ * A table whose first column is the row header. On narrow screens each row becomes a card. `caption`: for screen readers;
+ * `action`: what the buttons at the end of the rows do, which are left out otherwise.
  */
-export function table(caption: string, columns: readonly Column[], rows: readonly (readonly Part[])[]): Html {
-  const all = columns.map((column) => (typeof column === 'string' ? { label: column, kind: undefined } : column))
+export function table(
+  caption: string,
+  columns: readonly Column[],
+  rows: readonly (readonly Part[])[],
+  action?: string | false,
+): Html {
+  const shown = columns.map((column) => (typeof column === 'string' ? { label: column, kind: undefined } : column))
+  const all = action ? [...shown, { label: action, kind: 'actions' }] : shown
   // Explicit roles, because browsers drop the table semantics when CSS turns the rows into cards.
   return html`<div class="table"><table role="table">
 <caption class="unseen">${caption}</caption>

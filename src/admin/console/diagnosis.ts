@@ -4,7 +4,7 @@ import type { Instructions } from '../../administration/remedies.ts'
 import type { Explanation } from '../../administration/why.ts'
 import { factsOf, isTokenReason } from '../../domain/reasons.ts'
 import type { RefusalCount, RefusedClient } from '../../domain/refusal.ts'
-import { age, type Column, name, number, section, type Tone, table, time } from './components.ts'
+import { age, asOf, type Column, name, number, section, type Tone, table, time } from './components.ts'
 import { canChange, hidden } from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
 
@@ -84,18 +84,23 @@ function withTimes(text: string): Part[] {
   })
 }
 
-const DELAY_HINT = html`<p class="hint">Refusals show up within 5 seconds, tokens and uses of secrets within a minute.</p>`
-
-/** The last refusals of a client, and those of similar client ids, which may be typing errors. */
-export function refusalsPanel({ suite, refusals, similarRefusals }: Explanation, now: number): Html {
+/** The parts of the page of an application or a suite that change while it is open. */
+export function liveDiagnosis(explanation: Explanation, buttons: PageInstructions['buttons'], now: number) {
+  const { suite, refusals, similarRefusals } = explanation
   const own =
     refusals.length === 0
       ? html`<p class="quiet-text">No request was refused in the last 30 days.</p>`
       : refusalsTable('Its last refusals, newest first', refusals, now)
   const title = suite ? 'Last refusals of its own requests' : 'Last refusals'
   const similar = similarRefusalsPanel('similar', 'Refused client ids that look like this one', similarRefusals, now)
-  return html`${section('refusals', title, html`${own}${DELAY_HINT}`)}${similar}`
+  return {
+    asOf: html`<div data-live="as-of">${asOf(now)}</div>`,
+    status: html`<div data-live="status">${diagnosisNote(explanation, buttons)}</div>`,
+    refusals: html`<div class="panel-part" data-live="refusals">${section('refusals', title, html`${own}${DELAY_HINT}`)}${similar}</div>`,
+  }
 }
+
+const DELAY_HINT = html`<p class="hint">Refusals show up within 5 seconds, tokens and uses of secrets within a minute.</p>`
 
 /** Refusals of similar client ids, if there are any. */
 export function similarRefusalsPanel(

@@ -1,8 +1,19 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { jsonSchema } from '../../domain/views/schema.ts'
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Labels, labelTexts } from '../../domain/labels.ts'
+import { timestamp } from '../../domain/time.ts'
+import { type JsonSchema, jsonSchema } from '../../domain/views/schema.ts'
 import type { AdminContext } from '../context.ts'
-import { FORMATS, type Row, sendList } from '../wire/export.ts'
+import { callerOf } from '../wire/caller.ts'
+import { RefusedOperator, reportError } from '../wire/problem.ts'
 import { address, type Html, html } from './html.ts'
+
+const FORMATS = ['csv', 'json'] as const
+
+type Row = Readonly<Record<string, unknown>>
+
+/** How many rows are read in one turn. */
+const AT_A_TIME = 200
 
 interface List {
   /** The page of the list: `/audit`. Its files are `/audit.csv` and `/audit.json`. */
@@ -10,21 +21,126 @@ interface List {
   /** Its name in the files' names and in the log. */
   list: string
   row: Parameters<typeof jsonSchema>[0]
-  /** The rows with the filters of a request, page by page. */
+  /**
+   * The rows with the filters of a request, page by page: each is read in a turn of the operator, when the client has taken the
+   * one before.
+   */
   pages: (request: FastifyRequest) => AsyncIterator<readonly Row[]>
 }
 
 /** Adds the routes that send a list as a file. */
-export function exportList(console: FastifyInstance, context: AdminContext, { path, list, row, pages }: List): void {
+export function exportList(console: FastifyInstance, context: AdminContext, list: List): void {
   for (const format of FORMATS) {
-    console.get(`${path}.${format}`, async (request, reply) =>
-      sendList(context, request, reply, { list, format, row: jsonSchema(row), pages: pages(request) }),
-    )
+    console.get(`${list.path}.${format}`, (request, reply) => send(context, request, reply, { ...list, format }))
   }
 }
 
 /** Links to the files of a list with these filters. */
 export function exportLinks(path: string, filter: Readonly<Record<string, string>>): Html {
   const [csv, json] = FORMATS.map((format) => address(`${path}.${format}`, filter))
-  return html`<span class="export">Export <a href="${csv}">CSV</a> · <a href="${json}">JSON</a></span>`
+  return html`Export <a href="${csv}">CSV</a> · <a href="${json}">JSON</a>`
+}
+
+interface Page<Cursor> {
+  rows: readonly Row[]
+  next?: Cursor | undefined
+}
+
+/** All rows of a list, page by page. `after`: the `next` of the page before. */
+export async function* everyPage<Cursor>(
+  read: (page: { after: Cursor | undefined; limit: number }) => Promise<Page<Cursor>>,
+): AsyncGenerator<readonly Row[]> {
+  let after: Cursor | undefined
+  do {
+    const { rows, next } = await read({ after, limit: AT_A_TIME })
+    yield rows
+    after = next
+  } while (after !== undefined)
+}
+
+/**
+ * Answers with a whole list as a file. Rejects if the first page cannot be read; if a later one cannot, or the session has ended,
+ * the connection is closed before the answer is complete.
+ */
+async function send(
+  { now, observe, signIn }: AdminContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { list, format, row: fields, pages: read }: List & { format: (typeof FORMATS)[number] },
+): Promise<FastifyReply> {
+  const { author, credential } = callerOf(request)
+  const { type, begin, row: textOf, between, end } = format === 'csv' ? csvText(jsonSchema(fields)) : JSON_TEXT
+  const pages = read(request)
+  let page = await pages.next()
+
+  async function nextPage() {
+    if (!(await signIn.findSession(credential))) throw new RefusedOperator('no credentials')
+    return pages.next()
+  }
+
+  async function* parts() {
+    let rows = 0
+    try {
+      yield begin
+      while (!page.done) {
+        const text = page.value.map(textOf).join(between)
+        yield rows > 0 && text !== '' ? between + text : text
+        rows += page.value.length
+        page = await request.server.takeTurn(request, nextPage)
+      }
+      yield end
+    } catch (error) {
+      reportError(observe, error, request)
+      throw error
+    } finally {
+      observe({ type: 'list exported', list, format, rows, ...author })
+    }
+  }
+
+  const file = `${list.replace('_', '-')}-${timestamp(now()).slice(0, 10)}.${format}`
+  reply.header('content-disposition', `attachment; filename="${file}"`).type(type)
+  return reply.send(Readable.from(request.method === 'HEAD' ? [] : parts()))
+}
+
+const JSON_TEXT = {
+  type: 'application/json; charset=utf-8',
+  begin: '[\n',
+  row: (row: Row) => JSON.stringify(row),
+  between: ',\n',
+  end: '\n]\n',
+}
+
+/** CSV (RFC 4180) with a byte order mark, by which spreadsheet programs recognize UTF-8. */
+export function csvText({ properties }: JsonSchema): typeof JSON_TEXT {
+  // The fields of an object are columns of their own: `subject_kind`.
+  const columns = Object.entries(properties as Record<string, JsonSchema>).flatMap(([name, { properties: inner }]) =>
+    inner ? Object.keys(inner).map((part) => [name, part]) : [[name]],
+  )
+  const line = (cells: readonly string[]) => `${cells.join(',')}\r\n`
+  const valueAt = (row: Row, path: readonly string[]) => path.reduce<unknown>((value, key) => (value as Row)[key], row)
+  return {
+    type: 'text/csv; charset=utf-8; header=present',
+    begin: `\uFEFF${line(columns.map((path) => path.join('_')))}`,
+    row: (row) => line(columns.map((path) => cell(textsOf(path, valueAt(row, path))))),
+    between: '',
+    end: '',
+  }
+}
+
+/** Labels are texts. */
+function textsOf([column]: readonly string[], value: unknown): unknown {
+  return column === 'labels' ? labelTexts(value as Labels) : value
+}
+
+/** The beginnings that make spreadsheet programs run a text as a formula, some also in full width or behind spaces. */
+const FORMULA = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/
+
+/** Texts that could be a formula begin with an apostrophe. Lists are joined with commas; other objects are JSON. */
+function cell(value: unknown): string {
+  if (typeof value === 'number') return String(value)
+  const isPlain = Array.isArray(value) && value.every((item) => typeof item === 'string')
+  const text = isPlain ? value.join(', ') : typeof value === 'string' ? value : JSON.stringify(value ?? undefined)
+  if (text === undefined) return ''
+  const safe = FORMULA.test(text) ? `'${text}` : text
+  return /[",;\t\r\n]|^ | $/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -1,5 +1,5 @@
 import type { Latency, RefusedFor, Statistics, Traffic } from '../../domain/statistics.ts'
-import type { Chart, Series } from './chart.ts'
+import type { Chart } from './chart.ts'
 
 export function uptime({ at, startedAt }: Pick<Statistics, 'at' | 'startedAt'>): string {
   const minutes = Math.floor(Math.max(at - startedAt, 0) / MINUTE_MS)
@@ -39,51 +39,35 @@ const MINUTE_MS = 60_000
 export function overviewCharts(statistics: Statistics): Chart[] {
   const { minutes, span } = shownOf(statistics)
   const moments = minutes.map(({ endedAt }) => endedAt)
-  const series = (label: string, of: (traffic: Traffic) => number | undefined): Series => ({
-    label,
-    figures: minutes.map(({ traffic }) => traffic && of(traffic)),
-  })
-  const counts = (id: string, title: string, description: string, ...series: Series[]): Chart => ({
-    moments,
-    outages: statistics.outages,
-    format: short,
-    step: 1,
-    id,
-    title,
+  const lines = (
+    [id, title, description]: readonly [string, string, string],
+    series: Record<string, (traffic: Traffic) => number | undefined>,
+    [format, step] = [short, 1] as readonly [Chart['format'], number],
+  ): Chart => ({
+    ...{ id, title, moments, outages: statistics.outages, format, step },
     description: `${description}, ${span}.`,
-    series,
+    series: Object.entries(series).map(([label, of]) => ({
+      label,
+      figures: minutes.map(({ traffic }) => (traffic ? of(traffic) : undefined)),
+    })),
   })
-  const latencies = (id: string, title: string, of: (traffic: Traffic) => Latency | undefined): Chart => ({
-    moments,
-    outages: statistics.outages,
-    format: duration,
-    step: 0.0001,
-    id,
-    title,
-    description: `How long requests take, ${span}: half of them are faster than the median, 99 % faster than p99.`,
-    series: [series('p99', (traffic) => of(traffic)?.p99), series('Median', (traffic) => of(traffic)?.p50)],
-  })
+  const latencies = (id: string, title: string, of: (traffic: Traffic) => Latency) => {
+    const meaning = 'How long requests take: half of them are faster than the median, 99 % faster than p99'
+    const p99 = (traffic: Traffic) => of(traffic)?.p99Seconds
+    const series = { p99, Median: (traffic: Traffic) => of(traffic)?.p50Seconds }
+    return lines([id, title, meaning], series, [duration, 0.0001])
+  }
+  const refused = 'Requests that were refused, and requests that failed with 5xx; without token checks'
   return [
-    counts(
-      'tokens',
-      'Tokens issued per minute',
-      'Access tokens that were issued',
-      series('Tokens', ({ tokens }) => tokens),
-    ),
-    counts(
-      'checks',
-      'Token checks per minute',
-      'Checks of tokens',
-      series('Valid', ({ activeChecks }) => activeChecks),
-      series('Not valid', ({ inactiveChecks }) => inactiveChecks),
-    ),
-    counts(
-      'refusals',
-      'Refusals per minute',
-      'Requests that were refused, and requests that failed with 5xx; without token checks',
-      series('Refused', ({ refusals }) => refusals),
-      series('Failed', ({ failures }) => failures),
-    ),
+    lines(['tokens', 'Tokens issued per minute', 'Access tokens that were issued'], { Tokens: ({ tokens }) => tokens }),
+    lines(['checks', 'Token checks per minute', 'Checks of tokens'], {
+      Valid: ({ activeChecks }) => activeChecks,
+      'Not valid': ({ inactiveChecks }) => inactiveChecks,
+    }),
+    lines(['refusals', 'Refusals per minute', refused], {
+      Refused: ({ refusals }) => refusals,
+      Failed: ({ failures }) => failures,
+    }),
     latencies('token-latency', 'Response time: tokens', ({ tokenLatency }) => tokenLatency),
     latencies('check-latency', 'Response time: checks', ({ checkLatency }) => checkLatency),
   ]

@@ -23,6 +23,12 @@ export function fieldsOf(values: unknown) {
   return { all, text }
 }
 
+/** The texts of these fields, by their names. */
+export function textsIn<Name extends string>(names: readonly Name[], values: unknown): Record<Name, string> {
+  const { text } = fieldsOf(values)
+  return Object.fromEntries(names.map((name) => [name, text(name)])) as Record<Name, string>
+}
+
 /** An idempotency key for a form, so that a reload does not repeat the change. */
 export function newRequestKey(): string {
   return randomString(32)
@@ -60,7 +66,6 @@ export function refusedFor(error: unknown, inputs: Readonly<Record<string, strin
 const DONE = {
   'application-suspended': 'The application is suspended: it gets no tokens, and the tokens that it has are refused.',
   'application-resumed': 'The application is active again.',
-  'application-removed': 'The application is removed.',
   saved: 'The changes are saved.',
   approved: 'It is approved: its tokens are valid there from the next check on.',
   'many-approved': 'Applications that are approved now, from the next check on: #.',
@@ -69,7 +74,7 @@ const DONE = {
   'secret-shown': 'The new secret was shown once. It cannot be shown again.',
   'secret-revoked': 'The secret is revoked.',
   'link-withdrawn': 'The hand-over link is withdrawn.',
-  'suite-removed': 'The suite is removed.',
+  removed: 'It is removed, with its secrets and approvals.',
   'tokens-revoked': 'All tokens of the application are revoked.',
   'operator-removed': 'The operator is removed, with all keys and sessions.',
   'key-revoked': 'The key is revoked.',
@@ -83,9 +88,10 @@ export function redirectDone(reply: FastifyReply, path: string, done: keyof type
 }
 
 export function doneMessage(request: FastifyRequest): string | undefined {
-  const [code = '', count] = fieldsOf(request.query).text('done').split('.')
-  if (!Object.hasOwn(DONE, code)) return
-  return DONE[code as keyof typeof DONE].replace('#', Number(count).toLocaleString('en'))
+  const [, code = '', count] = /^([a-z-]+)(?:\.(\d{1,9}))?$/.exec(fieldsOf(request.query).text('done')) ?? []
+  const message = Object.hasOwn(DONE, code) && DONE[code as keyof typeof DONE]
+  if (!message || message.includes('#') !== (count !== undefined)) return
+  return message.replace('#', Number(count).toLocaleString('en'))
 }
 
 /** An error in a form. `field`: the name of the input; undefined if the error belongs to none. */

@@ -60,9 +60,8 @@ export function handOversPanel(
     html`${age(createdAt, now)} <span class="hint">by <bdi>${madeBy}</bdi></span>`,
     time(endsAt),
     overlapSeconds === 0 ? 'not at all' : `${(overlapSeconds / 3600).toLocaleString('en')} h after its use`,
-    canChange &&
-      html`<form method="post" action="${`${base}/hand-over-links/${id}/withdraw`}"><button class="button">Withdraw<span class="unseen"> link ${id}</span></button></form>`,
+    html`<form method="post" action="${`${base}/hand-over-links/${id}/withdraw`}"><button class="button">Withdraw<span class="unseen"> link ${id}</span></button></form>`,
   ])
-  const columns = canChange ? [...COLUMNS, { label: 'Withdraw', kind: 'actions' as const }] : COLUMNS
-  return section('hand-overs', 'Unused hand-over links', table('Unused hand-over links', columns, rows))
+  const content = table('Unused hand-over links', COLUMNS, rows, canChange && 'Withdraw')
+  return section('hand-overs', 'Unused hand-over links', content)
 }

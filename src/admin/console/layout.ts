@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { type Operator, readableName } from '../../domain/operator.ts'
 import { asset } from './assets.ts'
+import { links, note } from './components.ts'
 import { doneMessage } from './forms.ts'
 import { type Html, html, type Part } from './html.ts'
 
@@ -65,6 +66,8 @@ export function showPage(reply: FastifyReply, page: Page, { status = 200 } = {})
 
 const DEMO = html`<aside class="note demo" aria-label="About this demo"><p><strong>This is a demo</strong>, with made-up partners. Some have a problem: the <a href="/">overview</a> shows which. Everything is gone when it stops.</p></aside>`
 
+const LIVE_ENDED = html`<div data-live-ended hidden>${note('warn', html`<p>Your session has ended, so these figures have stopped. <a href="/login">Sign in again</a></p>`)}</div>`
+
 /** The HTML document of a page. */
 export function layout({ title, heading = title, section, ...page }: Page, { operator, done, isDemo }: Visit): string {
   const { trail = [], lead, actions, content, search = '', scripts = [] } = page
@@ -92,6 +95,7 @@ ${
 }
 <div class="head"><h1>${heading}</h1>${actions && html`<div class="actions">${actions}</div>`}</div>
 ${lead && html`<p class="lead">${lead}</p>`}
+${scripts.includes('live.js') && LIVE_ENDED}
 ${done !== undefined && html`<div class="note good" role="status"><p>${done}</p></div>`}
 ${content}
 ${operator && html`<p class="hint" data-zone>Times are in UTC.</p>`}
@@ -105,14 +109,8 @@ ${operator && html`<p class="hint" data-zone>Times are in UTC.</p>`}
 function tools(operator: NonNullable<Visit['operator']>, section: Section | undefined, search: string): Html {
   return html`<form class="find" method="get" action="/search" role="search" aria-label="Search everything"><input type="search" name="q" value="${search}" aria-label="Search everything" aria-keyshortcuts="/" placeholder="Name, request id" dir="auto" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></form>
 <button type="button" class="button menu-button" popovertarget="menu">Menu</button>
-<div class="menu" id="menu" popover>${navigation(section)}
+<div class="menu" id="menu" popover>${links('sections', 'Console', SECTIONS, section)}
 ${account(operator)}</div>`
-}
-
-function navigation(section: Section | undefined): Html {
-  return html`<nav class="sections" aria-label="Console"><ul>${SECTIONS.map(
-    ([href, label]) => html`<li><a href="${href}"${href === section && html` aria-current="page"`}>${label}</a></li>`,
-  )}</ul></nav>`
 }
 
 function account(operator: NonNullable<Visit['operator']>): Html {

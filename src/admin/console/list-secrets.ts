@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { contains } from '../../administration/search.ts'
 import type { BrowsedSecret } from '../../administration/secrets.ts'
 import { DAY } from '../../domain/usage.ts'
 import { view } from '../../domain/views/schema.ts'
@@ -8,7 +7,7 @@ import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { emptyState, name, pager, table } from './components.ts'
 import { exportLinks, exportList } from './exports.ts'
-import { field, fieldsOf, select } from './forms.ts'
+import { fieldsOf, select } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { showPage } from './layout.ts'
 import { SECRET_COLUMNS, secretCells } from './secrets.ts'
@@ -17,9 +16,8 @@ const PAGE_SIZE = 50
 
 type Test = (secret: BrowsedSecret, now: number) => boolean
 
-/** Which secrets to show. Those that ended are shown only if they are asked for. */
 const FILTERS: { value: string; label: string; matches: Test }[] = [
-  { value: '', label: 'Active', matches: () => true },
+  { value: '', label: 'All active ones', matches: () => true },
   {
     value: 'ending',
     label: 'Ending within 30 days',
@@ -27,8 +25,6 @@ const FILTERS: { value: string; label: string; matches: Test }[] = [
   },
   { value: 'unused', label: 'Never used', matches: ({ lastUsedAt }) => lastUsedAt === null },
   { value: 'old', label: 'Older than a year', matches: ({ createdAt }, now) => createdAt < now - 365 * DAY },
-  { value: 'imported', label: 'Imported', matches: ({ origin }) => origin === 'imported' },
-  { value: 'ended', label: 'Expired or revoked', matches: () => true },
 ]
 
 const ORDERS: { value: string; label: string; rank: (secret: BrowsedSecret) => number }[] = [
@@ -40,27 +36,24 @@ const ORDERS: { value: string; label: string; rank: (secret: BrowsedSecret) => n
 /** /secrets: the secrets of all applications and suites, to find those that should be rotated or revoked. */
 export function listSecrets(console: FastifyInstance, context: AdminContext): void {
   console.get('/secrets', async (request, reply) => {
-    const { text } = fieldsOf(request.query)
-    const { search, show, matches } = askedFor(request)
-    const { rank, value: sort } = choiceIn(ORDERS, text('sort'))
-    const filter = { search, show, sort }
-    const from = /^\d{1,9}$/.test(text('from')) ? Number(text('from')) : 0
+    const { filter, matches, rank } = askedFor(request)
+    const position = fieldsOf(request.query).text('from')
+    const from = /^\d{1,9}$/.test(position) ? Number(position) : 0
     const { secrets } = administrationOf(context, request)
     const found = await secrets.browse({ matches, rank, from, limit: PAGE_SIZE })
     const following = address('/secrets', { ...filter, from: String(from + PAGE_SIZE) })
     const next = from + PAGE_SIZE < found.total ? following : undefined
     const rows = found.secrets.map((secret) => [ownerOf(secret), ...secretCells(secret, context.now())])
-    const list = html`<p class="hint">${found.total.toLocaleString('en')} ${found.total === 1 ? 'secret' : 'secrets'} · ${exportLinks('/secrets', { search, show })}</p>
+    const list = html`<p class="hint">${found.total.toLocaleString('en')} ${found.total === 1 ? 'secret' : 'secrets'} · ${exportLinks('/secrets', { show: filter.show })}</p>
 ${table('Secrets', ['Application or suite', ...SECRET_COLUMNS], rows)}${pager(from > 0 && address('/secrets', filter), next, ['First', 'Next'])}`
     return showPage(reply, {
       title: 'Secrets',
       section: '/secrets',
       lead: 'The secrets of all applications and suites, without their values. They are rotated and revoked on the pages of their owners.',
-      content: html`<form class="filters" method="get" action="/secrets" role="search">
-${field({ label: 'Search', name: 'search', type: 'search', value: filter.search, placeholder: 'Name or id of the owner' })}
-${select({ label: 'Show', name: 'show', value: show }, FILTERS)}
-${select({ label: 'Sort by', name: 'sort', value: sort }, ORDERS)}
-<div class="buttons"><button class="button">Search</button>${Object.values(filter).join('') !== '' && html`<a class="button" href="/secrets">Clear</a>`}</div>
+      content: html`<form class="filters" method="get" action="/secrets" aria-label="Filter the secrets">
+${select({ label: 'Show', name: 'show', value: filter.show }, FILTERS)}
+${select({ label: 'Sort by', name: 'sort', value: filter.sort }, ORDERS)}
+<div class="buttons"><button class="button">Show</button>${Object.values(filter).join('') !== '' && html`<a class="button" href="/secrets">Clear</a>`}</div>
 </form>${rows.length > 0 ? list : emptyState('No matches', html`<p>No secret is like this.</p>`)}`,
     })
   })
@@ -79,13 +72,9 @@ ${select({ label: 'Sort by', name: 'sort', value: sort }, ORDERS)}
 /** What the page, or its file, is asked for. */
 function askedFor({ query }: FastifyRequest) {
   const { text } = fieldsOf(query)
-  const search = text('search')
-  const { matches, value: show } = choiceIn(FILTERS, text('show'))
-  const isWanted: Test = (secret, now) =>
-    (secret.state === 'active') === (show !== 'ended') &&
-    matches(secret, now) &&
-    (search === '' || contains(secret.name, search) || contains(secret.owner, search))
-  return { search, show, matches: isWanted }
+  const [show, sort] = [choiceIn(FILTERS, text('show')), choiceIn(ORDERS, text('sort'))]
+  const matches: Test = (secret, now) => secret.state === 'active' && show.matches(secret, now)
+  return { filter: { show: show.value, sort: sort.value }, matches, rank: sort.rank }
 }
 
 /** The choice with this value, or the first one. */

@@ -103,7 +103,7 @@ function operatorTable(operators: readonly ListedOperator[], viewer: Viewer): Ht
       }),
     ]
   })
-  return table('Operators', viewer.isAdmin ? [...columns, { label: 'Remove', kind: 'actions' }] : columns, rows)
+  return table('Operators', columns, rows, viewer.isAdmin && 'Remove')
 }
 
 const KEY_TONES = { active: 'good', expired: 'quiet', revoked: 'bad' } as const
@@ -128,7 +128,7 @@ function keyTable(operators: readonly ListedOperator[], viewer: Viewer): Html {
     ]),
   )
   if (rows.length === 0) return html`<p class="quiet-text">No API keys.</p>`
-  return table('API keys', viewer.isAdmin ? [...columns, { label: 'Revoke', kind: 'actions' }] : columns, rows)
+  return table('API keys', columns, rows, viewer.isAdmin && 'Revoke')
 }
 
 function sessionTable(operators: readonly ListedOperator[], viewer: Viewer): Html {
@@ -151,5 +151,5 @@ function sessionTable(operators: readonly ListedOperator[], viewer: Viewer): Htm
   )
   const columns = ['Session', 'Operator', 'Address', 'Browser', 'Began', 'Last seen']
   // The one who looks at this page has a session.
-  return table('Sessions', [...columns, { label: 'End', kind: 'actions' }], rows)
+  return table('Sessions', columns, rows, 'End')
 }

@@ -6,19 +6,7 @@ import type { Usage } from '../../domain/views/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { attention } from './attention.ts'
 import { bar, chart } from './chart.ts'
-import {
-  badge,
-  card,
-  emptyState,
-  facts,
-  LIVE_ENDED,
-  liveControls,
-  name,
-  number,
-  section,
-  table,
-  time,
-} from './components.ts'
+import { badge, card, emptyState, facts, liveControls, name, number, section, table, time } from './components.ts'
 import { count, duration, NONE, overviewCharts, percent, size, topReasons, uptime } from './figures.ts'
 import { canChange } from './forms.ts'
 import { type Html, html, type Part } from './html.ts'
@@ -30,10 +18,13 @@ export function overviewPage(console: FastifyInstance, context: AdminContext): v
   const { statistics } = context
   console.get('/', async (request, reply) => {
     const period = periodOf(request, '1h')
-    // The page is shown even if the store does not answer.
-    const usage = period === '1h' ? undefined : await usageOf(context, '', period).catch(() => undefined)
-    const traffic = { period, usage, ofAll: await statistics.readUsage(period) }
-    return showPage(reply, overview(await statistics.read(), canChange(request), traffic))
+    const [shown, ofAll, usage] = await Promise.all([
+      statistics.read(),
+      statistics.readUsage(period),
+      // The page is shown even if the store does not answer.
+      period === '1h' ? undefined : usageOf(context, '', period).catch(() => undefined),
+    ])
+    return showPage(reply, overview(shown, canChange(request), { period, usage, ofAll }))
   })
 }
 
@@ -57,9 +48,7 @@ export function overview(
     scripts: ['live.js', 'chart.js'],
     lead: live.lead,
     actions: html`${liveControls('/')}${canChange && html`<a class="button primary" href="/new-application">Register an application</a>`}`,
-    content: html`
-${LIVE_ENDED}
-${live.alerts}
+    content: html`${live.alerts}
 ${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic of the last hour, times and processes are those of this node; valid tokens, secrets and the database are those of all nodes.</p>`}
 ${live.cards}
 ${nodesSection(statistics)}
@@ -122,8 +111,8 @@ function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store
     ),
     card(
       'Response time (p99)',
-      duration(lastHour.tokenLatency?.p99),
-      `for a token; ${duration(lastHour.checkLatency?.p99)} for a check`,
+      duration(lastHour.tokenLatency?.p99Seconds),
+      `for a token; ${duration(lastHour.checkLatency?.p99Seconds)} for a check`,
     ),
     card(
       'Last secrets that end within 7 days',
@@ -228,7 +217,9 @@ function figuresTable({ minutes, at }: Statistics): Html {
     const isLast = n === minutes.length - 1
     const { tokens, activeChecks, inactiveChecks, refusals, failures, tokenLatency, checkLatency } = traffic
     const counts = [tokens, activeChecks, inactiveChecks, refusals, failures].map(count)
-    const latencies = [tokenLatency, checkLatency].flatMap((latency) => [latency?.p50, latency?.p99]).map(duration)
+    const latencies = [tokenLatency, checkLatency]
+      .flatMap((latency) => [latency?.p50Seconds, latency?.p99Seconds])
+      .map(duration)
     return [[isLast ? 'Last 60 seconds' : time(endedAt), ...counts, ...latencies]]
   })
   return html`<details><summary>Every minute of the last hour, as of ${time(at)}</summary>${table(

@@ -4,7 +4,7 @@ import { type Application, columnsOf } from '../../domain/application.ts'
 import { type Annotations, labelsIn, labelTexts } from '../../domain/labels.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { camelCased } from '../../domain/text.ts'
-import { labelLinks, name, note, section, sentence } from './components.ts'
+import { labelLinks, links, name, note, section, sentence } from './components.ts'
 import {
   assertCanChange,
   type FieldError,
@@ -33,6 +33,9 @@ export interface Owners {
   find: (id: string, request: FastifyRequest) => Promise<Owner>
   /** Changes these values, and what else the form has. Resolves to whether anything differed. Throws OperatorError. */
   update: (id: string, changes: Changes, request: FastifyRequest) => Promise<boolean>
+  remove: (id: string, request: FastifyRequest) => Promise<unknown>
+  /** What a removal ends. */
+  consequencesOf: (id: string, request: FastifyRequest) => Promise<Part>
   /** Shows the page again, with what was sent. */
   show: (id: string, reply: FastifyReply, refused: Refused) => Promise<FastifyReply>
   /** What the form has besides the values. */
@@ -132,9 +135,8 @@ function sentIn(body: unknown, name: string, stored: string) {
 /** The content of a long page, with links to its sections. */
 export function withContents(content: Html): Html {
   const headings = [...content.text.matchAll(/<h2 id="([\w-]+)">([^<]+)/g)]
-  return html`<div class="long"><nav class="contents" aria-label="On this page"><ul>${headings.map(
-    ([, id, heading]) => html`<li><a href="#${id}">${heading}</a></li>`,
-  )}</ul></nav><div class="parts">${content}</div></div>`
+  const contents = headings.map(([, id, heading = '']) => [`#${id}`, heading] as const)
+  return html`<div class="long">${links('contents', 'On this page', contents)}<div class="parts">${content}</div></div>`
 }
 
 /**
@@ -228,26 +230,26 @@ ${await inputs(request, statesOf(errors, form.first))}
   })
 }
 
-interface Removal {
-  named: string
-  base: string
-  parent: List
-  /** Items of a list. */
-  consequences: Part
-  instead?: Part
-}
-
-/** The page that lists the consequences of a removal and asks for confirmation. */
-export function removalPage({ named, base, parent, consequences, instead }: Removal): Page {
-  return {
-    title: `Remove ${named}?`,
-    heading: html`<span>Remove ${name(named)}?</span>`,
-    section: parent.href,
-    trail: [parent, { href: base, label: name(named) }],
-    content: html`<form class="panel form" method="post" action="${base}/remove"><div class="consequences">
-<p>This cannot be undone.</p><ul>
-${consequences}
-</ul>${instead}</div>
+/** Shows the consequences of a removal, asks for confirmation, and removes. */
+export function removeOwner(console: FastifyInstance, { parent, find, remove, consequencesOf }: Owners): void {
+  console.get<{ Params: { id: string } }>(`${parent.href}/:id/remove`, async (request, reply) => {
+    assertCanChange(request)
+    const { id } = request.params
+    const { name: named } = await find(id, request)
+    const base = `${parent.href}${path`/${id}`}`
+    return showPage(reply, {
+      title: `Remove ${named}?`,
+      heading: html`<span>Remove ${name(named)}?</span>`,
+      section: parent.href,
+      trail: [parent, { href: base, label: name(named) }],
+      content: html`<form class="panel form" method="post" action="${base}/remove"><div class="consequences">
+<p>This cannot be undone.</p>${await consequencesOf(id, request)}</div>
 <div class="buttons"><button class="button danger">Remove it</button><a class="button" href="${base}">Keep it</a></div></form>`,
-  }
+    })
+  })
+
+  console.post<{ Params: { id: string } }>(`${parent.href}/:id/remove`, async (request, reply) => {
+    await remove(request.params.id, request)
+    return redirectDone(reply, parent.href, 'removed')
+  })
 }

@@ -2,25 +2,16 @@ import type { FastifyInstance } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
 import { LOOKED_AT } from '../../administration/trouble.ts'
 import { abbreviated } from '../../domain/application.ts'
-import { factsOf } from '../../domain/reasons.ts'
-import { REFUSAL_FILTERS, type RefusedRequest } from '../../domain/refusal.ts'
+import { factsOf, REASON_NAMES } from '../../domain/reasons.ts'
+import { ENDPOINTS, REFUSAL_FILTERS, type RefusedRequest } from '../../domain/refusal.ts'
+import type { Suite } from '../../domain/suite.ts'
 import { camelCased } from '../../domain/text.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
-import {
-  asOf,
-  emptyState,
-  exactTime,
-  LIVE_ENDED,
-  liveControls,
-  name,
-  note,
-  pager,
-  section,
-  table,
-} from './components.ts'
+import { listChoices } from './application.ts'
+import { asOf, emptyState, liveControls, name, note, pager, section, table, time } from './components.ts'
 import { diagnosisNote, placeOf, refusedTable } from './diagnosis.ts'
-import { field, fieldsOf, select } from './forms.ts'
+import { field, fieldsOf, select, textsIn } from './forms.ts'
 import { address, type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 
@@ -30,19 +21,14 @@ const PARENT = { href: '/refusals', label: 'Refusals' } as const
 
 type Filter = Record<(typeof REFUSAL_FILTERS)[number], string>
 
-function filterIn(query: unknown): Filter {
-  return Object.fromEntries(REFUSAL_FILTERS.map((name) => [name, fieldsOf(query).text(name)])) as Filter
-}
-
 /** /refusals: refused requests one by one, newest first. /requests/ID: those with a request id, and why. */
 export function refusalPages(console: FastifyInstance, context: AdminContext): void {
   const { store, now } = context
 
   console.get('/refusals', async (request, reply) => {
-    const filter = filterIn(request.query)
+    const filter = textsIn(REFUSAL_FILTERS, request.query)
     const before = /^[1-9]\d{0,14}$/.exec(fieldsOf(request.query).text('before'))?.[0]
     const found = await find(store, filter, before === undefined ? undefined : Number(before))
-    const recent = await store.listRefusedRequests({ limit: LOOKED_AT })
     const base = address('/refusals', filter)
     const isFiltered = base !== '/refusals'
     const isFirst = before === undefined
@@ -53,10 +39,10 @@ export function refusalPages(console: FastifyInstance, context: AdminContext): v
     return showPage(reply, {
       title: 'Refusals',
       section: '/refusals',
-      lead: 'Requests and token checks that were refused or failed, newest first, of all nodes. They show up within five seconds; the last 10,000 are kept.',
+      lead: 'Requests and token checks that were refused or failed, newest first, of all nodes. They show up within five seconds; the last 5,000 of registered clients and of others are kept.',
       scripts: isFirst ? ['live.js'] : [],
       actions: isFirst && liveControls(base, { page: 'refusals', ...filter }),
-      content: html`${isFirst && LIVE_ENDED}${filterForm(filter, recent, isFiltered)}
+      content: html`${filterForm(filter, await listChoices(context), isFiltered)}
 ${isFirst ? liveList(found, now()) : list(found)}
 ${pager(!isFirst && base, next || undefined)}
 ${counted && section('counted', 'By client, suite and reason', counted)}`,
@@ -83,7 +69,7 @@ async function find(store: AdminContext['store'], filter: Filter, before?: numbe
 
 /** The parts of the first page that change while it is open. `query`: has the filter. */
 export async function liveRefusals({ store, now }: AdminContext, query: unknown): Promise<Html> {
-  return liveList(await find(store, filterIn(query)), now())
+  return liveList(await find(store, textsIn(REFUSAL_FILTERS, query)), now())
 }
 
 function liveList(found: readonly RefusedRequest[], now: number): Html {
@@ -105,11 +91,10 @@ function list(found: readonly RefusedRequest[]): Html {
 }
 
 function row(request: RefusedRequest) {
-  const { at, requestId, reason, endpoint, suite, remoteAddress, leftOut } = request
-  const more = leftOut > 0 && html`<div class="hint">and ${leftOut.toLocaleString('en')} more then, not listed</div>`
+  const { at, requestId, reason, endpoint, suite, remoteAddress } = request
   return [
-    html`<a href="${path`/requests/${requestId}`}">${exactTime(at)}</a> <code title="${requestId}">${requestId}</code>`,
-    html`<span title="${factsOf(reason)?.words}">${reason}</span>${more}`,
+    html`<a href="${path`/requests/${requestId}`}">${time(at, '', true)}</a> <code title="${requestId}">${requestId}</code>`,
+    html`<span title="${factsOf(reason)?.words}">${reason}</span>`,
     clientOf(request),
     html`<code>${endpoint}</code>${suite && html` <code>${suite}</code>`}`,
     html`<code>${remoteAddress}</code>`,
@@ -125,18 +110,17 @@ function clientOf({ kind, clientId, name: named, reason, suite }: RefusedRequest
   return suite ? html`<a href="${placeOf('suite', suite, reason)}">no known application</a>` : '–'
 }
 
-/** `recent`: refusals whose suites, reasons and endpoints can be chosen. */
-function filterForm(filter: Filter, recent: readonly RefusedRequest[], isFiltered: boolean): Html {
-  const choices = (label: string, named: 'suite' | 'reason' | 'endpoint') => {
-    const values = new Set([filter[named], ...recent.map((one) => one[named] ?? '')].filter(Boolean).sort())
-    const all = [{ value: '', label: 'Any' }, ...[...values].map((value) => ({ value, label: value }))]
+function filterForm(filter: Filter, suites: readonly Suite[], isFiltered: boolean): Html {
+  const choices = (label: string, named: 'suite' | 'reason' | 'endpoint', values: readonly string[]) => {
+    const all = [...new Set(['', filter[named], ...values])].map((value) => ({ value, label: value || 'Any' }))
     return select({ label, name: named, value: filter[named] }, all)
   }
+  const suiteIds = suites.map(({ suiteId }) => suiteId)
   return html`<form class="filters" method="get" action="/refusals" aria-label="Filter the refusals">${[
     field({ label: 'Client id', name: 'client_id', type: 'search', value: filter.client_id, isCode: true }),
-    choices('Reason', 'reason'),
-    choices('Suite', 'suite'),
-    choices('Endpoint', 'endpoint'),
+    choices('Reason', 'reason', REASON_NAMES),
+    choices('Suite', 'suite', suiteIds),
+    choices('Endpoint', 'endpoint', ENDPOINTS),
     field({ label: 'Address', name: 'remote_address', type: 'search', value: filter.remote_address, isCode: true }),
   ]}<div class="buttons"><button class="button">Filter</button>${isFiltered && html`<a class="button" href="/refusals">Clear</a>`}</div></form>`
 }
@@ -172,6 +156,6 @@ function unknownRequestPage(id: string): Page {
     section: '/refusals',
     trail: [PARENT],
     content: html`${note('warn', html`<p>None of the refusals that are kept has the request id <code>${id}</code>.</p>`)}
-<div class="panel prose"><p>A refusal shows up within five seconds, and the last 10,000 are kept; in a flood some are left out. A request that was answered well is not kept. The log has all of them: search it for this id.</p></div>`,
+<div class="panel prose"><p>A refusal shows up within five seconds, and the last 5,000 of registered clients and of others are kept; in a flood some are left out. A request that was answered well is not kept. The log has all of them: search it for this id.</p></div>`,
   }
 }

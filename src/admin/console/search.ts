@@ -15,15 +15,15 @@ const SHOWN = 10
 interface Hit {
   href: string
   /** Undefined: the id is its name. */
-  name?: string
+  name?: string | undefined
   id: string
 }
 
 interface Group {
   heading: string
   hits: readonly Hit[]
-  /** The list of all hits, if there may be more. */
-  all?: string | false
+  /** The list of all hits. */
+  all?: string
 }
 
 /** /search: finds applications, suites, operators and request ids. A single hit is opened at once. */
@@ -72,28 +72,30 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
       .filter(({ suiteId, name, labels }) => isPart(suiteId, name, ...labelTexts(labels)))
       .map(({ suiteId: id, name }) => ({ href: path`/suites/${id}`, id, name }))
     const ofOperators = (await operators.list())
-      .map(({ name: id }) => ({ href: path`/operators#operator-${id}`, id }))
-      .filter(({ id }) => isPart(id))
+      .filter(({ name, email }) => isPart(name, email ?? ''))
+      .map(({ name: id, email }) => ({ href: path`/operators#operator-${id}`, id, name: email ?? undefined }))
     return [
-      groupOf('Applications', ofApplications, address('/applications', { search: text })),
-      groupOf('Suites', ofSuites, '/suites'),
-      groupOf('Operators', ofOperators, '/operators'),
+      { heading: 'Applications', hits: ofApplications, all: address('/applications', { search: text }) },
+      { heading: 'Suites', hits: ofSuites, all: '/suites' },
+      { heading: 'Operators', hits: ofOperators, all: '/operators' },
     ]
   }
 }
 
-/** `all`: the list that has them all. */
-function groupOf(heading: string, hits: readonly Hit[], all: string): Group {
-  return { heading, hits: hits.slice(0, SHOWN), all: hits.length > SHOWN && all }
-}
-
 function groupPanel({ heading, hits, all }: Group): Html {
-  const links = hits.map(
-    ({ href, id, name: named }) =>
-      html`<li><a href="${href}">${name(named ?? id)}</a>${named !== undefined && html` <code title="${id}">${id}</code>`}</li>`,
-  )
+  const links = hits
+    .slice(0, SHOWN)
+    .map(
+      ({ href, id, name: named }) =>
+        html`<li><a href="${href}">${name(named ?? id)}</a>${named !== undefined && html` <code title="${id}">${id}</code>`}</li>`,
+    )
   const id = `found-${heading.toLowerCase()}`
-  return section(id, heading, html`<ul class="hits">${links}</ul>`, all && html`<a href="${all}">All that match</a>`)
+  return section(
+    id,
+    heading,
+    html`<ul class="hits">${links}</ul>`,
+    hits.length > SHOWN && html`<a href="${all}">All that match</a>`,
+  )
 }
 
 function nothingFound(wanted: string): Html {
@@ -104,7 +106,7 @@ function nothingFound(wanted: string): Html {
     )
   return emptyState(
     'No matches',
-    html`<p>No application, suite, operator or refused request matches “${name(wanted)}”. Of the refusals the last 10,000 are kept.</p>
+    html`<p>No application, suite, operator or refused request matches “${name(wanted)}”. Of the refusals the last 5,000 of registered clients and of others are kept.</p>
 ${whyRefused(wanted)}`,
   )
 }

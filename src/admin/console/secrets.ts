@@ -114,11 +114,10 @@ export const SECRET_COLUMNS = ['Secret', 'State', 'Ends', 'Created', 'Last used'
 /** The secrets of an application or a suite, newest first, without their values. */
 export function secretsPanel(panel: SecretsPanel): Html {
   const mayChange = canChange(panel.request)
-  const columns = mayChange ? [...SECRET_COLUMNS, { label: 'Revoke', kind: 'actions' as const }] : SECRET_COLUMNS
   const rows = panel.secrets
     .toReversed()
     .map((secret) => [...secretCells(secret, panel.now), revocation(secret, panel)])
-  const content = table('Secrets, newest first', columns, rows)
+  const content = table('Secrets, newest first', SECRET_COLUMNS, rows, mayChange && 'Revoke')
   return section('secrets', 'Secrets', content, mayChange && rotation(panel))
 }
 

@@ -1,21 +1,20 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownSuite } from '../../administration/suites.ts'
 import { LOOKED_AT } from '../../administration/trouble.ts'
-import { usageOf } from '../../administration/usage.ts'
 import type { Explanation } from '../../administration/why.ts'
 import { isTokenReason } from '../../domain/reasons.ts'
 import type { RefusedClient } from '../../domain/refusal.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
-import { asOf, emptyState, facts, LIVE_ENDED, liveControls, name, section, time } from './components.ts'
-import { diagnosisNote, instructionsFor, type PageInstructions, refusalsPanel, refusedTable } from './diagnosis.ts'
-import { assertCanChange, canChange, type Refused, redirectDone, statesOf } from './forms.ts'
+import { emptyState, facts, liveControls, name, section, time } from './components.ts'
+import { instructionsFor, liveDiagnosis, type PageInstructions, refusedTable } from './diagnosis.ts'
+import { canChange, type Refused, statesOf } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { annotationFacts, changeNames, notes, type Owners, removalPage, withContents } from './owner.ts'
+import { annotationFacts, changeNames, notes, type Owners, removeOwner, withContents } from './owner.ts'
 import { changeSecrets, copyable, howToCheckTokens, secretsPanel, urlsOf } from './secrets.ts'
-import { periodOf, usagePanel } from './usage.ts'
+import { usagePanel } from './usage.ts'
 
 type Route = { Params: { id: string } }
 
@@ -27,25 +26,17 @@ export function suite(console: FastifyInstance, context: AdminContext): void {
 
   console.get<Route>('/suites/:id', (request, reply) => show(request.params.id, reply))
 
-  console.get<Route>('/suites/:id/remove', async (request, reply) => {
-    assertCanChange(request)
-    const { id } = request.params
-    const suites = actions(request)
-    return showPage(reply, removeSuitePage(await suites.show(id), await suites.countApproved(id)))
-  })
-
-  console.post<Route>('/suites/:id/remove', async (request, reply) => {
-    await actions(request).remove(request.params.id)
-    return redirectDone(reply, '/suites', 'suite-removed')
-  })
-
   const suites: Owners = {
     parent: PARENT,
     find: (id, request) => actions(request).show(id),
     update: (id, changes, request) => actions(request).update(id, changes),
+    remove: (id, request) => actions(request).remove(id),
+    consequencesOf: async (id, request) =>
+      consequencesOf(await actions(request).show(id), await actions(request).countApproved(id)),
     show,
   }
   changeNames(console, suites)
+  removeOwner(console, suites)
   changeSecrets(console, context, suites)
 }
 
@@ -64,8 +55,8 @@ function createView(context: AdminContext) {
     const base = path`/suites/${suiteId}`
     const live = await liveSuite(context, await why(suiteId, instructions), instructions, at)
     const known = html`${copyable('suite-id', 'Id', suiteId)}${facts([['Registered', time(createdAt)], ...annotationFacts(suite, '/suites')])}`
-    const usage = await usageOf(context, suiteId, periodOf(request, '24h'))
-    const outages = context.statistics.outages()
+    const hint = 'Gateway checks and introspections that found the token valid, and what was refused,'
+    const usage = { clientId: suiteId, base, kinds: ['checks', 'refusals'], hint } as const
     const page: Page = {
       title: named,
       heading: name(named),
@@ -74,9 +65,8 @@ function createView(context: AdminContext) {
       trail: [PARENT],
       actions: mayChange && html`<a class="button primary" href="${base}/edit">Edit</a>`,
       content: html`${notes(errors, mayChange)}
-${LIVE_ENDED}
 ${withContents(html`${section('health', 'Status', html`${live.status}${known}`, html`${live.asOf}${liveControls(base, { client: suiteId })}`)}
-${usagePanel({ usage, base, kinds: ['checks', 'refusals'], hint: 'Gateway checks and introspections that found the token valid, and what was refused,', outages })}
+${await usagePanel(context, request, usage)}
 ${approvedPanel(suiteId, await suites.countApproved(suiteId), mayChange)}
 ${live.checks}
 ${live.refusals}
@@ -100,10 +90,8 @@ export async function liveSuite(
   const checks = (await store.listLastRefused(LOOKED_AT)).filter(isCheck)
   const refused = refusedTable(checks, 'No check was refused in the last 30 days.')
   return {
-    asOf: html`<div data-live="as-of">${asOf(now)}</div>`,
-    status: html`<div class="panel-part" data-live="status">${diagnosisNote(explanation, buttons)}</div>`,
+    ...liveDiagnosis(explanation, buttons, now),
     checks: html`<div class="panel-part" data-live="checks">${section('checks', 'Refused checks', refused)}</div>`,
-    refusals: html`<div class="panel-part" data-live="refusals">${refusalsPanel(explanation, now)}</div>`,
   }
 }
 
@@ -117,13 +105,10 @@ function approvedPanel(suiteId: string, count: number, canChange: boolean): Html
 }
 
 /** `approved`: the number of approved applications. */
-function removeSuitePage({ suiteId, name, secrets }: ShownSuite, approved: number): Page {
-  return removalPage({
-    named: name,
-    base: path`/suites/${suiteId}`,
-    parent: PARENT,
-    consequences: html`<li>${approved === 0 ? 'No application is approved for it.' : `${approved.toLocaleString('en')} ${approved === 1 ? 'application loses its' : 'applications lose their'} approval for it.`}</li>
+function consequencesOf({ suiteId, secrets }: ShownSuite, approved: number): Html {
+  return html`<ul>
+<li>${approved === 0 ? 'No application is approved for it.' : `${approved.toLocaleString('en')} ${approved === 1 ? 'application loses its' : 'applications lose their'} approval for it.`}</li>
 <li>A gateway that asks for <code>${suiteId}</code> gets the answer that there is no such suite, and lets no request through.</li>
-<li>Its secrets are deleted: ${secrets.length}. It can no longer use introspection.</li>`,
-  })
+<li>Its secrets are deleted: ${secrets.length}. It can no longer use introspection.</li>
+</ul>`
 }

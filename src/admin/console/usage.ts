@@ -1,9 +1,11 @@
 import type { FastifyRequest } from 'fastify'
-import type { Outage, Statistics } from '../../domain/statistics.ts'
+import { usageOf } from '../../administration/usage.ts'
+import type { Outage } from '../../domain/statistics.ts'
 import { type ApplicationCounts, type Counts, PERIOD_NAMES, PERIODS, type Period } from '../../domain/usage.ts'
 import type { Usage } from '../../domain/views/usage.ts'
+import type { AdminContext } from '../context.ts'
 import { bar, type Chart, chart } from './chart.ts'
-import { name, number, section, table, time } from './components.ts'
+import { links, name, number, section, table, time } from './components.ts'
 import { count, short } from './figures.ts'
 import { fieldsOf } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
@@ -23,9 +25,9 @@ export function periodOf({ query }: FastifyRequest, usual: Period): Period {
 
 /** Links to the same part of a page with each period. */
 export function periodLinks(base: string, part: string, current: Period): Html {
-  const link = (period: Period) =>
-    html`<a class="button" href="${address(base, { period })}#${part}"${period === current && html` aria-current="true"`}>${WORDS[period].link}</a>`
-  return html`<nav class="buttons" aria-label="Period">${PERIOD_NAMES.map(link)}</nav>`
+  const hrefOf = (period: Period) => `${address(base, { period })}#${part}`
+  const all = PERIOD_NAMES.map((period) => [hrefOf(period), WORDS[period].link] as const)
+  return links('tabs', 'Period', all, hrefOf(current))
 }
 
 export const KINDS = ['tokens', 'checks', 'refusals'] as const
@@ -49,19 +51,14 @@ export function usageCharts({ period, points }: Usage, kinds: readonly Kind[], o
   }))
 }
 
-interface Panel {
-  usage: Usage
-  /** The path of the page. */
-  base: string
-  kinds: readonly Kind[]
-  /** What the counts mean. */
-  hint: string
-  outages: Statistics['outages']
-}
-
-/** What an application or a suite did in a period: sums, charts, and the same as a table. */
-export function usagePanel({ usage, base, kinds, hint, outages }: Panel): Html {
-  const charts = usageCharts(usage, kinds, outages)
+/** What an application or a suite did in a period: sums, charts, and the same as a table. `hint`: what the counts mean. */
+export async function usagePanel(
+  context: AdminContext,
+  request: FastifyRequest,
+  { clientId, base, kinds, hint }: { clientId: string; base: string; kinds: readonly Kind[]; hint: string },
+): Promise<Html> {
+  const usage = await usageOf(context, clientId, periodOf(request, '24h'))
+  const charts = usageCharts(usage, kinds, context.statistics.outages())
   const sums = kinds.map((kind, n) => {
     const drawn = chart(charts[n] as Chart)
     return html`<div><h3>${TITLES[kind]}</h3><p class="card-figure">${count(usage[kind])}</p>${drawn}</div>`

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os'
 import { Option } from 'commander'
 import type { Administration, Conditions } from '../../administration/administration.ts'
-import { type Config, handOverUrl } from '../../config.ts'
+import type { Config } from '../../config.ts'
 import type { Author } from '../../domain/audit-event.ts'
 import { isInMemory, locationText } from '../../domain/database-location.ts'
 import type { Observer } from '../../domain/events.ts'
@@ -35,8 +35,7 @@ export async function administer<Result>(
   action: (administration: Administration, on: (conditions: Conditions) => Administration) => Promise<Result>,
   { create = false, onMissing }: CreateOption & { onMissing?: (place: string) => void } = {},
 ): Promise<Result> {
-  const config = readCommandConfig(terminal)
-  const { DATABASE_URL, LOG_LEVEL } = config
+  const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
   const { createAdministration } = await import('../../administration/administration.ts')
   const { openStore } = await import('../../store/open.ts')
   const observe = await commandLog(terminal, LOG_LEVEL)
@@ -46,7 +45,7 @@ export async function administer<Result>(
     return openStore({ kind: 'sqlite', file: ':memory:' }, { lockTimeout: 0 })
   })
   try {
-    const given = { store, now: Date.now, observe, author: commandAuthor(), handOverUrl: handOverUrl(config) }
+    const given = { store, now: Date.now, observe, author: commandAuthor() }
     const on = (conditions?: Conditions) => createAdministration({ ...given, conditions })
     return await action(on(), on)
   } finally {

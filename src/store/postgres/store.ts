@@ -7,7 +7,7 @@ import { createFigures } from '../shared/figures.ts'
 import { createOperators } from '../shared/operators.ts'
 import { createRefusals } from '../shared/refusals.ts'
 import { createRegistryLists } from '../shared/registry.ts'
-import { createUsageCounts } from '../shared/usage.ts'
+import { createUsage } from '../shared/usage.ts'
 import { singleValue } from '../shared/work.ts'
 import { type Commands, createCommands } from './commands.ts'
 import { askWithin } from './connection.ts'
@@ -19,7 +19,7 @@ import { createPurge } from './purge.ts'
 import { createReads } from './reads.ts'
 import { databaseSize } from './statements/session.ts'
 import { countLiveTokens } from './statements/tokens.ts'
-import { createTokenWrites, createUsage } from './tokens.ts'
+import { createTokenWrites } from './tokens.ts'
 
 const OPEN_TIMEOUT_MS = 10_000
 
@@ -49,7 +49,6 @@ export async function openPostgres(
     ...createAuditTrail(commands),
     ...tokenWrites,
     ...createUsage(commands),
-    ...createUsageCounts(commands),
     ...createRefusals(commands),
     ...createFigures(commands),
     ...createOwnFigures(commands),

@@ -9,7 +9,7 @@ import { createFigures } from '../shared/figures.ts'
 import { createOperators } from '../shared/operators.ts'
 import { createRefusals } from '../shared/refusals.ts'
 import { createRegistryLists } from '../shared/registry.ts'
-import { createUsageCounts } from '../shared/usage.ts'
+import { createUsage } from '../shared/usage.ts'
 import { createCachedRegistry } from './changes.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import { openDatabase } from './connection.ts'
@@ -21,7 +21,7 @@ import { createMove, createPages } from './move.ts'
 import { createPurge } from './purge.ts'
 import { createRetryLocked } from './retry-locked.ts'
 import * as sql from './statements/database.ts'
-import { createTokens, createUsage } from './tokens.ts'
+import { createTokens } from './tokens.ts'
 
 /** Looks `fdatasync` up at each call, so that tests can replace it. */
 const fdatasyncAsync = (file: number) => promisify(fdatasync)(file)
@@ -56,8 +56,7 @@ function createStore(db: Database, lockTimeout: number, observe: Observer) {
     ...createOperators(shared),
     ...createAuditTrail(shared),
     ...createTokens(context, applicationOf, observe),
-    ...createUsage(context),
-    ...createUsageCounts(shared),
+    ...createUsage(shared),
     ...createRefusals(shared),
     ...createFigures(shared),
     ...createOwnFigures(context),

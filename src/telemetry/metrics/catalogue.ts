@@ -1,5 +1,6 @@
 import { CLOSING_REASONS, REPLACEMENT_REASONS, ROUND_TRIPS } from '../../domain/events.ts'
 import { AUTHENTICATION_REASONS, CHECK_REASONS, REQUEST_REASONS } from '../../domain/reasons.ts'
+import { ENDPOINTS } from '../../domain/refusal.ts'
 
 export interface Metric {
   type: 'counter' | 'gauge' | 'histogram'
@@ -11,20 +12,6 @@ export interface Metric {
 }
 
 export const PREFIX = 'token_server_'
-
-/** The routes of the public port; `other`: a request that matches none. */
-export const ENDPOINTS = [
-  '/v1/oauth/accesstoken',
-  '/v1/oauth/introspect',
-  '/v1/oauth/revoke',
-  '/v1/oauth/verify',
-  '/v1/oauth/verify/:suite',
-  '/.well-known/oauth-authorization-server',
-  '/health/live',
-  '/health/ready',
-  '/hand-over',
-  'other',
-] as const
 
 /** The endpoints that check tokens. */
 export const CHECKS: readonly (typeof ENDPOINTS)[number][] = [

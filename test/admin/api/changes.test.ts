@@ -156,12 +156,15 @@ t.test('If-Match: usage makes no other ETag, any state is *, and a change answer
     t.not(changed.headers.etag, first.headers.etag)
     t.equal(changed.headers.etag, (await call('GET', path)).headers.etag)
   }
-  const headers = { 'if-match': '"x"' }
-  t.equal(
-    (await call('POST', '/suites', { json: { id: 'new', name: 'N' }, headers })).status,
-    201,
-    'there is no version',
-  )
+  const headers = { 'if-match': '*' }
+  for (const [path, json] of [
+    ['/suites', { id: 'new', name: 'N' }],
+    [`${S}/approvals`, { client_ids: ['a'], approved: false }],
+  ] as const) {
+    const { status, body } = await call('POST', path, { json, headers })
+    t.match({ status, body }, { status: 400, body: { detail: /^If-Match/ } }, 'without a version, it is not ignored')
+  }
+  t.match([await store.findSuite('new'), await store.findApplication('a')], [undefined, { suites: ['s'] }])
 })
 
 t.test('PUT: an application is set to what is sent, or with dry_run only compared', async (t) => {

@@ -279,7 +279,7 @@ t.test('Application: it is suspended, resumed and, after confirmation, removed, 
   t.strictSame(actionsOf(await question()), [`${path}/remove`])
   for (const overlap of [0, MINUTE]) await administration.secrets.rotate(clientId, overlap)
   t.match(textOf(await question()), '3, of which 2 are active')
-  t.equal(await post('remove'), '/applications?done=application-removed')
+  t.equal(await post('remove'), '/applications?done=removed')
   await t.rejects(show())
   t.equal((await browser(`${path}/remove`)).statusCode, 404)
   t.equal((await send('suspend')).statusCode, 404)

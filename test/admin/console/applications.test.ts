@@ -32,7 +32,7 @@ t.test('Applications: they are found by text and status, and an empty result off
   t.strictSame(await found('status=else'), ['a-2', 'a-1', 'a-0'], 'an unknown status is ignored')
   const { body } = await browser('/applications?search=shop&status=suspended')
   t.match(body, 'name="search" type="search" value="shop"')
-  t.match(body, /href="[^"]*status=suspended" aria-current="true">Suspended<.*>They get no tokens/s)
+  t.match(body, /href="[^"]*status=suspended" aria-current="page">Suspended<.*>They get no tokens/s)
   t.match(body, '<a class="button" href="/applications?status=suspended">Clear</a>')
 
   await administration.applications.resume('a-1')
@@ -158,6 +158,8 @@ t.test('Applications: many are approved for a suite at once, or their approvals 
   const done = await send(action, { client_id: ['a-3', 'a-51'], change: 'approve' })
   t.equal(done, `${path}&done=many-approved.2`)
   t.match((await browser(String(done))).body, 'Applications that are approved now, from the next check on: 2.')
+  for (const wrong of ['many-approved', 'many-approved.x', 'saved.2', 'toString'])
+    t.notMatch((await browser(`${path}&done=${wrong}`)).body, 'class="note good"', wrong)
   t.strictSame(await approved(), ['a-3', 'a-51'])
   const ids = async (query: string) => idsOf((await browser(`${path}&${query}`)).body)
   t.strictSame(await ids('suite=store'), ['a-51', 'a-3'])

@@ -10,7 +10,11 @@ const HOUR = 60 * 60_000
 
 /** A server that has a backup. */
 const sound = (more: Partial<Statistics> = {}) =>
-  statisticsOf({ store: { ...statisticsOf().store, lastBackupAt: START - 47 * HOUR }, ...more })
+  statisticsOf({
+    startedAt: START - 24 * HOUR,
+    store: { ...statisticsOf().store, lastBackupAt: START - 47 * HOUR },
+    ...more,
+  })
 
 /** The matters that are shown: the link and the text of each. */
 function mattersOf(more: Partial<Statistics>): [href: string | undefined, text: string][] {
@@ -110,6 +114,7 @@ t.test('Attention: a backup is missed on SQLite after two days; a few refused ch
   const backup = (more: object) => mattersOf({ store: { ...store, ...more } }).length
   t.strictSame([backup({}), backup({ databaseBytes: 0 }), backup({ kind: 'postgres' })], [1, 0, 0])
   t.strictSame([backup({ lastBackupAt: START - 48 * HOUR }), backup({ lastBackupAt: START - 48 * HOUR + 1 })], [1, 0])
+  t.strictSame(mattersOf({ store, startedAt: START - 24 * HOUR + 1 }), [], 'a new server needs none for a day')
   const reason = 'unknown token'
   const checks = (inactiveChecks: number, counted: string) =>
     mattersOf({

@@ -38,11 +38,7 @@ const RENDERED: Record<string, [text: unknown, expected: string | RegExp][]> = {
   ],
   'a table labels its cells, also when rows are shown as cards': [
     [
-      table(
-        'Secrets',
-        ['Id', { label: 'Uses', kind: 'number' }, { label: 'Do', kind: 'actions' }],
-        [['1', '2', html`<a href="/">x</a>`]],
-      ),
+      table('Secrets', ['Id', { label: 'Uses', kind: 'number' }], [['1', '2', html`<a href="/">x</a>`]], 'Do'),
       /<caption class="unseen">Secrets<\/caption>.*<th role="columnheader" scope="col" class="number">Uses<\/th>.*<span class="unseen">Do<\/span>.*<th role="rowheader" scope="row">1<\/th><td role="cell" class="number" data-label="Uses"><div>2<\/div><\/td>/s,
     ],
   ],

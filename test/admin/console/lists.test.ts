@@ -52,6 +52,17 @@ t.test('Audit: applications and suites are shown with name and id, even if they 
   t.equal(count(both, shown('/applications/same-id', 'Newer', 'same-id')), 3, 'not mixed up with an operator')
   t.equal(count(both, '<a href="/operators#operator-same-id"><bdi class="cut" title="same-id">'), 2)
 
+  const actor = 'https://login.example#7'
+  const author = { actor, origin: 'console', remoteAddress: '192.0.2.1', requestId: 'r' } as const
+  const added = { type: 'operator added', operator: actor, role: 'admin', email: 'anna' } as const
+  await context.store.change(added, { author, at: context.now() })
+  const { body: foreign } = await browser('/audit')
+  t.match(
+    foreign,
+    shown(`/audit?actor=${encodeURIComponent(actor)}`, 'anna', actor),
+    'the provider’s user name proves nothing',
+  )
+
   const events = await context.store.listAuditEvents({ limit: 50 })
   context.store.listAuditEvents = async () => events.map((event) => ({ ...event, before: null, after: {} }))
   t.match((await browser('/audit')).body, '<a href="/applications/gone"><bdi class="cut" title="gone">')

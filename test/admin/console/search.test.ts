@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { createConsoleWorld, textOf } from '../../support/console-world.ts'
+import { AUDIT } from '../../support/on.ts'
 import { refusedRequest } from '../../support/refusal.ts'
 
 async function start(t: Test) {
@@ -25,7 +26,9 @@ async function start(t: Test) {
 }
 
 t.test('Search: a single hit is opened at once', async (t) => {
-  const { search } = await start(t)
+  const { search, store } = await start(t)
+  const name = 'https://login.example#7'
+  await store.change({ type: 'operator added', operator: name, role: 'viewer', email: 'Vera@company.example' }, AUDIT)
   for (const [text, page] of Object.entries({
     'shop/1': '/applications/shop%2F1',
     '3ed9e1cb5f4d1ee3cb00': '/requests/3ed9e1cb5f4d1ee3cb00',
@@ -33,6 +36,7 @@ t.test('Search: a single hit is opened at once', async (t) => {
     ' ONE> ': '/applications/shop%2F1',
     api: '/suites/store',
     vik: '/operators#operator-viktor',
+    'vera@': `/operators#operator-${encodeURIComponent(name)}`,
   })) {
     const { statusCode, headers } = await search(text)
     t.strictSame([statusCode, headers.location], [303, page], text)

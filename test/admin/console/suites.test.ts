@@ -131,7 +131,7 @@ t.test('Suite: it is removed after a confirmation that says how many application
   t.match(await question(), '1 application loses its approval for it.')
   await register('b')
   t.match(await question(), '2 applications lose their approval for it.')
-  t.equal((await browser('/suites/store/remove', { form: {} })).headers.location, '/suites?done=suite-removed')
+  t.equal((await browser('/suites/store/remove', { form: {} })).headers.location, '/suites?done=removed')
   t.strictSame(await administration.suites.list(), [])
   t.equal((await browser('/suites/store/remove')).statusCode, 404)
 })

@@ -48,8 +48,6 @@ export const CAUSES: Record<string, Cause> = {
   'bad-period': { change: withQuery('period', '2d') },
   'bad-until': { change: withQuery('until', '2027-01-15') },
   'bad-action': { change: withQuery('action', 'coffee made') },
-  'bad-format': { change: withQuery('format', 'xlsx') },
-  csv: { change: withQuery('format', 'csv') },
   'unknown-parameter': { change: withQuery('page', '2') },
   'not-json': { change: (sent) => ({ ...sent, body: '{' }) },
   'bad-idempotency-key': { change: withHeaders({ 'Idempotency-Key': 'x'.repeat(256) }) },

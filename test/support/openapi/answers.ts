@@ -41,7 +41,7 @@ function bodyDifferences({ headers, body }: Answered, { name, response }: Descri
   const example = name === undefined ? undefined : content?.examples[name]
   if (!response.content || (name !== undefined && !example)) return body === '' ? [] : [`a body: ${body}`]
   if (!content) return [`content-type ${type}`]
-  const value = type === 'text/csv' ? body.replace('\uFEFF', '') : JSON.parse(body)
+  const value = JSON.parse(body)
   const isOther = example && without(value, varying) !== without(example.value, varying)
   return [...problems(content.schema, value), ...(isOther ? [`is not the example: ${body}`] : [])]
 }

@@ -99,10 +99,14 @@ function say(word, tone) {
 /** @param {Document} answer */
 function show(answer) {
   shownAt = answeredAt
+  const focused = document.activeElement
   for (const part of answer.querySelectorAll('[data-live]')) {
     const old = document.querySelector(`[data-live="${part.getAttribute('data-live')}"]`)
     if (old) update(old, part)
   }
+  if (!focused || focused.isConnected) return
+  const links = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('[data-live] :is(a, button)'))
+  for (const link of links) if (link.isEqualNode(focused)) link.focus({ preventScroll: true })
 }
 
 /** Makes a node equal to another one. Keeps elements where possible, with focus, selection and tooltip. @param {Node} old @param {Node} now */
