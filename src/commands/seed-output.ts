@@ -13,7 +13,7 @@ import { registeredApplicationText, registeredSuiteText, SHOWN_ONCE } from './sh
  * Prints what a seed registers, step by step: as text, or as one JSON document with a line for each suite and application. The
  * lines can be used even if the run is killed. `show` and `end` resolve when the text is written, or reject with OutputFailed.
  */
-export function createSeedOutput(terminal: Terminal, { json }: JsonOption, plan: SeedPlan) {
+export function createSeedOutput(terminal: Terminal, { json }: JsonOption, plan: Pick<SeedPlan, 'existing'>) {
   const document = createDocument()
   let registered = 0
   let { existing } = plan
