@@ -118,11 +118,11 @@ function filterForm(filter: Filter, suites: readonly Suite[], isFiltered: boolea
   }
   const suiteIds = suites.map(({ suiteId }) => suiteId)
   return html`<form class="filters" method="get" action="/refusals" aria-label="Filter the refusals">${[
-    field({ label: 'Client id', name: 'client_id', type: 'search', value: filter.client_id, isCode: true }),
+    field({ label: 'Client id', name: 'client_id', value: filter.client_id, isCode: true }),
     choices('Reason', 'reason', REASON_NAMES),
     choices('Suite', 'suite', suiteIds),
     choices('Endpoint', 'endpoint', ENDPOINTS),
-    field({ label: 'Address', name: 'remote_address', type: 'search', value: filter.remote_address, isCode: true }),
+    field({ label: 'Address', name: 'remote_address', value: filter.remote_address, isCode: true }),
   ]}<div class="buttons"><button class="button">Filter</button>${isFiltered && html`<a class="button" href="/refusals">Clear</a>`}</div></form>`
 }
 
