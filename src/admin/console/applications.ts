@@ -65,13 +65,7 @@ const WEEK_MS = 7 * DAY
 /** Begins the id of a suite that is excluded: no id has it. */
 const NOT = '!'
 
-const COLUMNS = [
-  'Application',
-  'Developer',
-  'Status',
-  'Approved suites',
-  { label: 'Last token', kind: 'line' },
-] as const
+const COLUMNS = ['Application', 'Developer', 'Status', 'Suites', { label: 'Last token', kind: 'line' }] as const
 
 const REGISTER = html`<a class="button primary" href="/new-application">Register an application</a>`
 

@@ -85,8 +85,7 @@ const COLUMNS = [
 ] as const
 
 function list(found: readonly RefusedRequest[]): Html {
-  if (found.length === 0)
-    return emptyState('No refusals', html`<p>No request was refused here: none that matches is kept.</p>`)
+  if (found.length === 0) return emptyState('No refusals', html`<p>Nothing was refused, or nothing that matches.</p>`)
   return table('Refusals, newest first', COLUMNS, found.slice(0, PAGE_SIZE).map(row))
 }
 
