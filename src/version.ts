@@ -7,5 +7,5 @@ export const VERSION: string = version
 
 export const NODE_VERSION: string = process.versions.node
 
-/** The oldest version of the one line of Node.js that can run it: with 26, `isAmbiguous` in listener/pipeline.ts is not asked. */
-export const OLDEST_NODE: string = engines.node.replace('^', '')
+/** The oldest version of each line of Node.js that can run it. */
+export const OLDEST_NODES: string[] = engines.node.replaceAll('^', '').split(' || ')

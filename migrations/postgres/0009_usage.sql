@@ -1,6 +1,6 @@
 -- What each application and each suite (owner_id: its id with a minus) did, and all clients together (0), also those that are not
 -- registered, in spans of five minutes, an hour and a day: for people. Written in the background once a minute. By time first,
--- because rows that are written together are then side by side. No foreign key: a removal deletes the rows of its owner.
+-- because rows that are written together are then side by side. No foreign key: rows of removed owners are purged with the old ones.
 CREATE TABLE usage_counts (
   span     bigint NOT NULL,
   since    bigint NOT NULL,

@@ -1,5 +1,6 @@
 -- The last refused requests and checks of tokens, one by one: for people who look for a request id, or want to see what happens.
--- Written in the background. Rows are in the order of their ids; the oldest are deleted.
+-- Written in the background. Rows are in the order of their ids; the oldest are deleted: of clients that were registered
+-- (is_known), and of other callers.
 CREATE TABLE refused_requests (
   id             INTEGER PRIMARY KEY,
   at             INTEGER NOT NULL,
@@ -9,7 +10,8 @@ CREATE TABLE refused_requests (
   client_id      TEXT,
   suite          TEXT,
   remote_address TEXT    NOT NULL,
-  left_out       INTEGER NOT NULL
+  is_known       INTEGER NOT NULL
 ) STRICT;
 
 CREATE INDEX refused_requests_by_request_id ON refused_requests (request_id);
+CREATE INDEX refused_requests_by_known ON refused_requests (is_known, id);

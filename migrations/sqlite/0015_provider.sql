@@ -41,3 +41,6 @@ SELECT o.id, o.name,
              FROM login_codes c
             WHERE c.operator_id = o.id))) AS json
   FROM operators o;
+
+-- The first release that runs on a newer schema than it knows. 0.1.0, from before `compatibility`, refuses every newer one.
+UPDATE compatibility SET oldest_program = '1.0.0';

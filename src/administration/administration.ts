@@ -1,5 +1,5 @@
 import type { Audit, Author } from '../domain/audit-event.ts'
-import { type ChangeEvent, eventOf } from '../domain/change.ts'
+import { makeChange } from '../domain/change.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
@@ -34,18 +34,12 @@ export type Administration = ReturnType<typeof createAdministration>
 /** What operators can do. A method that throws OperatorError has changed nothing. */
 export function createAdministration({ store, now, observe, author, conditions, handOverUrl }: AdministrationOptions) {
   const audit = () => ({ author, at: now(), ...conditions })
-  const report = (change: ChangeEvent) => observe({ ...change, ...author })
   const context: Context = {
     store,
     now,
     audit,
-    report,
-    async change(change, audited = audit()) {
-      const result = await store.change(change, audited)
-      if (audited.isTrial) return result
-      for (const subject of result.subjects) report(eventOf(change, result, subject))
-      return result
-    },
+    report: (change) => observe({ ...change, ...author }),
+    change: (change, audited = audit()) => makeChange({ store, observe }, change, audited),
   }
   return {
     applications: createApplications(context),

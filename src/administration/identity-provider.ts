@@ -69,7 +69,7 @@ export function createIdentityProvider(settings: identity.ProviderSettings, now:
     assertBegun(browserSecret, state)
     try {
       // Read each time, since it is replaced now and then.
-      const secret = (await readFile(secretFile, 'utf8')).trim()
+      const secret = (await readFile(secretFile, 'utf8').catch(unreadable)).trim()
       const authenticate: oidc.ClientAuth = (...request) =>
         (isSecretInHeader ? oidc.ClientSecretBasic(secret) : oidc.ClientSecretPost(secret))(...request)
       const config = await discover(settings, { authenticate, timeout })
@@ -125,7 +125,12 @@ function derive(browserSecret: string, text: string): string {
   return createHmac('sha256', browserSecret).update(text).digest('base64url')
 }
 
-/** The codes of answers that are not a provider's. Without one of openid-client's codes the network or the secret's file failed. */
+/** The error without its message, which has the name of the file: somebody may have set the secret itself. */
+function unreadable({ code }: NodeJS.ErrnoException): never {
+  throw new SignInRefused('provider unavailable', `OIDC_CLIENT_SECRET_FILE cannot be read: ${code}`)
+}
+
+/** The codes of answers that are not a provider's. Without one of openid-client's codes the network failed. */
 const AWAY = ['OAUTH_TIMEOUT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON']
 
 function refusalOf(error: NodeJS.ErrnoException, code: string | null): identity.SignInRefused {

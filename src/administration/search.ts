@@ -136,7 +136,7 @@ export async function withUse<Row extends Pick<Application, 'key' | 'clientId'>>
   const keys = applications.map(({ key }) => key)
   const hour = hourOf(now())
   const uses = new Map((await store.listApplicationUses(keys)).map((use) => [use.applicationKey, use.lastTokenAt]))
-  const counts = new Map((await store.listTokenCounts(keys, [hour])).map((count) => [count.applicationKey, count]))
+  const counts = new Map((await store.listTokenCounts(keys, hour)).map((count) => [count.applicationKey, count]))
   const beginnings = beginningsOf(LAST_TWO_HOURS, now())
   const anHourAgo = beginnings[beginnings.length / 2] as number
   const clientIds = applications.map(({ clientId }) => clientId)

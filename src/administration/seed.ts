@@ -35,7 +35,7 @@ export function createSeed(context: Context) {
     plan: (file: string, seeds: Seeds): Promise<SeedPlan> => planSeed(context.store, file, seeds),
 
     /** Yields the missing entries in steps. A step is prepared when it is requested. */
-    async *steps({ missing, renewed }: SeedPlan): AsyncGenerator<SeedStep, void> {
+    async *steps({ missing, renewed }: Pick<SeedPlan, 'missing' | 'renewed'>): AsyncGenerator<SeedStep, void> {
       for (const suites of chunksOf(renewed.suites, STEP)) yield renewStep(context, { suites, applications: [] })
       for (const suites of chunksOf(missing.suites, STEP)) yield registerStep(context, { suites, applications: [] })
       for (const applications of chunksOf(renewed.applications, STEP)) {

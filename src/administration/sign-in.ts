@@ -1,5 +1,5 @@
 import type { Author } from '../domain/audit-event.ts'
-import { type Change, type ChangeResult, eventOf } from '../domain/change.ts'
+import { type Change, makeChange } from '../domain/change.ts'
 import type { Identity } from '../domain/identity.ts'
 import {
   type AdminKey,
@@ -125,11 +125,9 @@ function createLogins({ store, now, observe }: SignInOptions) {
   }
 
   /** Makes a change in the name of the operator who signs in. */
-  async function change(one: Change, actor: string, { remoteAddress, requestId }: LoginOrigin): Promise<ChangeResult> {
+  function change(one: Change, actor: string, { remoteAddress, requestId }: LoginOrigin) {
     const author: Author = { actor, origin: 'console', remoteAddress, requestId }
-    const result = await store.change(one, { author, at: now() })
-    if (result.changed) observe({ ...eventOf(one, result), ...author })
-    return result
+    return makeChange({ store, observe }, one, { author, at: now() })
   }
 
   /**

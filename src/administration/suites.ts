@@ -46,6 +46,8 @@ export function createSuites(context: Context) {
     registration: SuiteRegistration,
     repeatable: Repeatable = {},
   ): Promise<RegisteredSuite & { notApproved: number }> {
+    // Before the suite is registered: afterwards its secret would be lost if this failed.
+    const notApproved = await store.countApplications()
     const registered = await once<RegisteredSuite>(context, repeatable, async (auditOf) => {
       const { newSuite, registered } = prepareSuite(registration, now)
       const added = await store.register({ suites: [newSuite], applications: [] }, auditOf(registered))
@@ -53,7 +55,7 @@ export function createSuites(context: Context) {
       report({ type: 'suite registered', suite: newSuite.suiteId, name: newSuite.name })
       return registered
     })
-    return { ...registered, notApproved: await store.countApplications() }
+    return { ...registered, notApproved }
   }
 
   async function show(suiteId: string): Promise<ShownSuite> {

@@ -117,14 +117,14 @@ function shownSource<Shown extends ShownApplication>({ tokensValidFrom, ...appli
   return { tokensValidFrom: tokensValidFrom || null, ...application }
 }
 
-/** With the secret if it was generated: only this once. An answer that an older version has kept lacks the last three. */
+/** With the secret if it was generated: only this once. An answer that an older version has kept lacks the last four. */
 export function registeredApplicationView(registered: RegisteredApplication) {
-  const { clientId, clientSecret, labels = {}, note = '', quota = null } = registered
+  const { clientId, clientSecret, status = 'active', labels = {}, note = '', quota = null } = registered
   return {
     client_id: clientId,
     ...(clientSecret !== undefined && { client_secret: clientSecret }),
     ...columnsOf(registered),
-    status: 'active',
+    status,
     labels,
     note,
     quota,

@@ -5,6 +5,7 @@ import type { Mismatch, RenamedSuite, SeedPlan } from '../administration/seed-pl
 import type { RegisteredSuite } from '../administration/suites.ts'
 import { registeredApplicationView, registeredSuiteView } from '../administration/views.ts'
 import { APPLICATION_COLUMNS, columnsOf } from '../domain/application.ts'
+import { quoted } from '../domain/curl.ts'
 import { createProgress, type JsonOption, say, show, type Terminal, write } from './shared/terminal.ts'
 import { registeredApplicationText, registeredSuiteText, SHOWN_ONCE } from './shared/text.ts'
 
@@ -12,7 +13,7 @@ import { registeredApplicationText, registeredSuiteText, SHOWN_ONCE } from './sh
  * Prints what a seed registers, step by step: as text, or as one JSON document with a line for each suite and application. The
  * lines can be used even if the run is killed. `show` and `end` resolve when the text is written, or reject with OutputFailed.
  */
-export function createSeedOutput(terminal: Terminal, { json }: JsonOption, plan: SeedPlan) {
+export function createSeedOutput(terminal: Terminal, { json }: JsonOption, plan: Pick<SeedPlan, 'existing'>) {
   const document = createDocument()
   let registered = 0
   let { existing } = plan
@@ -134,11 +135,6 @@ function namesakeText({ entry: { name, developerEmail }, application }: Mismatch
     `${name} (${developerEmail}) is a new application, but ${application.clientId} of ` +
     `${application.developerEmail} has the same name. If you mean that one: ${update}`
   )
-}
-
-/** Quotes a text as one word for the shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`
 }
 
 /** How long one core hashes one imported secret, in seconds. */

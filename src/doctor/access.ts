@@ -26,9 +26,11 @@ export async function checkSocketFolder(socket: string): Promise<Finding[]> {
 }
 
 /** Checks that there are operators, and that their admin keys do not expire soon. */
-export function checkOperators(operators: OperatorKeys[], now: number, hasProvider = false): Finding[] {
-  if (operators.length === 0 && !hasProvider) {
-    return [note('There is no operator who can use ADMIN_ADDRESS.', '"operators add NAME --role admin" adds one.')]
+export function checkOperators(operators: OperatorKeys[], now: number): Finding[] {
+  if (operators.length === 0) {
+    const advice =
+      '"operators add NAME --role admin" adds one; so does a sign-in with the identity provider, if there is one.'
+    return [note('There is no operator who can use ADMIN_ADDRESS.', advice)]
   }
   // Only the key that expires last counts: it has replaced the others.
   const findings = operators.flatMap(({ name, lastKeyEndsAt }) => {
@@ -44,13 +46,11 @@ export function checkOperators(operators: OperatorKeys[], now: number, hasProvid
 export async function checkProvider(settings: ProviderSettings): Promise<Finding[]> {
   const { issuer, secretFile, callbackUrl } = settings
   const { discover } = await import('../administration/identity-provider.ts')
+  const wrong = `The identity provider ${issuer} does not answer as expected:`
   const found = await discover(settings).then(
     () => ok(`The identity provider ${issuer} answers. Its callback URL for this server is ${callbackUrl}.`),
     ({ message }) =>
-      error(
-        `The identity provider ${issuer} does not answer as expected: ${withPeriod(message)}`,
-        `Check OIDC_ISSUER: ${issuer.replace(/\/$/, '')}/.well-known/openid-configuration must name exactly this issuer.`,
-      ),
+      error(`${wrong} ${withPeriod(message)}`, 'Check OIDC_ISSUER: its metadata must name exactly this issuer.'),
   )
   return [found, await checkSecretFile('OIDC_CLIENT_SECRET_FILE', secretFile)]
 }

@@ -6,7 +6,7 @@ import { CLOCK_TOLERANCE } from '../domain/time.ts'
 import type { Inspector } from '../store/inspect.ts'
 import { isAtLeast, OLDEST_SQLITE } from '../store/migrations.ts'
 import { describeStoreFiles, sqliteVersion } from '../store/open.ts'
-import { NODE_VERSION, OLDEST_NODE, VERSION } from '../version.ts'
+import { NODE_VERSION, OLDEST_NODES, VERSION } from '../version.ts'
 import { error, type Finding, ok, sizeText, warning } from './finding.ts'
 
 // A correct clock is neither before the year in which this program was written nor long after it.
@@ -79,12 +79,13 @@ export async function checkProgram(): Promise<Finding[]> {
 }
 
 export function versionFindings(node: string, sqlite: string): [node: Finding, sqlite: Finding] {
+  const isSupported = OLDEST_NODES.some((old) => isAtLeast(node, old) && node.split('.')[0] === old.split('.')[0])
   return [
-    isAtLeast(node, OLDEST_NODE) && Number.parseInt(node, 10) === Number.parseInt(OLDEST_NODE, 10)
+    isSupported
       ? ok(`Node.js is ${node}.`)
       : error(
           `Node.js is ${node}, which is not supported.`,
-          `Install Node.js ${OLDEST_NODE} or a later ${Number.parseInt(OLDEST_NODE, 10)}.`,
+          `Install Node.js ${OLDEST_NODES.join(' or ')}, or a later one of the same line.`,
         ),
     isAtLeast(sqlite, OLDEST_SQLITE)
       ? ok(`SQLite is ${sqlite}.`)

@@ -22,7 +22,7 @@ const PURGE_BEHIND_MS = 2 * 60 * 60_000
 export async function checkStore(
   location: DatabaseLocation,
   now: Clock,
-  { ADMIN_ADDRESS, OIDC_ISSUER }: Partial<Pick<Config, 'ADMIN_ADDRESS' | 'OIDC_ISSUER'>> = {},
+  { ADMIN_ADDRESS }: Partial<Pick<Config, 'ADMIN_ADDRESS'>> = {},
 ) {
   let inspector: Inspector | undefined
   let schema: Schema | undefined
@@ -56,10 +56,7 @@ export async function checkStore(
     ]
     if (location.kind === 'sqlite') checks.push(['backup', () => checkBackup(inspector, now())])
     if (version >= latest && ADMIN_ADDRESS) {
-      checks.push([
-        'operators',
-        async () => checkOperators(await inspector.operators(), now(), OIDC_ISSUER !== undefined),
-      ])
+      checks.push(['operators', async () => checkOperators(await inspector.operators(), now())])
     }
     return checks
   }

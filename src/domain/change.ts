@@ -1,5 +1,5 @@
 import type { Application, ApplicationChanges } from './application.ts'
-import type { PublicFields } from './audit-event.ts'
+import type { Audit, Author, PublicFields } from './audit-event.ts'
 import type { HandOverLink } from './hand-over.ts'
 import type { NewSession, Role } from './operator.ts'
 import type { NewSecret } from './secret.ts'
@@ -112,9 +112,21 @@ export type ChangeEvent =
   | { type: 'login link made'; operator: string; endsAt: string }
   | { type: 'operator logged in'; operator: string; sessionId: number }
 
+interface Reporting {
+  store: { change(change: Change, audit: Audit): Promise<ChangeResult> }
+  observe: (event: ChangeEvent & Author) => void
+}
+
+/** Makes a change, and reports it for each subject that changed, unless it is taken back. Throws StoreUnavailable, OperatorError. */
+export async function makeChange({ store, observe }: Reporting, change: Change, audit: Audit): Promise<ChangeResult> {
+  const result = await store.change(change, audit)
+  const subjects = audit.isTrial ? [] : result.subjects
+  for (const subject of subjects) observe({ ...eventOf(change, result, subject), ...audit.author })
+  return result
+}
+
 /** The event for one of the subjects that changed. */
-export function eventOf(change: Change, result: ChangeResult, subject = result.subjects[0] as string): ChangeEvent {
-  const { fields, id } = result
+function eventOf(change: Change, { fields, id }: ChangeResult, subject: string): ChangeEvent {
   switch (change.type) {
     case 'application approved':
     case 'approval withdrawn':

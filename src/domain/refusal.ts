@@ -91,7 +91,7 @@ export interface RefusedRequest extends SourceOf<typeof REFUSED_REQUEST> {
   readonly kind: 'application' | 'suite' | null
 }
 
-export type NewRefusedRequest = Omit<RefusedRequest, 'id' | 'kind' | 'name'>
+export type NewRefusedRequest = Omit<RefusedRequest, 'id' | 'kind' | 'name'> & Pick<RefusalCount, 'isKnown'>
 
 /** The routes of the public port; `other`: a request that matches none. */
 export const ENDPOINTS = [
@@ -118,8 +118,8 @@ export interface RefusedRequestFilter
   readonly limit: number
 }
 
-/** How many refused requests the store keeps. */
-export const MAX_REFUSED_REQUESTS = 10_000
+/** How many refused requests the store keeps: of registered clients, and of all other callers, who can send any number. */
+export const MAX_REFUSED_REQUESTS = 5000
 
 /**
  * How many of them a process keeps between two flushes: of one registered client or, of other callers, of one address; and of

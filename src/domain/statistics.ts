@@ -4,6 +4,7 @@ import type {
   ENDING_SECRET,
   ENDING_SECRETS,
   LIVE_TOKENS,
+  MINUTE,
   NODE,
   OUTAGE,
   REFUSED_FOR,
@@ -16,14 +17,8 @@ type Figures = SourceOf<typeof STATISTICS>
 type WithoutNull<Value> = { readonly [Name in keyof Value]: Exclude<Value[Name], null> }
 
 /** The state and traffic of a server. Times are milliseconds since the epoch; undefined: not known. */
-export interface Statistics
-  extends WithoutNull<Omit<Figures, 'lastMinute' | 'lastHour' | 'minutes' | 'nodes' | 'store'>> {
+export interface Statistics extends WithoutNull<Omit<Figures, 'nodes' | 'store'>> {
   readonly store: WithoutNull<Figures['store']>
-  /** Up to now; shorter if the server has not run that long. */
-  readonly lastMinute: Traffic
-  readonly lastHour: Traffic
-  /** The full minutes of the last hour, oldest first, then the 60 seconds up to now. */
-  readonly minutes: readonly Minute[]
   /** The last ten minutes, as a sliding 60-second window that moves by ten seconds. */
   readonly lastTenMinutes: readonly Minute[]
   readonly nodes: readonly NodeStatistics[]
@@ -47,24 +42,9 @@ interface Refused {
   since: number
 }
 
-export interface Traffic extends Omit<SourceOf<typeof TRAFFIC>, 'tokenLatency' | 'checkLatency'> {
-  /** Undefined: there were no such requests. */
-  readonly tokenLatency: Latency | undefined
-  readonly checkLatency: Latency | undefined
-}
-
-/** Percentiles of the duration of requests. Seconds. */
-export interface Latency {
-  readonly p50: number
-  readonly p99: number
-}
-
-export interface Minute {
-  readonly endedAt: number
-  /** Undefined: the server was not running, or was blocked. */
-  readonly traffic: Traffic | undefined
-}
-
+export type Traffic = SourceOf<typeof TRAFFIC>
+export type Latency = Traffic['tokenLatency']
+export type Minute = SourceOf<typeof MINUTE>
 export type RefusedFor = SourceOf<typeof REFUSED_FOR>
 export type Outage = SourceOf<typeof OUTAGE>
 export type LiveTokens = SourceOf<typeof LIVE_TOKENS>

@@ -13,13 +13,14 @@ import type { ApplicationUse, ClientCounts, SecretUse, SpanCounts, TokenCount, T
 /**
  * What a store promises; test/store/conformance/ tests it. Times are milliseconds since the epoch.
  *
- * - A change survives a power cut once its method resolves, except for purges, usage and refusals.
+ * - A change survives a power cut once its method resolves, except for purges, usage and refusals. If a connection breaks at the
+ *   commit, usage and refusals may count twice: the next flush adds what may not have been stored.
  * - A request that begins after a change was answered sees that change, whichever process made it.
  * - A method rejects with StoreUnavailable if the store cannot be read or written. A change is made whole or not at all.
  * - A change waits for a few seconds at most. It is rejected at once while the store is known not to answer, or if too many
  *   changes wait. A change that was rejected before its write began is never written.
  */
-export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens, Usage, UsageCounts, Refusals, Figures {
+export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens, Usage, Refusals, Figures {
   /** The servers that share the store; undefined on SQLite. */
   readonly nodes: Nodes | undefined
   /** Resolves if the store can be read and, as far as known, written, and the clocks agree. */
@@ -146,22 +147,18 @@ export interface Tokens {
   revokeToken(id: Buffer, at: number): Promise<void>
 }
 
-/** Token counts and last uses, as reported by all processes: for operators to see, and for quotas. */
+/** Token counts, last uses, and what applications and suites did, as reported by all processes: for operators to see, and for quotas. */
 export interface Usage {
   /** Adds all or none. Resolves to the sums, in the order of the changes. */
   addTokenCounts(changes: readonly TokenCountChange[]): Promise<TokenCount[]>
-  /** Hours without tokens are left out. */
-  listTokenCounts(applicationKeys: readonly ApplicationKey[], hours: readonly number[]): Promise<TokenCount[]>
+  /** Applications without tokens in this hour are left out. */
+  listTokenCounts(applicationKeys: readonly ApplicationKey[], hour: number): Promise<TokenCount[]>
   /** Applications that never got a token are left out. */
   listApplicationUses(applicationKeys: readonly ApplicationKey[]): Promise<ApplicationUse[]>
   /** Skips secrets that are gone or have a later use. */
   recordSecretUses(uses: readonly SecretUse[]): Promise<void>
   /** Secrets that were never used are left out. */
   listSecretUses(secretIds: readonly number[]): Promise<SecretUse[]>
-}
-
-/** What applications and suites did, as reported by all processes: for operators to see. */
-export interface UsageCounts {
   /** Adds to the counts of the spans at this time, each client once. Skips clients that are not registered. */
   addUsage(counts: readonly ClientCounts[], at: number): Promise<void>
   /** The counts of these clients in the spans that began at these times, oldest first. Spans without any are left out. */
@@ -176,7 +173,7 @@ export interface Refusals {
   listRefusals(clientId: string | undefined): Promise<RefusalCount[]>
   /** The last refusals of applications and suites, newest first. */
   listLastRefused(limit: number): Promise<RefusedClient[]>
-  /** Keeps MAX_REFUSED_REQUESTS, the newest. */
+  /** Keeps the newest MAX_REFUSED_REQUESTS of registered clients, and of others. */
   recordRefusedRequests(requests: readonly NewRefusedRequest[]): Promise<void>
   /** Newest first. */
   listRefusedRequests(filter: RefusedRequestFilter): Promise<RefusedRequest[]>

@@ -78,9 +78,8 @@ export function handOver(app: FastifyInstance, { issuer, observe, publicUrl }: C
   app.post(HAND_OVER_PATH, { config, onRequest: formsOnly }, async (request, reply) => {
     // People may paste the whole link.
     const code = readForm(request, ['code']).code.split('#').at(-1)?.trim() as string
-    const handedOver = await issuer.handOver(code, requesterOf(request))
-    const { event, name, clientId, clientSecret, othersEndAt } = handedOver
-    observe(event)
+    const handedOver = await issuer.handOver(code, requesterOf(request), observe)
+    const { name, clientId, clientSecret, othersEndAt } = handedOver
     const command = curl(ACCESS_TOKEN_PATH, 'grant_type=client_credentials', { clientId, clientSecret, publicUrl })
     return showPage(
       reply,

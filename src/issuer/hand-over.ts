@@ -1,5 +1,6 @@
 import type { Author } from '../domain/audit-event.ts'
-import { type Change, eventOf } from '../domain/change.ts'
+import { type Change, makeChange } from '../domain/change.ts'
+import type { Observer } from '../domain/events.ts'
 import { endOfLinkCode } from '../domain/operator.ts'
 import { AuthenticationRefused } from '../domain/refusal.ts'
 import { digestGenerated, newRotation } from '../domain/secret.ts'
@@ -11,6 +12,7 @@ interface HandOverOptions {
   store: Store
   now: Clock
   failures: Failures
+  observe: Observer
 }
 
 /** The name under which wrong codes are counted. With spaces, so that no client id equals it. */
@@ -21,7 +23,7 @@ const GUESSES = 'hand-over links'
  * in clear. Throws AuthenticationRefused, which counts as a failure; RequestRefused after too many failures; StoreUnavailable.
  */
 export function handOver(
-  { store, now, failures }: HandOverOptions,
+  { store, now, failures, observe }: HandOverOptions,
   code: string,
   { remoteAddress, requestId }: Pick<Author, 'remoteAddress' | 'requestId'>,
 ) {
@@ -39,10 +41,9 @@ export function handOver(
     const { clientSecret, rotation } = newRotation(at, overlapSeconds * 1000)
     const author: Author = { actor: madeBy, origin: 'hand-over link', remoteAddress, requestId }
     const change: Change = { type: 'hand-over link used', clientId, codeDigest, ...rotation }
-    const result = await store.change(change, { author, at })
+    const { changed } = await makeChange({ store, observe }, change, { author, at })
     // Someone else was faster.
-    if (!result.changed) throw new AuthenticationRefused('unknown hand-over link')
-    const event = { ...eventOf(change, result), ...author }
-    return { clientId, name, clientSecret, othersEndAt: rotation.othersEndAt, event }
+    if (!changed) throw new AuthenticationRefused('unknown hand-over link')
+    return { clientId, name, clientSecret, othersEndAt: rotation.othersEndAt }
   })
 }

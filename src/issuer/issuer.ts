@@ -54,7 +54,8 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity }: Is
     check: (accessToken: string | undefined, audience: { suite?: string | undefined }) =>
       check(issuer, accessToken, audience),
     revoke: (application: Application, accessToken: string) => revoke(issuer, application, accessToken),
-    handOver: (code: string, source: Parameters<typeof handOver>[2]) => handOver(issuer, code, source),
+    handOver: (code: string, source: Parameters<typeof handOver>[2], observe: Observer) =>
+      handOver({ ...issuer, observe }, code, source),
     /** Hands all counts to the store. Throws StoreUnavailable; the next call tries again. */
     async flushUsage(observe: Observer): Promise<void> {
       await secretUses.flush()

@@ -1,10 +1,18 @@
 import type { Application, ApplicationKey } from '../domain/application.ts'
 import type { Observer } from '../domain/events.ts'
-import { inSteps } from '../domain/in-steps.ts'
+import { drain, inSteps } from '../domain/in-steps.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { Store } from '../domain/store.ts'
 import { timestamp } from '../domain/time.ts'
-import { countKey, HOUR, hourOf, MANY_TOKENS, type TokenCount, type TokenCountChange } from '../domain/usage.ts'
+import {
+  countKey,
+  HOUR,
+  hourOf,
+  MANY_TOKENS,
+  type SecretUse,
+  type TokenCount,
+  type TokenCountChange,
+} from '../domain/usage.ts'
 
 /** The tokens of one application in one hour, as this process has counted them since the store was last read. */
 type TokenCounter = { -readonly [Field in keyof TokenCountChange]: TokenCountChange[Field] } & {
@@ -33,7 +41,7 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
   async function open(application: Application, at: number): Promise<TokenCounter> {
     const { key, clientId } = application
     const hour = hourOf(at)
-    const [counted] = quotaOf(application) === Infinity ? [] : await store.listTokenCounts([key], [hour])
+    const [counted] = quotaOf(application) === Infinity ? [] : await store.listTokenCounts([key], hour)
     const stored = counted?.issued ?? 0
     const known = find(key, at)
     if (known) return known
@@ -118,25 +126,22 @@ export type SecretUses = ReturnType<typeof createSecretUses>
 
 /** Keeps the time of the last use of each secret until `flush` hands it to the store. */
 export function createSecretUses({ store }: { store: Store }) {
-  let uses = new Map<number, number>()
+  const uses = new Map<number, number>()
+
+  /** `at`: milliseconds since the epoch. */
+  function note(secretId: number, at: number): void {
+    uses.set(secretId, at)
+  }
+
+  function takeAll(): SecretUse[] {
+    const taken = Array.from(uses, ([secretId, lastUsedAt]) => ({ secretId, lastUsedAt }))
+    uses.clear()
+    return taken
+  }
 
   return {
-    /** `at`: milliseconds since the epoch. */
-    note(secretId: number, at: number): void {
-      uses.set(secretId, at)
-    },
-
+    note,
     /** Throws StoreUnavailable; the next flush tries again. */
-    async flush(): Promise<void> {
-      const taken = uses
-      uses = new Map()
-      const rows = [...taken].map(([secretId, lastUsedAt]) => ({ secretId, lastUsedAt }))
-      try {
-        await inSteps(rows, (step) => store.recordSecretUses(step))
-      } catch (error) {
-        uses = new Map([...taken, ...uses])
-        throw error
-      }
-    },
+    flush: () => drain(takeAll, store.recordSecretUses, ({ secretId, lastUsedAt }) => note(secretId, lastUsedAt)),
   }
 }

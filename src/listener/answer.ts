@@ -1,7 +1,7 @@
 import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { endConnection } from './malformed.ts'
-import { BoundedRequest, pipelineOf } from './pipeline.ts'
+import { pipelineOf } from './pipeline.ts'
 
 /** The rest of a longer body is not read after the response: the connection is closed. In bytes. */
 const MAX_UNREAD_BYTES = 8 * 1024
@@ -16,13 +16,12 @@ export class CountedAnswer<Request extends IncomingMessage = IncomingMessage> ex
   }
 
   /**
-   * Closes the connection after this response if the body is too long to read and discard, or if the parser has stopped after
-   * the request. While the server closes, every response has `Connection: close`; it is kept only on the last one.
+   * Closes the connection after this response if the body is too long to read and discard. While the server closes, every
+   * response has `Connection: close`; it is kept only on the last one.
    */
   override writeHead(status: number, message?: unknown, headers?: unknown): this {
     const { req } = this
-    if ((!req.complete && isLong(req)) || (req instanceof BoundedRequest && req.asksForUpgrade))
-      this.shouldKeepAlive = false
+    if (!req.complete && isLong(req)) this.shouldKeepAlive = false
     else if (this.hasHeader('connection')) {
       if (pipelineOf(req.socket).last === this) this.shouldKeepAlive = false
       else this.removeHeader('connection')
@@ -44,7 +43,6 @@ export class CountedAnswer<Request extends IncomingMessage = IncomingMessage> ex
 /** The options of a server for `protect`. A request, headers and body, must arrive within this many milliseconds. */
 export function serverOptions(timeout: number) {
   return {
-    IncomingMessage: BoundedRequest,
     ServerResponse: CountedAnswer,
     requestTimeout: timeout,
     headersTimeout: timeout,

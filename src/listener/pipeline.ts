@@ -1,4 +1,4 @@
-import { IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** How many unanswered requests a connection may have; one more ends it. */
@@ -48,32 +48,29 @@ export function isIdle({ unanswered, last }: Pipeline): boolean {
   return unanswered === 0 || (unanswered === 1 && last?.req.complete === false)
 }
 
+/** Node.js's parser of a connection. */
+interface Parser {
+  onIncoming(request: IncomingMessage & { upgrade: boolean }, keepAlive: boolean): number
+}
+
+/** What `onIncoming` returns to stop the parser after the headers of a request. */
+const STOP = 2
+
 /**
- * A request that Node.js treats as an upgrade if the connection has too many unanswered requests, if the previous response
- * closes the connection, or if its framing is invalid. Nothing else stops the parser in the middle of a chunk, which may hold
- * thousands of requests: the server emits `upgrade`, and detaches the parser. Real upgrades are ignored (RFC 9110 §7.8).
+ * Stops the parser of a new connection at a request if too many are unanswered, if the previous response closes the
+ * connection, or if its framing is invalid. Nothing else stops it in the middle of a chunk, which may hold thousands of
+ * requests: the server takes the request for an upgrade, and detaches the parser. Real upgrades are ignored (RFC 9110 §7.8);
+ * the parser stops after them nevertheless, so their response closes the connection.
  */
-export class BoundedRequest extends IncomingMessage {
-  /** Whether the parser stops after this request: the rest of the chunk is lost. */
-  asksForUpgrade = false
-  readonly #isExcess: boolean
-  #isLast: boolean | undefined
-
-  constructor(socket: Socket) {
-    super(socket)
-    const pipeline = pipelineOf(socket)
-    this.#isExcess = isFull(pipeline) || pipeline.last?.shouldKeepAlive === false
-  }
-
-  get upgrade(): boolean {
-    // Node.js asks twice, the first time when it has the headers.
-    this.#isLast ??= this.#isExcess || this.method === 'CONNECT' || isAmbiguous(this)
-    return this.#isLast
-  }
-
-  /** The parser sets this from the headers. */
-  set upgrade(isUpgrade: boolean) {
-    if (isUpgrade) this.asksForUpgrade = true
+export function boundParser(connection: Socket): void {
+  const pipeline = pipelineOf(connection)
+  const { parser } = connection as unknown as { parser: Parser }
+  const { onIncoming } = parser
+  parser.onIncoming = (request, keepAlive) => {
+    const asksForUpgrade = request.upgrade
+    const isExcess = isFull(pipeline) || pipeline.last?.shouldKeepAlive === false
+    request.upgrade = isExcess || request.method === 'CONNECT' || isAmbiguous(request)
+    return request.upgrade ? STOP : onIncoming(request, keepAlive && !asksForUpgrade)
   }
 }
 

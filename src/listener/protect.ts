@@ -3,7 +3,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import net, { type Socket } from 'node:net'
 import { type ClosingOptions, countClosedConnections, limitConnections } from './connection-limits.ts'
 import { endConnection, type MalformedReason, malformedReason } from './malformed.ts'
-import { isFull, pipelineOf } from './pipeline.ts'
+import { boundParser, isFull, pipelineOf } from './pipeline.ts'
 
 /** How long pending responses may take when the server closes. */
 const DRAIN_TIMEOUT_MS = 8000
@@ -52,6 +52,7 @@ export function protect(server: Server, options: ProtectOptions): () => void {
 
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', (connection: Socket) => {
+    boundParser(connection)
     connections.add(connection)
     connection.once('close', () => connections.delete(connection))
   })

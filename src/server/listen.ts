@@ -13,6 +13,7 @@ import { createProxies } from '../http/wire/proxies.ts'
 import { createFailures } from '../issuer/failures.ts'
 import { createIssuer } from '../issuer/issuer.ts'
 import { countUnanswered } from '../listener/pipeline.ts'
+import { loadAudited } from '../store/shared/changes.ts'
 import { createRefusals } from '../telemetry/refusals.ts'
 import { createUsage } from '../telemetry/usage.ts'
 import { startFlushLoop } from './loops.ts'
@@ -33,13 +34,14 @@ export async function listenAndServe(
   const { HOST, PORT, TRUST_PROXY: trustProxy, CONNECTION_LIMIT: connectionLimit } = config
   const { PUBLIC_URL: publicUrl, DOCS_URL: docsUrl, HANDOVER: handsOver, usageInterval = USAGE_INTERVAL_MS } = config
   const acceptsBasic = config.CLIENT_AUTHENTICATION === 'body,basic'
-  const refusals = createRefusals({ now: Date.now })
   const usage = createUsage({ now: Date.now })
+  const refusals = createRefusals({ now: Date.now, count: usage.countRefusal })
   const observe: Observer = (event) => {
     refusals.observe(event)
     usage.observe(event)
     log(event)
   }
+  if (handsOver) await loadAudited()
   const proxies = createProxies({ trustProxy, observe })
   const monotonic = () => performance.now()
   const failures = createFailures({ isLimited: config.FAILURE_LIMIT, isShared: proxies.isShared, monotonic })

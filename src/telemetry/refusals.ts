@@ -1,10 +1,9 @@
 import type { Event, Observer } from '../domain/events.ts'
 import { drain } from '../domain/in-steps.ts'
-import { MAX_REFUSALS, type RefusalCount } from '../domain/refusal.ts'
+import { MAX_LISTED, MAX_REFUSALS, type NewRefusedRequest, type RefusalCount } from '../domain/refusal.ts'
 import type { Store } from '../domain/store.ts'
 import { detachText } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
-import { createRefusedRequests } from './refused-requests.ts'
 
 /** How many registered clients are kept between two flushes. */
 const MAX_CLIENTS = 1000
@@ -12,12 +11,18 @@ const MAX_CLIENTS = 1000
 /** Rows by what their refusals have in common. The last row has the latest refusal. */
 type Rows = Map<string, RefusalCount>
 
+interface Options {
+  now: Clock
+  /** Called for each refusal. */
+  count?: (request: NewRefusedRequest) => void
+}
+
 /**
  * Keeps the last refusals of each client, and refused requests one by one, until `flush` hands them to the store. Memory is
  * bounded: new refusals replace the oldest. Anybody can make up client ids that are not registered, so all of these together
  * have as much room as a few applications.
  */
-export function createRefusals({ now }: { now: Clock }) {
+export function createRefusals({ now, count = () => {} }: Options) {
   let registered = new Map<string, Rows>()
   let unregistered: Rows = new Map()
   const requests = createRefusedRequests()
@@ -25,6 +30,7 @@ export function createRefusals({ now }: { now: Clock }) {
   const observe: Observer = (event) => {
     const request = requestOf(event, now)
     if (!request) return
+    if (event.type !== 'request failed') count(request)
     requests.add(request)
     const refusal = countOf(request, event.type === 'token refused')
     if (refusal) add(refusal)
@@ -53,6 +59,34 @@ export function createRefusals({ now }: { now: Clock }) {
   return { observe, flush }
 }
 
+/** Keeps the first refused requests. Registered clients and other callers do not take each other's room. */
+function createRefusedRequests() {
+  let rows: NewRefusedRequest[] = []
+  /** How many are kept: of each party, of all registered clients, and of all other callers. */
+  const counts = new Map<string, number>()
+
+  function add(request: NewRefusedRequest): void {
+    const { isKnown, clientId, remoteAddress } = request
+    const [all, party] = [`${isKnown}`, `${isKnown} ${isKnown ? clientId : remoteAddress}`]
+    const [ofAll, ofParty] = [counts.get(all) ?? 0, counts.get(party) ?? 0]
+    if (ofAll >= MAX_LISTED.all || ofParty >= MAX_LISTED.party) return
+    counts.set(all, ofAll + 1).set(detachText(party), ofParty + 1)
+    rows.push(withDetachedTexts(request))
+  }
+
+  function takeAll(): NewRefusedRequest[] {
+    const taken = rows
+    rows = []
+    counts.clear()
+    return taken
+  }
+
+  return {
+    add,
+    flush: (store: Pick<Store, 'recordRefusedRequests'>) => drain(takeAll, store.recordRefusedRequests, add),
+  }
+}
+
 function addTo(rows: Rows, refusal: RefusalCount): void {
   const { reason, endpoint, suite, remoteAddress, clientId, isKnown, count, lastAt, requestId, traceId } = refusal
   // Only a client id can contain NUL.
@@ -62,18 +96,14 @@ function addTo(rows: Rows, refusal: RefusalCount): void {
   putLast(rows, key, added, isKnown ? MAX_REFUSALS.known : MAX_REFUSALS.unknown)
 }
 
-function withDetachedTexts(refusal: RefusalCount): RefusalCount {
-  const { clientId, remoteAddress, suite } = refusal
-  const texts = {
-    clientId: detachText(clientId),
-    remoteAddress: detachText(remoteAddress),
-    suite: suite && detachText(suite),
-  }
-  return { ...refusal, ...texts }
+/** A copy that keeps nothing of the request in memory but its own texts. */
+function withDetachedTexts<Row extends object>(row: Row): Row {
+  const detached = (value: unknown) => (typeof value === 'string' ? detachText(value) : value)
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, detached(value)])) as Row
 }
 
 /** The request whose refusal or failure an event reports. Undefined if it reports none. */
-export function requestOf(event: Event, now: Clock) {
+function requestOf(event: Event, now: Clock) {
   const isRefusal =
     event.type === 'authentication refused' ||
     event.type === 'request refused' ||
@@ -86,7 +116,7 @@ export function requestOf(event: Event, now: Clock) {
   const clientId = 'clientId' in event ? event.clientId : undefined
   const suite = 'suite' in event ? event.suite : undefined
   const isKnown = clientId !== undefined && reason !== 'unknown client'
-  return { at: now(), requestId, traceId, reason, endpoint, clientId, isKnown, suite, remoteAddress, leftOut: 0 }
+  return { at: now(), requestId, traceId, reason, endpoint, clientId, isKnown, suite, remoteAddress }
 }
 
 /** The count of a refused request. Undefined if it has neither client nor suite. */

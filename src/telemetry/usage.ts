@@ -1,10 +1,10 @@
 import type { Observer } from '../domain/events.ts'
 import { drain } from '../domain/in-steps.ts'
+import type { NewRefusedRequest } from '../domain/refusal.ts'
 import type { Store } from '../domain/store.ts'
 import { detachText } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
 import type { ClientCounts, Counts } from '../domain/usage.ts'
-import { requestOf } from './refusals.ts'
 
 /** Counts what each registered client does, and all clients together (''), until `flush` hands the counts to the store. */
 export function createUsage({ now }: { now: Clock }) {
@@ -26,18 +26,16 @@ export function createUsage({ now }: { now: Clock }) {
     if (suite !== undefined) of(suite).checks++
   }
 
-  const observe: Observer = (event) => {
-    if (event.type === 'token issued') {
-      all.tokens++
-      of(event.clientId).tokens++
-      return
-    }
-    const refused = event.type === 'request failed' ? undefined : requestOf(event, now)
-    if (!refused) return
-    const { clientId, isKnown, suite } = refused
+  function countRefusal({ clientId, isKnown, suite }: NewRefusedRequest): void {
     all.refusals++
-    if (clientId !== undefined && isKnown) of(clientId).refusals++
-    if (suite !== undefined && suite !== clientId) of(suite).refusals++
+    if (clientId && isKnown) of(clientId).refusals++
+    if (suite && suite !== clientId) of(suite).refusals++
+  }
+
+  const observe: Observer = (event) => {
+    if (event.type !== 'token issued') return
+    all.tokens++
+    of(event.clientId).tokens++
   }
 
   function takeAll(): ClientCounts[] {
@@ -56,6 +54,7 @@ export function createUsage({ now }: { now: Clock }) {
 
   return {
     countCheck,
+    countRefusal,
     observe,
     /** Hands the counts to the store, in small steps. Throws StoreUnavailable; the next flush tries again. */
     flush: (store: Pick<Store, 'addUsage'>) => drain(takeAll, (step) => store.addUsage(step, now()), add),

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { createAdministration } from '../../src/administration/administration.ts'
 import type { Registration } from '../../src/administration/applications.ts'
 import { StoreUnavailable } from '../../src/domain/store.ts'
 import { cheapDigest, registerImported } from '../support/imported.ts'
@@ -49,6 +50,23 @@ t.test('Registration: every field has its limits, and a refusal names all that i
   t.match(refusal, /name must.*; .*email.*; .*secret/)
   t.notMatch(refusal, /hunter2/)
   t.equal((await administration.list()).length, 1)
+})
+
+t.test('Registration: a new secret is shown although the store fails right after it was stored', async (t) => {
+  const { store, ...world } = await createWorld(t)
+  const fail = async () => Promise.reject(new StoreUnavailable('gone'))
+  const failing = { ...store }
+  const author = { actor: 'robot', origin: 'command line', remoteAddress: 'machine' } as const
+  const { applications, suites } = createAdministration({ store: failing, now: () => START, observe() {}, author })
+  await world.administration.registerSuite(STORE)
+  failing.register = async (...clients) => {
+    const added = await store.register(...clients)
+    Object.assign(failing, { findApplication: fail, countApplications: fail })
+    return added
+  }
+  t.match(await applications.register({ ...PARTNER, suites: ['store'] }), { clientSecret: /./, suites: ['store'] })
+  Object.assign(failing, { countApplications: store.countApplications })
+  t.match(await suites.register({ ...STORE, suiteId: 'other' }), { clientSecret: /./, notApproved: 2 })
 })
 
 t.test('Names: scripts and emoji that need joiners are accepted; a name from before the rule can stay', async (t) => {

@@ -180,7 +180,7 @@ t.test('Seed: what was printed and cannot be registered is said, and the next ru
   const db = new Database(file)
   const again = 'Run seed again to register the rest.'
   const warning = `The last 2 credentials printed may not be valid. ${again}`
-  const others = `These were changed by others since the seed began, so the credentials printed for them are not valid: A, B. ${again}`
+  const others = `These were changed by others since the plan, so the credentials printed for them are not valid: A, B. ${again}`
   const cases: [action: string, said: object[], existing: number][] = [
     ["ABORT, 'full'", [{ warning }, { error: /SQLITE_CONSTRAINT/ }], 0],
     ['IGNORE', [{ error: others }], 3],

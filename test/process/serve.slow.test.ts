@@ -1,14 +1,18 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import { createAdministration } from '../../src/administration/administration.ts'
+import { readConfig } from '../../src/config.ts'
+import { openStore } from '../../src/store/open.ts'
 import { startLeader } from '../support/leader.ts'
-import { command, MAIN, preload, register, run, startServer } from '../support/spawn.ts'
+import { makeRelease } from '../support/release.ts'
+import { command, MAIN, preload, register, run, runJson, start, startServer } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
@@ -156,4 +160,34 @@ t.test('Admin: the leader has the listener, which survives the loss of workers',
   await server.restart()
   t.equal(await status(), 401)
   t.match(await server.stop(), { status: 0 })
+})
+
+/** Makes a hand-over link. Resolves to its code. */
+async function makeHandOver(env: NodeJS.ProcessEnv, clientId: string): Promise<string> {
+  const store = await openStore(readConfig(env).DATABASE_URL, { lockTimeout: 1000 })
+  const author = { actor: 'tester', origin: 'console', remoteAddress: 'machine' } as const
+  const options = { store, now: Date.now, observe() {}, author, handOverUrl: 'http://localhost/hand-over' }
+  const { link } = await createAdministration(options).handOvers.make(clientId, 0)
+  await store.close()
+  return new URL(link).hash.slice(1)
+}
+
+t.test('Serve: the first change works although an upgrade has removed the files of the running program', async (t) => {
+  const env = { ...temporaryDatabase(t).env, PORT: '0', HANDOVER: 'on', ADMIN_ADDRESS: '127.0.0.1:0', WORKERS: '2' }
+  const { client_id } = await register(env)
+  const code = await makeHandOver(env, client_id)
+  await runJson(['operators', 'add', 'anna', '--role', 'admin'], { env })
+  const { admin_key } = await runJson(['operators', 'key', 'anna', '--expires', '1d'], { env })
+  const main = makeRelease(t, '98.0.0', {})
+  const server = await startServer(t, {}, start(t, ['serve'], env, { main }))
+  rmSync(dirname(main), { recursive: true })
+  const [{ admin }] = server.logged('ready') as [{ admin: string }]
+  const suite = await fetch(`${admin}/admin/v1/suites`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${admin_key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ id: 'store', name: 'Store API' }),
+  })
+  t.equal(suite.status, 201, await suite.text())
+  const body = new URLSearchParams({ code })
+  t.equal((await fetch(`${server.address}/hand-over`, { method: 'POST', body })).status, 200)
 })

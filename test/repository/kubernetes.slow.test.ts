@@ -106,6 +106,36 @@ t.test('Kubernetes: every object fits the schemas, without a field that these do
   }
 })
 
+const HELM = { skip: skip || needs('helm') }
+
+t.test('Helm: the chart makes the objects of the kustomizations, in this version', HELM, async (t) => {
+  const helm = (...args: string[]) => execFileSync('helm', args, { cwd: join(ROOT, FOLDER), encoding: 'utf8' })
+  helm('lint', '--strict', '.')
+  t.match(read('Chart.yaml'), `version: ${VERSION}\nappVersion: ${VERSION}\n`)
+  const chart = (...args: string[]) => helm('template', 'any-name', '.', '--kube-version=1.30', ...args)
+  const databaseUrl = /DATABASE_URL=.+/.exec(read('postgres/settings.env'))?.[0]
+  const postgres = ['--set=store=postgres', `--set=settings.${databaseUrl}`]
+  for (const [overlay, args] of [
+    ['sqlite', []],
+    ['postgres', postgres],
+  ] as const) {
+    t.strictSame(comparable(chart(...args)), comparable(render(overlay)), overlay)
+  }
+  const objects = objectsOf(chart('--set=ingress.enabled=true,storage.className=fast'))
+  t.match(find(objects, 'Ingress')?.spec, { tls: [{ secretName: 'token-server-tls' }] })
+  t.match(find(objects, 'StatefulSet')?.spec.volumeClaimTemplates, [{ spec: { storageClassName: 'fast' } }])
+  t.throws(() => chart('--set=store=postgres'), /settings\.DATABASE_URL is missing/)
+  t.throws(() => chart('--set=store=mysql'), /store must be sqlite or postgres/)
+})
+
+/** Objects in an order of their own, without what makes new pods for new settings: Helm an annotation, kustomize a name. */
+function comparable(text: string): KubernetesObject[] {
+  const objects = objectsOf(text.replace(/(token-server-settings)-\w+/g, '$1'))
+  for (const { spec } of objects) if (spec?.template) Object.assign(spec.template.metadata, { annotations: null })
+  const nameOf = ({ kind, metadata }: KubernetesObject) => `${kind} ${metadata.name}`
+  return objects.sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
+}
+
 testEach("the image is that of this program's version, as the README makes it", (t, _, { spec }, overlay) => {
   const { image } = spec.template.spec.containers[0]
   t.match(image, new RegExp(`:v${RegExp.escape(VERSION)}$`))

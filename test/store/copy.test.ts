@@ -115,7 +115,7 @@ t.test('Copy: everything is copied unchanged, except expired tokens', async (t) 
   const { expired, ...others } = tokens
   for (const { id } of Object.values(others)) t.strictSame(await target.findToken(id), await store.findToken(id))
   t.equal(await target.findToken(expired?.id as Buffer), undefined)
-  t.strictSame(await target.listTokenCounts([count.applicationKey], [count.hour]), [count])
+  t.strictSame(await target.listTokenCounts([count.applicationKey], count.hour), [count])
   const usage = ['a', 'store'].map((clientId) => target.listUsage([clientId], HOUR, [hourOf(NOW) * HOUR]))
   t.match((await Promise.all(usage)).flat(), USAGE)
   t.equal(await lastTokenAt(target, count.applicationKey), NOW)

@@ -29,7 +29,7 @@ export function refusedRequest(requestId: string, more: Partial<NewRefusedReques
     clientId: 'a',
     suite: null,
     remoteAddress: '192.0.2.1',
-    leftOut: 0,
+    isKnown: true,
     ...more,
   }
 }

@@ -19,8 +19,8 @@ export function traffic(n: number): Traffic {
     inactiveChecks: n,
     refusals: n % 7,
     failures: n % 3,
-    tokenLatency: { p50: 0.002, p99: 0.009 },
-    checkLatency: { p50: 0.0004, p99: 0.0021 },
+    tokenLatency: { p50Seconds: 0.002, p99Seconds: 0.009 },
+    checkLatency: { p50Seconds: 0.0004, p99Seconds: 0.0021 },
   }
 }
 

@@ -8,5 +8,5 @@ export async function lastTokenAt(store: Store, key: ApplicationKey): Promise<nu
 
 /** How many tokens an application was issued in an hour. */
 export async function countTokens(store: Store, key: ApplicationKey, hour: number): Promise<number> {
-  return (await store.listTokenCounts([key], [hour]))[0]?.issued ?? 0
+  return (await store.listTokenCounts([key], hour))[0]?.issued ?? 0
 }

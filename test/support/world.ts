@@ -54,8 +54,8 @@ export async function createWorld(
   const lines: string[] = []
   const log = createAuditLog(pino({ level: 'trace' }, { write: (line) => lines.push(line) }))
   const logged = () => lines.map((line) => JSON.parse(line))
-  const refusals = createRefusals({ now })
   const usage = createUsage({ now })
+  const refusals = createRefusals({ now, count: usage.countRefusal })
   const observe: Observer = (event) => {
     refusals.observe(event)
     usage.observe(event)

@@ -191,7 +191,7 @@ t.test(
     }
     const { counts, requests } = await flush()
     t.match(requests, [
-      { at: START, requestId: 'r1', reason: 'store unavailable', clientId: undefined, leftOut: 0 },
+      { at: START, requestId: 'r1', reason: 'store unavailable', clientId: undefined },
       { at: START + 1, requestId: 'r2', reason: 'no credentials', clientId: undefined },
       { at: START + 2, requestId: 'r1', reason: 'wrong secret', clientId: 'a', remoteAddress: '192.0.2.1', endpoint },
       {
@@ -208,32 +208,23 @@ t.test(
   },
 )
 
-t.test(
-  'Refused requests: in a flood the first of each client and address are kept, and the others counted',
-  async (t) => {
-    const { see, flush } = createWorld()
-    for (let n = 0; n < 50; n++) see({ ...wrongSecret, requestId: `a${n}` }, { ...unknownClient, requestId: `u${n}` })
-    const { requests } = await flush()
-    t.equal(requests.length, 40)
-    t.strictSame(
-      requests.filter(({ leftOut }) => leftOut > 0).map(({ requestId, leftOut }) => [requestId, leftOut]),
-      [
-        ['a19', 30],
-        ['u19', 30],
-      ],
-    )
-    for (let n = 0; n < 300; n++) {
-      see({ ...wrongSecret, clientId: `client ${n}` }, { ...unknownClient, remoteAddress: `192.0.2.${n}` })
-    }
-    const { requests: many } = await flush()
-    t.strictSame([many.length, many.reduce((sum, { leftOut }) => sum + leftOut, 0)], [200, 400])
-    t.equal(
-      many.filter(({ clientId }) => clientId?.startsWith('client')).length,
-      100,
-      'the others do not take their room',
-    )
-  },
-)
+t.test('Refused requests: in a flood the first of each client and address are kept', async (t) => {
+  const { see, flush } = createWorld()
+  for (let n = 0; n < 50; n++) see({ ...wrongSecret, requestId: `a${n}` }, { ...unknownClient, requestId: `u${n}` })
+  const { requests } = await flush()
+  t.equal(requests.length, 40)
+  t.match(requests.slice(-2), [{ requestId: 'a19' }, { requestId: 'u19' }])
+  for (let n = 0; n < 300; n++) {
+    see({ ...wrongSecret, clientId: `client ${n}` }, { ...unknownClient, remoteAddress: `192.0.2.${n}` })
+  }
+  const { requests: many } = await flush()
+  t.equal(many.length, 200)
+  t.equal(
+    many.filter(({ clientId }) => clientId?.startsWith('client')).length,
+    100,
+    'the others do not take their room',
+  )
+})
 
 t.test('Refused requests: what could not be stored is stored later, the oldest first', async (t) => {
   const { refusals, see, flush } = createWorld()
@@ -248,5 +239,4 @@ t.test('Refused requests: what could not be stored is stored later, the oldest f
     requests.map(({ requestId }) => requestId),
     Array.from({ length: 20 }, (_, n) => `r${n}`),
   )
-  t.equal(requests.at(-1)?.leftOut, 30)
 })

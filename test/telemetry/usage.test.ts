@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Event } from '../../src/domain/events.ts'
 import type { ClientCounts } from '../../src/domain/usage.ts'
+import { createRefusals } from '../../src/telemetry/refusals.ts'
 import { createUsage } from '../../src/telemetry/usage.ts'
 import { START } from '../support/world.ts'
 
@@ -18,7 +19,9 @@ const malformed = { type: 'request refused', reason: 'field missing', field: 'to
 
 /** Usage, and what its next flush gives to a store: by client id, tokens, checks and refusals. */
 function createWorld() {
-  const usage = createUsage({ now: () => START })
+  const now = () => START
+  const usage = createUsage({ now })
+  const refusals = createRefusals({ now, count: usage.countRefusal })
   let fails = (_step: readonly ClientCounts[]) => false
 
   async function flushed(failing = fails): Promise<Record<string, number[]>> {
@@ -34,7 +37,11 @@ function createWorld() {
     return stored
   }
 
-  return { ...usage, see: (...events: Event[]) => events.forEach(usage.observe), flushed }
+  function see(...events: Event[]): void {
+    for (const { observe } of [usage, refusals]) events.forEach(observe)
+  }
+
+  return { ...usage, see, flushed }
 }
 
 t.test('Usage: tokens, checks and refusals count for the application, the suite, and all together', async (t) => {

@@ -563,7 +563,7 @@ const HISTORY: Record<string, OperationText> = {
     summary: 'List refused requests',
     description: lines(
       'Requests and token checks that were refused, or failed with 5xx, on all nodes, newest first. They show up within',
-      'five seconds. The last 10,000 are kept, for 30 days at most; in a flood `left_out` counts those that are not listed.',
+      'five seconds. The last 5,000 of registered clients and of other callers are kept, for 30 days at most; a flood is not listed whole.',
     ),
     own: { client_id: 'client_id_filter', suite: 'suite_filter', limit: 'audit_limit' },
     answer: 'One page of these requests.',
@@ -579,7 +579,6 @@ const HISTORY: Record<string, OperationText> = {
           name: 'Demo application',
           suite: null,
           remote_address: '192.0.2.7',
-          left_out: 0,
         },
       ],
       next: null,

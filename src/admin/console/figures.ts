@@ -48,12 +48,13 @@ export function overviewCharts(statistics: Statistics): Chart[] {
     description: `${description}, ${span}.`,
     series: Object.entries(series).map(([label, of]) => ({
       label,
-      figures: minutes.map(({ traffic }) => traffic && of(traffic)),
+      figures: minutes.map(({ traffic }) => (traffic ? of(traffic) : undefined)),
     })),
   })
-  const latencies = (id: string, title: string, of: (traffic: Traffic) => Latency | undefined) => {
+  const latencies = (id: string, title: string, of: (traffic: Traffic) => Latency) => {
     const meaning = 'How long requests take: half of them are faster than the median, 99 % faster than p99'
-    const series = { p99: (traffic: Traffic) => of(traffic)?.p99, Median: (traffic: Traffic) => of(traffic)?.p50 }
+    const p99 = (traffic: Traffic) => of(traffic)?.p99Seconds
+    const series = { p99, Median: (traffic: Traffic) => of(traffic)?.p50Seconds }
     return lines([id, title, meaning], series, [duration, 0.0001])
   }
   const refused = 'Requests that were refused, and requests that failed with 5xx; without token checks'

@@ -111,8 +111,8 @@ function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store
     ),
     card(
       'Response time (p99)',
-      duration(lastHour.tokenLatency?.p99),
-      `for a token; ${duration(lastHour.checkLatency?.p99)} for a check`,
+      duration(lastHour.tokenLatency?.p99Seconds),
+      `for a token; ${duration(lastHour.checkLatency?.p99Seconds)} for a check`,
     ),
     card(
       'Last secrets that end within 7 days',
@@ -217,7 +217,9 @@ function figuresTable({ minutes, at }: Statistics): Html {
     const isLast = n === minutes.length - 1
     const { tokens, activeChecks, inactiveChecks, refusals, failures, tokenLatency, checkLatency } = traffic
     const counts = [tokens, activeChecks, inactiveChecks, refusals, failures].map(count)
-    const latencies = [tokenLatency, checkLatency].flatMap((latency) => [latency?.p50, latency?.p99]).map(duration)
+    const latencies = [tokenLatency, checkLatency]
+      .flatMap((latency) => [latency?.p50Seconds, latency?.p99Seconds])
+      .map(duration)
     return [[isLast ? 'Last 60 seconds' : time(endedAt), ...counts, ...latencies]]
   })
   return html`<details><summary>Every minute of the last hour, as of ${time(at)}</summary>${table(

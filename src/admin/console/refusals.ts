@@ -39,7 +39,7 @@ export function refusalPages(console: FastifyInstance, context: AdminContext): v
     return showPage(reply, {
       title: 'Refusals',
       section: '/refusals',
-      lead: 'Requests and token checks that were refused or failed, newest first, of all nodes. They show up within five seconds; the last 10,000 are kept.',
+      lead: 'Requests and token checks that were refused or failed, newest first, of all nodes. They show up within five seconds; the last 5,000 of registered clients and of others are kept.',
       scripts: isFirst ? ['live.js'] : [],
       actions: isFirst && liveControls(base, { page: 'refusals', ...filter }),
       content: html`${filterForm(filter, await listChoices(context), isFiltered)}
@@ -90,11 +90,10 @@ function list(found: readonly RefusedRequest[]): Html {
 }
 
 function row(request: RefusedRequest) {
-  const { at, requestId, reason, endpoint, suite, remoteAddress, leftOut } = request
-  const more = leftOut > 0 && html`<div class="hint">and ${leftOut.toLocaleString('en')} more then, not listed</div>`
+  const { at, requestId, reason, endpoint, suite, remoteAddress } = request
   return [
     html`<a href="${path`/requests/${requestId}`}">${time(at, '', true)}</a> <code title="${requestId}">${requestId}</code>`,
-    html`<span title="${factsOf(reason)?.words}">${reason}</span>${more}`,
+    html`<span title="${factsOf(reason)?.words}">${reason}</span>`,
     clientOf(request),
     html`<code>${endpoint}</code>${suite && html` <code>${suite}</code>`}`,
     html`<code>${remoteAddress}</code>`,
@@ -156,6 +155,6 @@ function unknownRequestPage(id: string): Page {
     section: '/refusals',
     trail: [PARENT],
     content: html`${note('warn', html`<p>None of the refusals that are kept has the request id <code>${id}</code>.</p>`)}
-<div class="panel prose"><p>A refusal shows up within five seconds, and the last 10,000 are kept; in a flood some are left out. A request that was answered well is not kept. The log has all of them: search it for this id.</p></div>`,
+<div class="panel prose"><p>A refusal shows up within five seconds, and the last 5,000 of registered clients and of others are kept; in a flood some are left out. A request that was answered well is not kept. The log has all of them: search it for this id.</p></div>`,
   }
 }

@@ -97,7 +97,7 @@ function nothingFound(wanted: string): Html {
     )
   return emptyState(
     'No matches',
-    html`<p>No application, suite, operator or refused request matches “${name(wanted)}”. Of the refusals the last 10,000 are kept.</p>
+    html`<p>No application, suite, operator or refused request matches “${name(wanted)}”. Of the refusals the last 5,000 of registered clients and of others are kept.</p>
 ${whyRefused(wanted)}`,
   )
 }

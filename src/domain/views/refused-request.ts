@@ -1,4 +1,4 @@
-import { object, text, time, whole } from './schema.ts'
+import { object, text, time } from './schema.ts'
 
 export const REFUSED_REQUEST = object(
   'RefusedRequest',
@@ -15,6 +15,5 @@ export const REFUSED_REQUEST = object(
     name: text('Its name; null: nothing has this client id').nullable(),
     suite: text('The suite that was asked for; null: none').nullable(),
     remote_address: text('The address that it came from'),
-    left_out: whole('How many more the server refused about then without listing them, because there were too many'),
   },
 )

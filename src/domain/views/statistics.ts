@@ -15,7 +15,7 @@ export const TRAFFIC = object('Traffic', 'What the server did in a period', {
   check_latency: LATENCY,
 })
 
-const MINUTE = object('Minute', 'One minute', {
+export const MINUTE = object('Minute', 'One minute', {
   ended_at: time('When it ended'),
   traffic: TRAFFIC.nullable().describe('What the server did in it; null: it was not running, or was blocked'),
 })

@@ -44,14 +44,9 @@ export function createCommands(primary: Primary, lockTimeout: number) {
     })
 
   /** Makes changes in one transaction. Rejects with StoreUnavailable, also if another node holds a lock for too long. */
-  const inTransaction = <Result>(action: (ask: Ask) => Promise<Result>) =>
+  const transactWithLock = <Result>(lock: string, begin: () => Work<Result>) =>
     transaction(sql.begin, async (ask) => {
       await ask(sql.prepareTransaction, [`${lockTimeout}ms`])
-      return action(ask)
-    })
-
-  const transactWithLock = <Result>(lock: string, begin: () => Work<Result>) =>
-    inTransaction(async (ask) => {
       await ask(lock)
       return runWork(begin(), ask)
     })
@@ -75,11 +70,12 @@ export function createCommands(primary: Primary, lockTimeout: number) {
     askInBackground: ((statement, values) =>
       transaction(sql.beginInBackground, (ask) => ask(statement, values))) as Ask,
 
-    inTransaction,
     /** Changes the registry or operators in one transaction. One node at a time does so. */
     transact: <Result>(begin: () => Work<Result>) => transactWithLock(sql.lockRegistry, begin),
-    /** Changes refusals. One node at a time does so: two could deadlock on each other's rows. */
+    /** Changes refusals and usage. One node at a time does so: two could deadlock on each other's rows. */
     transactInBackground: <Result>(begin: () => Work<Result>) => transactWithLock(sql.lockRefusals, begin),
+    // A removal locks in another order, and waiting for it could deadlock.
+    lockOwners: 'FOR KEY SHARE SKIP LOCKED',
   }
 }
 

@@ -1,13 +1,7 @@
 import { locationText, type PostgresLocation } from '../../domain/database-location.ts'
 import type { Store } from '../../domain/store.ts'
 import type { Opened, OpenOptions } from '../opened.ts'
-import { createAuditTrail } from '../shared/audit.ts'
-import { createChanges } from '../shared/changes.ts'
-import { createFigures } from '../shared/figures.ts'
-import { createOperators } from '../shared/operators.ts'
-import { createRefusals } from '../shared/refusals.ts'
-import { createRegistryLists } from '../shared/registry.ts'
-import { createUsageCounts } from '../shared/usage.ts'
+import { createSharedParts } from '../shared/parts.ts'
 import { singleValue } from '../shared/work.ts'
 import { type Commands, createCommands } from './commands.ts'
 import { askWithin } from './connection.ts'
@@ -19,7 +13,7 @@ import { createPurge } from './purge.ts'
 import { createReads } from './reads.ts'
 import { databaseSize } from './statements/session.ts'
 import { countLiveTokens } from './statements/tokens.ts'
-import { createTokenWrites, createUsage } from './tokens.ts'
+import { createTokenWrites } from './tokens.ts'
 
 const OPEN_TIMEOUT_MS = 10_000
 
@@ -43,15 +37,8 @@ export async function openPostgres(
 
   return {
     ...createReads(primary, database, assertWritable),
-    ...createRegistryLists(commands),
-    ...createChanges(commands),
-    ...createOperators(commands),
-    ...createAuditTrail(commands),
+    ...createSharedParts(commands),
     ...tokenWrites,
-    ...createUsage(commands),
-    ...createUsageCounts(commands),
-    ...createRefusals(commands),
-    ...createFigures(commands),
     ...createOwnFigures(commands),
     nodes: createNodes(commands),
     purge: createPurge(commands),

@@ -1,11 +1,8 @@
 import type { ApplicationKey } from '../../domain/application.ts'
 import type { Observer } from '../../domain/events.ts'
-import type { RegistryState, Tokens, Usage } from '../../domain/store.ts'
+import type { RegistryState, Tokens } from '../../domain/store.ts'
 import { mintToken, type StoredToken, TOKEN_LIFETIME } from '../../domain/token.ts'
-import { type ApplicationUse, countKey, type SecretUse, type TokenCount } from '../../domain/usage.ts'
 import { createBatch } from '../batch.ts'
-import { toObjects } from '../shared/work.ts'
-import type { Commands } from './commands.ts'
 import { arrayOf } from './connection.ts'
 import type { Primary } from './primary.ts'
 import * as sql from './statements/tokens.ts'
@@ -87,46 +84,4 @@ function insertValues(adds: readonly Add[]): string[] {
 function revocationValues(revocations: readonly Revoke[]): string[] {
   const times = new Map(revocations.toReversed().map(({ id, at }) => [id.toString('hex'), at]))
   return [arrayOf([...times.keys()]), arrayOf([...times.values()])]
-}
-
-/** When and how often applications and secrets were used. */
-export function createUsage({ ask, inTransaction }: Commands): Usage {
-  return {
-    async addTokenCounts(changes) {
-      const keys = arrayOf(changes.map(({ applicationKey }) => applicationKey))
-      const rows = await inTransaction(async (ask) => {
-        await ask(sql.recordApplicationUses, [keys, arrayOf(changes.map(({ lastTokenAt }) => lastTokenAt))])
-        return ask(sql.addTokenCounts, [
-          arrayOf(changes.map(({ hour }) => hour)),
-          keys,
-          arrayOf(changes.map(({ issued }) => issued)),
-          arrayOf(changes.map(({ refused }) => refused)),
-        ])
-      })
-      const sums = new Map(toCounts(rows).map((sum) => [countKey(sum), sum]))
-      return changes.map((change) => sums.get(countKey(change)) as TokenCount)
-    },
-
-    listTokenCounts: async (keys, hours) => toCounts(await ask(sql.listTokenCounts, [arrayOf(keys), arrayOf(hours)])),
-
-    async listApplicationUses(keys) {
-      const rows = await ask(sql.listApplicationUses, [arrayOf(keys)])
-      return toObjects<ApplicationUse>(rows, 'applicationKey', 'lastTokenAt')
-    },
-
-    async recordSecretUses(uses) {
-      const secretIds = arrayOf(uses.map(({ secretId }) => secretId))
-      const times = arrayOf(uses.map(({ lastUsedAt }) => lastUsedAt))
-      await inTransaction((ask) => ask(sql.recordSecretUses, [secretIds, times]))
-    },
-
-    async listSecretUses(secretIds) {
-      const rows = await ask(sql.listSecretUses, [arrayOf(secretIds)])
-      return toObjects<SecretUse>(rows, 'secretId', 'lastUsedAt')
-    },
-  }
-}
-
-function toCounts(rows: unknown[][]): TokenCount[] {
-  return toObjects<TokenCount>(rows, 'applicationKey', 'hour', 'issued', 'refused')
 }

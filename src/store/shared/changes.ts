@@ -7,7 +7,6 @@ import type { AuditSubject } from './audited.ts'
 import * as handOvers from './statements/hand-overs.ts'
 import * as operators from './statements/operators.ts'
 import * as sql from './statements/registry.ts'
-import { deleteUsage } from './usage.ts'
 import { ask, type Database, namesJson, rowsJson, type Work } from './work.ts'
 
 /** The statements of each change. They return the id in ChangeResult as one row. */
@@ -23,19 +22,13 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
   },
   'application suspended': ({ clientId }) => ask(sql.setStatus, [clientId, 'suspended']),
   'application resumed': ({ clientId }) => ask(sql.setStatus, [clientId, 'active']),
-  *'application removed'({ clientId }, at) {
-    yield* deleteUsage(clientId, at)
-    return yield* ask(sql.deleteApplication, [clientId])
-  },
+  'application removed': ({ clientId }) => ask(sql.deleteApplication, [clientId]),
   'application approved': ({ clientIds, suite }) =>
     ask(sql.approve, [rowsJson(clientIds.map((clientId) => ({ clientId, suite })))]),
   'approval withdrawn': ({ clientIds, suite }) => ask(sql.withdraw, [namesJson(clientIds), suite]),
   'all tokens revoked': ({ clientId }, at) => ask(sql.revokeTokens, [clientId, at]),
   'suite updated': ({ suite, values }) => ask(sql.updateSuite, [suite, values.name, ...annotationColumns(values)]),
-  *'suite removed'({ suite }, at) {
-    yield* deleteUsage(suite, at)
-    return yield* ask(sql.deleteSuite, [suite])
-  },
+  'suite removed': ({ suite }) => ask(sql.deleteSuite, [suite]),
   'secret added': ({ owner, secret }) => insertSecrets([{ owner, ...secret }]),
   'secret rotated': ({ owner, ...rotation }, at) => rotate(owner, rotation, at),
   'secret revoked': ({ owner, secretId, force }, at) => ask(sql.revokeSecret, [owner, secretId, at, force]),
@@ -74,11 +67,17 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
 /** Changes of data that does not move with the store. They stay allowed after the move: operators can log in and out. */
 const LOGIN_CHANGES = new Set<Change['type']>(['login link made', 'operator logged in', 'session ended'])
 
+/** Loads the views. A server that makes changes does so at its start: later, an upgrade may have removed the file. */
+export async function loadAudited() {
+  const { audited, Trial } = await import('./audited.ts')
+  return { audited, Trial }
+}
+
 /** Every change that operators make, each in one transaction with its audit events. */
 export function createChanges(database: Database): Changes {
   return {
     async change(change, audit) {
-      const { audited, Trial } = await import('./audited.ts')
+      const { audited, Trial } = await loadAudited()
       const make = MAKE[change.type] as (change: Change, at: number) => Work<[id: number][]>
       const begin = () => audited(audit, subjectsOf(change), make(change, audit.at))
       const made = database.transact(begin, { isCopied: !LOGIN_CHANGES.has(change.type) })
@@ -93,7 +92,7 @@ export function createChanges(database: Database): Changes {
     },
 
     async register(newcomers, audit) {
-      const { audited } = await import('./audited.ts')
+      const { audited } = await loadAudited()
       const begin = () => audited(audit, subjectsOfRegistration(newcomers), register(newcomers))
       return (await database.transact(begin, { isCopied: true })).result
     },
@@ -164,8 +163,8 @@ function insertedOf<Item>(items: readonly Item[], rows: [id: string][], idOf: (i
 }
 
 function rowOf(application: NewApplication) {
-  const { clientId, createdAt, skipNamesake, labels, note, quota } = application
-  const columns = { ...columnsOf(application), labels, note, quota }
+  const { clientId, createdAt, skipNamesake, status, labels, note, quota } = application
+  const columns = { ...columnsOf(application), status, labels, note, quota }
   return { client_id: clientId, created_at: createdAt, skip_namesake: skipNamesake ? 1 : 0, ...columns }
 }
 

@@ -16,13 +16,11 @@ const COLUMNS = [
   ...(['count', 'firstAt', 'lastAt', 'requestId', 'traceId'] as const),
 ]
 
-/** The columns of `listRefusedRequests`. At most one of the names is not null. */
+/** The columns of `listRefusedRequests`. */
 const REQUEST_COLUMNS = [
-  ...(['id', 'at', 'requestId', 'reason', 'endpoint', 'clientId', 'suite', 'remoteAddress', 'leftOut'] as const),
-  ...(['applicationName', 'suiteName'] as const),
+  ...(['id', 'at', 'requestId', 'reason', 'endpoint'] as const),
+  ...(['clientId', 'suite', 'remoteAddress', 'kind', 'name'] as const),
 ]
-
-type ReadRequest = Omit<RefusedRequest, 'kind' | 'name'> & Record<'applicationName' | 'suiteName', string | null>
 
 /** The last refusals. */
 export function createRefusals({ askInBackground, transactInBackground }: Database): Refusals {
@@ -54,11 +52,7 @@ export function createRefusals({ askInBackground, transactInBackground }: Databa
       const rows = await (requestId === undefined
         ? askInBackground(sql.listRefusedRequests, values)
         : askInBackground(sql.findRefusedRequests, [...values, storable(requestId)]))
-      return toObjects<ReadRequest>(rows, ...REQUEST_COLUMNS).map(({ applicationName, suiteName, ...request }) => ({
-        ...request,
-        kind: applicationName !== null ? 'application' : suiteName !== null ? 'suite' : null,
-        name: applicationName ?? suiteName,
-      }))
+      return toObjects<RefusedRequest>(rows, ...REQUEST_COLUMNS)
     },
   }
 }
@@ -76,9 +70,11 @@ function* record(refusals: readonly RefusalCount[]): Work<void> {
 }
 
 function* recordRequests(requests: readonly NewRefusedRequest[]): Work<void> {
-  const rows = requests.map(({ clientId, ...rest }) => ({ ...rest, clientId: clientId && storable(clientId) }))
+  const rows = requests.map(({ clientId, isKnown, ...rest }) => {
+    return { ...rest, clientId: clientId && storable(clientId), isKnown: isKnown ? 1 : 0 }
+  })
   yield* ask(sql.recordRefusedRequests, [rowsJson(rows)])
-  yield* ask(sql.keepNewestRefusedRequests, [MAX_REFUSED_REQUESTS])
+  for (const isKnown of [0, 1]) yield* ask(sql.keepNewestRefusedRequests, [isKnown, MAX_REFUSED_REQUESTS])
 }
 
 function toRow({ isKnown, clientId, suite = '', ...rest }: RefusalCount) {

@@ -1,11 +1,41 @@
-import type { UsageCounts } from '../../domain/store.ts'
-import { beginningsOf, SPANS, type SpanCounts } from '../../domain/usage.ts'
+import type { Usage } from '../../domain/store.ts'
+import { type ApplicationUse, countKey, type SecretUse, type SpanCounts, type TokenCount } from '../../domain/usage.ts'
 import * as sql from './statements/usage.ts'
-import { ask, type Database, namesJson, rowsJson, toObjects, type Work } from './work.ts'
+import { ask, type Database, namesJson, rowsJson, toObjects } from './work.ts'
 
-/** What applications and suites did. */
-export function createUsageCounts({ askInBackground, transactInBackground }: Database): UsageCounts {
+/** How often and when applications, suites and secrets were used. */
+export function createUsage({ ask: read, askInBackground, transactInBackground, lockOwners }: Database): Usage {
+  const recordApplicationUses = sql.recordUses('application', 'last_token_at', lockOwners)
+  const recordSecretUses = sql.recordUses('secret', 'last_used_at', lockOwners)
+
   return {
+    async addTokenCounts(changes) {
+      const uses = changes.map(({ applicationKey, lastTokenAt }) => ({ id: applicationKey, at: lastTokenAt }))
+      const rows = await transactInBackground(function* () {
+        yield* ask(recordApplicationUses, [rowsJson(uses)])
+        return yield* ask(sql.addTokenCounts, [rowsJson(changes)])
+      })
+      const sums = new Map(toCounts(rows).map((sum) => [countKey(sum), sum]))
+      return changes.map((change) => sums.get(countKey(change)) as TokenCount)
+    },
+
+    listTokenCounts: async (keys, hour) => toCounts(await read(sql.listTokenCounts, [JSON.stringify(keys), hour])),
+
+    async listApplicationUses(keys) {
+      const rows = await read(sql.listUses('application', 'last_token_at'), [JSON.stringify(keys)])
+      return toObjects<ApplicationUse>(rows, 'applicationKey', 'lastTokenAt')
+    },
+
+    async recordSecretUses(uses) {
+      const rows = uses.map(({ secretId, lastUsedAt }) => ({ id: secretId, at: lastUsedAt }))
+      await transactInBackground(() => ask(recordSecretUses, [rowsJson(rows)]))
+    },
+
+    async listSecretUses(ids) {
+      const rows = await read(sql.listUses('secret', 'last_used_at'), [JSON.stringify(ids)])
+      return toObjects<SecretUse>(rows, 'secretId', 'lastUsedAt')
+    },
+
     addUsage: async (counts, at) => void (await transactInBackground(() => ask(sql.addUsage, [rowsJson(counts), at]))),
 
     async listUsage(clientIds, span, beginnings) {
@@ -16,10 +46,6 @@ export function createUsageCounts({ askInBackground, transactInBackground }: Dat
   }
 }
 
-/** Deletes the counts of a client that is about to be removed, also those of a node whose clock is ahead. */
-export function* deleteUsage(clientId: string, now: number): Work<void> {
-  for (const { span, kept } of SPANS) {
-    const beginnings = beginningsOf({ span, count: kept / span + 2 }, now + span)
-    yield* ask(sql.deleteUsage(beginnings.length), [clientId, span, ...beginnings])
-  }
+function toCounts(rows: unknown[][]): TokenCount[] {
+  return toObjects<TokenCount>(rows, 'applicationKey', 'hour', 'issued', 'refused')
 }

@@ -33,6 +33,8 @@ export interface Database {
   transact<Result>(begin: () => Work<Result>, options: { isCopied: boolean }): Promise<Result>
   /** Like `transact`, but no request waits for it, and the change may be lost in a crash. */
   transactInBackground<Result>(begin: () => Work<Result>): Promise<Result>
+  /** The end of a SELECT: keeps its rows from being removed in this transaction, and skips those that are being removed. */
+  lockOwners: string
 }
 
 /** The first value of the first row, such as a count; undefined if there are no rows. */

@@ -122,6 +122,7 @@ export function createShared({ db, runner, read, write, change }: Context, asser
         if (isCopied) assertNotMoved()
         return runner.run(begin())
       }),
+    lockOwners: '',
     transactInBackground: (begin) => write(() => db.transaction(() => runner.run(begin())).immediate()),
   }
 }

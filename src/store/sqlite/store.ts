@@ -3,13 +3,7 @@ import { promisify } from 'node:util'
 import type { Database } from 'better-sqlite3'
 import type { Observer } from '../../domain/events.ts'
 import { leaveOpen, type Opened, type OpenOptions } from '../opened.ts'
-import { createAuditTrail } from '../shared/audit.ts'
-import { createChanges } from '../shared/changes.ts'
-import { createFigures } from '../shared/figures.ts'
-import { createOperators } from '../shared/operators.ts'
-import { createRefusals } from '../shared/refusals.ts'
-import { createRegistryLists } from '../shared/registry.ts'
-import { createUsageCounts } from '../shared/usage.ts'
+import { createSharedParts } from '../shared/parts.ts'
 import { createCachedRegistry } from './changes.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import { openDatabase } from './connection.ts'
@@ -21,7 +15,7 @@ import { createMove, createPages } from './move.ts'
 import { createPurge } from './purge.ts'
 import { createRetryLocked } from './retry-locked.ts'
 import * as sql from './statements/database.ts'
-import { createTokens, createUsage } from './tokens.ts'
+import { createTokens } from './tokens.ts'
 
 /** Looks `fdatasync` up at each call, so that tests can replace it. */
 const fdatasyncAsync = (file: number) => promisify(fdatasync)(file)
@@ -51,15 +45,8 @@ function createStore(db: Database, lockTimeout: number, observe: Observer) {
 
   return {
     ...registry,
-    ...createRegistryLists(shared),
-    ...createChanges(shared),
-    ...createOperators(shared),
-    ...createAuditTrail(shared),
+    ...createSharedParts(shared),
     ...createTokens(context, applicationOf, observe),
-    ...createUsage(context),
-    ...createUsageCounts(shared),
-    ...createRefusals(shared),
-    ...createFigures(shared),
     ...createOwnFigures(context),
     ...createPages(context),
     purge: createPurge(context),

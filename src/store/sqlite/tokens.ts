@@ -1,8 +1,7 @@
 import type { Application, ApplicationKey } from '../../domain/application.ts'
 import type { Observer } from '../../domain/events.ts'
-import type { Tokens, Usage } from '../../domain/store.ts'
+import type { Tokens } from '../../domain/store.ts'
 import type { StoredToken } from '../../domain/token.ts'
-import type { ApplicationUse, SecretUse, TokenCount, TokenCountChange } from '../../domain/usage.ts'
 import { createBatch } from '../batch.ts'
 import type { Context } from './context.ts'
 import * as sql from './statements/tokens.ts'
@@ -87,33 +86,4 @@ export function createTokens(
 
 function valuesOf({ token }: Add) {
   return [token.id, token.secretHash, token.applicationKey, token.generation, token.issuedAt]
-}
-
-/** Usage is not flushed to disk: the next change flushes it, too. */
-export function createUsage({ db, read, write }: Context): Usage {
-  const addTokenCount = db.prepare(sql.addTokenCount)
-  const recordApplicationUse = db.prepare(sql.recordApplicationUse)
-  const recordSecretUse = db.prepare(sql.recordSecretUse)
-  const listTokenCounts = db.prepare(sql.listTokenCounts)
-  const listApplicationUses = db.prepare(sql.listApplicationUses)
-  const listSecretUses = db.prepare(sql.listSecretUses)
-
-  const addAll = db.transaction((changes: readonly TokenCountChange[]) =>
-    changes.map((change) => {
-      if (change.lastTokenAt !== null) recordApplicationUse.run(change)
-      return addTokenCount.get(change) as TokenCount
-    }),
-  ).immediate
-  const recordAll = db.transaction((uses: readonly SecretUse[]) => {
-    for (const use of uses) recordSecretUse.run(use)
-  }).immediate
-
-  return {
-    addTokenCounts: (changes) => write(() => addAll(changes)),
-    listTokenCounts: (keys, hours) =>
-      read(() => listTokenCounts.all({ keys: JSON.stringify(keys), hours: JSON.stringify(hours) }) as TokenCount[]),
-    listApplicationUses: (keys) => read(() => listApplicationUses.all(JSON.stringify(keys)) as ApplicationUse[]),
-    recordSecretUses: (uses) => write(() => recordAll(uses)),
-    listSecretUses: (ids) => read(() => listSecretUses.all(JSON.stringify(ids)) as SecretUse[]),
-  }
 }

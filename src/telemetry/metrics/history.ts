@@ -173,10 +173,10 @@ function createColumns({ seriesOf, valueAt }: Counters) {
     return reasons.reduce((sum, { kind, column }) => sum + (kinds.includes(kind) ? (counted[column] as number) : 0), 0)
   }
 
-  function latencyOf(counted: Float64Array, histogram: number[]): Latency | undefined {
+  function latencyOf(counted: Float64Array, histogram: number[]): Latency {
     const counts = histogram.map((column) => counted[column] as number)
-    const [p50, p99] = [quantile(0.5, counts, BOUNDS), quantile(0.99, counts, BOUNDS)]
-    return p50 === undefined || p99 === undefined ? undefined : { p50, p99 }
+    const [p50Seconds, p99Seconds] = [quantile(0.5, counts, BOUNDS), quantile(0.99, counts, BOUNDS)]
+    return p50Seconds === undefined || p99Seconds === undefined ? undefined : { p50Seconds, p99Seconds }
   }
 
   return {

@@ -77,6 +77,28 @@ t.test('Sign-in with the provider: it makes an operator with a session, whom peo
 })
 
 t.test(
+  'Sign-in with the provider: once the store has moved, whoever is new or has another role is told where',
+  async (t) => {
+    const { signIn, store, people, operators } = await start(t)
+    t.equal((await signIn('vera')).answer.statusCode, 303)
+    const { move } = store as unknown as { move: { begin(place: string, at: number): Promise<void> } }
+    await move.begin('postgres://new.example/tokens', 1)
+    t.equal((await signIn('vera')).answer.statusCode, 303, 'who is known is signed in')
+    people.vera = { ...people.anna }
+    for (const who of ['anna', 'vera']) {
+      const { answer, cookie } = await signIn(who)
+      t.equal(answer.statusCode, 409)
+      t.match(
+        textOf(answer.body),
+        /copy of the store to postgres:\/\/new\.example\/tokens began .* Nothing was changed/,
+      )
+      t.notMatch(cookie, /session/)
+    }
+    t.match(await operators(), [{ email: 'vera', role: 'viewer' }])
+  },
+)
+
+t.test(
   'Sign-in with the provider: it replaces the session of the browser, and going back changes nothing',
   async (t) => {
     const { get, comeBack, signIn, operators, codeFor, visit } = await start(t)

@@ -65,7 +65,7 @@ export function callsOf(
     revokeToken: () => store.revokeToken(id, START),
     tokens: () => store.purge('tokens', START + 1, 10),
     addTokenCounts: () => store.addTokenCounts([count]),
-    listTokenCounts: () => store.listTokenCounts([key], [1]),
+    listTokenCounts: () => store.listTokenCounts([key], 1),
     listApplicationUses: () => store.listApplicationUses([key]),
     listApplicationsOf: () => store.listApplicationsOf([key]),
     recordSecretUses: () => store.recordSecretUses([{ secretId: 1, lastUsedAt: START }]),

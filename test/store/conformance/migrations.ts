@@ -1,4 +1,6 @@
 import type { Test } from 'tap'
+import { isAtLeast } from '../../../src/store/migrations.ts'
+import { VERSION } from '../../../src/version.ts'
 import { folderOf } from '../../support/migrations.ts'
 
 interface Options {
@@ -70,6 +72,15 @@ export function migrationConformance(t: Test, open: (t: Test) => EmptyDatabase |
     await query("UPDATE compatibility SET oldest_program = 'soon'")
     const soon = { name: 'OperatorError', message: /needs token-server soon/ }
     await t.rejects(migrate({ folder, program: '9.0.0' }), soon, 'a record that is no version')
+  })
+
+  t.test('Migrations: the minor release before may run on the schema, but not 0.1.0, which refuses it', async (t) => {
+    const { migrate, query } = await open(t)
+    await migrate({})
+    const [oldest] = (await query('SELECT oldest_program FROM compatibility')) as [string]
+    const minor = VERSION.replace(/\.\d+$/, '.0')
+    t.ok(isAtLeast(oldest, '1.0.0') && isAtLeast(VERSION, oldest), oldest)
+    t.ok(minor.endsWith('.0.0') || !isAtLeast(oldest, minor), `docs/stability.md: ${oldest} is older than ${minor}`)
   })
 
   t.test("Migrations: somebody else's database is refused, also one with a table migrations", async (t) => {

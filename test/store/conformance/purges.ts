@@ -37,7 +37,10 @@ const PURGED: Record<string, (store: Store) => Promise<Purged>> = {
     return {
       add: (hour) => store.addTokenCounts([{ ...count, hour }]),
       purge: (before, limit) => store.purge('token counts', before * HOUR, limit),
-      left: async () => (await store.listTokenCounts([count.applicationKey], [1, 2, 3, 4])).map(({ hour }) => hour),
+      left: async () => {
+        const found = [1, 2, 3, 4].map((hour) => store.listTokenCounts([count.applicationKey], hour))
+        return (await Promise.all(found)).flat().map(({ hour }) => hour)
+      },
     }
   },
   async usage(store) {

@@ -72,11 +72,10 @@ export function tokenConformance(t: Test, harness: Harness): void {
     t.equal(await countTokens(store, a, hour), 2)
     t.equal(await lastTokenAt(store, a), START + 5, 'the latest, in whatever order they come')
     t.equal(await lastTokenAt(store, b), undefined)
-    t.same(new Set(await store.listTokenCounts([a, b], [hour])), new Set([sumOfA, sumOfB]))
-    t.strictSame(await store.listTokenCounts([b], [hour - 1, hour]), [sumOfB])
-    t.equal((await store.listTokenCounts([a, b], [hour - 1, hour])).length, 3, 'of several applications')
-    t.equal((await store.listTokenCounts([a, b], [hour - 1])).length, 1, 'in these hours')
-    t.strictSame(await store.listTokenCounts([], [hour]), [])
+    t.same(new Set(await store.listTokenCounts([a, b], hour)), new Set([sumOfA, sumOfB]))
+    t.strictSame(await store.listTokenCounts([b], hour), [sumOfB])
+    t.equal((await store.listTokenCounts([a, b], hour - 1)).length, 1, 'in this hour')
+    t.strictSame(await store.listTokenCounts([], hour), [])
     t.strictSame(await store.listApplicationUses([b, a]), [{ applicationKey: a, lastTokenAt: START + 5 }])
     t.strictSame(await store.listApplicationUses([]), [])
     await store.addTokenCounts([{ ...sumOfB, issued: 3, lastTokenAt: null }])
@@ -110,7 +109,7 @@ export function tokenConformance(t: Test, harness: Harness): void {
     t.equal(await countTokens(store, await newKey(store, 'a'), 7), 0)
   })
 
-  test('Store: usage is counted by client and span, and what a removed client did is deleted', async (t, store) => {
+  test('Store: usage is counted by client and span, and a new client with the id of a removed one has none', async (t, store) => {
     await registerSuites(store, 'store')
     await register(store, 'a', 'b')
     const of = (clientId: string, tokens: number) => ({ clientId, tokens, checks: 2, refusals: 1 })

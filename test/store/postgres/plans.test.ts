@@ -1,7 +1,9 @@
 import t from 'tap'
 import { mintToken } from '../../../src/domain/token.ts'
-import { purgeAuditEvents, purgeUsage } from '../../../src/store/postgres/purge.ts'
+import { HOUR } from '../../../src/domain/usage.ts'
+import { purgeRows } from '../../../src/store/postgres/purge.ts'
 import * as sql from '../../../src/store/shared/statements/audit.ts'
+import { OLD_ROWS, type OldRows } from '../../../src/store/shared/statements/purge.ts'
 import { keepNewestRefusals, listLastRefused } from '../../../src/store/shared/statements/refusals.ts'
 import * as registry from '../../../src/store/shared/statements/registry.ts'
 import * as usage from '../../../src/store/shared/statements/usage.ts'
@@ -19,10 +21,10 @@ const ROWS = 20_000
 /** Events until the end of time. */
 const ALL = Number.MAX_SAFE_INTEGER
 
-/** One row in a hundred has a different actor; each of the 200 subjects has a hundred rows. */
+/** One an hour. One row in a hundred has a different actor; each of the 200 subjects has a hundred rows. */
 const EVENTS = `
   INSERT INTO audit_events (at, actor, origin, remote_address, action, subject_kind, subject)
-  SELECT n, CASE WHEN n % 100 = 0 THEN 'rare' ELSE 'robot' END, 'API', 'h', 'a', 'application', 's' || n % 200
+  SELECT n * ${HOUR}::bigint, CASE WHEN n % 100 = 0 THEN 'rare' ELSE 'robot' END, 'API', 'h', 'a', 'application', 's' || n % 200
     FROM generate_series(1, ${ROWS}) n`
 
 /** Twenty rows for each of a thousand applications, and a hundred newer ones of unknown client ids. */
@@ -54,19 +56,18 @@ t.test('PostgreSQL: an index finds pages of audit events, refusals, secrets, usa
   const plans: [statement: string, values: unknown[], index: string][] = [
     [sql.listAuditEvents, [0, null, 50, ALL], 'audit_events_pkey'],
     [sql.listAuditEvents, [0, 10_000, 50, ALL], 'audit_events_pkey'],
-    [sql.listAuditEvents, [ROWS - 20, null, 50, ALL], 'audit_events_by_time'],
-    [sql.listAuditEvents, [0, null, 50, 20], 'audit_events_by_time'],
+    [sql.listAuditEvents, [(ROWS - 20) * HOUR, null, 50, ALL], 'audit_events_by_time'],
+    [sql.listAuditEvents, [0, null, 50, 10_000 * HOUR], 'audit_events_by_time'],
     [sql.listAuditEventsOfActor, [0, null, 50, ALL, 'robot'], 'audit_events_(by_actor|pkey)'],
     [sql.listAuditEventsOfActor, [0, 10_000, 50, ALL, 'rare'], 'audit_events_by_actor'],
     [sql.listAuditEventsOfActor, [0, null, 50, ALL, 'nobody'], 'audit_events_by_actor'],
     [sql.listAuditEventsOfSubject, [0, null, 50, ALL, 's7', null, 'application'], 'audit_events_by_subject'],
     [sql.listAuditEventsOfSubject, [0, 10_000, 50, ALL, 's7', 'robot', null], 'audit_events_by_subject'],
-    [purgeAuditEvents, [100, 50], 'audit_events_by_time'],
+    [purgeRows(OLD_ROWS['audit events'][0] as OldRows), [100 * HOUR, 50], 'audit_events_by_time'],
     [listLastRefused, [100], 'refusals_by_time'],
     [keepNewestRefusals, ['[5,6,7]', 15, 90], 'refusals_pkey'],
     [usage.listUsage(12), [ids(5), 300_000, ...spans], 'usage_counts_pkey'],
-    [usage.deleteUsage(12), ['client-id-7', 300_000, ...spans], 'usage_counts_pkey'],
-    [purgeUsage, [7_200_001, 100], 'usage_counts_pkey'],
+    [purgeRows(OLD_ROWS.usage[0] as OldRows), [7_200_001, 100], 'usage_counts_pkey'],
     [registry.listApplicationsOf, ['[1,300,4000]'], 'applications_pkey'],
     [registry.listOwnedSecrets, [7000, 100], 'secrets_pkey'],
     [registry.readApplications, ['["client-id-7"]'], 'applications_client_id_key'],

@@ -50,7 +50,7 @@ t.test('Usage: after the clock went over an hour and back, the hour has one coun
   const issue = async (at: number) => counts.count(await counts.open(application, at), application, at)
   for (const at of [START, START + HOUR, START]) await issue(at)
   for (let time = 0; time < 2; time++) await counts.flush(START, () => {})
-  const stored = await store.listTokenCounts([application.key], [hourOf(START)])
+  const stored = await store.listTokenCounts([application.key], hourOf(START))
   t.match(stored, [{ issued: 2 }])
   await issue(START)
   await t.rejects(issue(START), { message: 'token quota exceeded' })

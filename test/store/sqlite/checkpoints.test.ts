@@ -4,12 +4,13 @@ import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { createChanges } from '../../../src/store/shared/changes.ts'
+import { createUsage } from '../../../src/store/shared/usage.ts'
 import { createCachedRegistry } from '../../../src/store/sqlite/changes.ts'
 import { createCheckpoints } from '../../../src/store/sqlite/checkpoints.ts'
 import { createContext, createShared } from '../../../src/store/sqlite/context.ts'
 import { createPurge } from '../../../src/store/sqlite/purge.ts'
 import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
-import { createTokens, createUsage } from '../../../src/store/sqlite/tokens.ts'
+import { createTokens } from '../../../src/store/sqlite/tokens.ts'
 import { on } from '../../support/on.ts'
 import { connect, newFile, newToken, openTables } from './databases.ts'
 
@@ -150,7 +151,7 @@ t.test('Full log: the room in the log is checked before every write, outside its
   const shared = createShared(context, () => {})
   const { applicationOf } = createCachedRegistry(db, context.changes, context.reader)
   const tokens = createTokens(context, applicationOf, () => {})
-  const usage = createUsage(context)
+  const usage = createUsage(shared)
   const token = newToken()
   await tokens.addToken(token)
   await createPurge(context)('tokens', token.issuedAt, 1)

@@ -1,13 +1,15 @@
 import t from 'tap'
 import * as sql from '../../../src/store/shared/statements/audit.ts'
+import { OLD_ROWS, type OldRows } from '../../../src/store/shared/statements/purge.ts'
 import {
   findRefusedRequests,
+  keepNewestRefusedRequests,
   listLastRefused,
   listRefusedRequests,
 } from '../../../src/store/shared/statements/refusals.ts'
-import { deleteUsage, listUsage } from '../../../src/store/shared/statements/usage.ts'
+import { listUsage } from '../../../src/store/shared/statements/usage.ts'
 import { createRunner } from '../../../src/store/sqlite/context.ts'
-import { PURGES } from '../../../src/store/sqlite/purge.ts'
+import { purgeRows } from '../../../src/store/sqlite/purge.ts'
 import { openTables } from './databases.ts'
 
 const IN_SPANS = 'SEARCH usage_counts USING PRIMARY KEY (span=? AND since=? AND owner_id=?),'
@@ -20,20 +22,31 @@ t.test(
     const page = { 1: 1, 2: 1, 3: 1, 4: 1 }
     const requests = { 1: 1, 2: 1, 3: null, 4: null, 5: null, 6: null, 7: null }
     const newest = 'CO-ROUTINE newest, SCAN refusals USING INDEX refusals_by_time, SCAN newest,'
+    const purges = Object.entries({
+      'token counts': 'PRIMARY KEY (hour<?),',
+      usage: 'PRIMARY KEY (span=? AND since<?),',
+      refusals: 'refusals_by_time (last_at<?),',
+      'refused requests': 'INTEGER PRIMARY KEY (rowid<?),',
+      'audit events': 'audit_events_by_time (at<?),',
+      'idempotency records': '(created_at<?),',
+    }).map(([what, index]): [string, object, string] => {
+      const [rows] = OLD_ROWS[what as keyof typeof OLD_ROWS]
+      return [purgeRows(rows as OldRows), { 1: 1, 2: 1 }, index]
+    })
     const plans: [statement: string, parameters: object, index: string][] = [
       [sql.listAuditEvents, page, 'INTEGER PRIMARY KEY (rowid>? AND rowid<?),'],
       [sql.listAuditEvents, page, 'COVERING INDEX audit_events_by_time (at>?),'],
-      [sql.listAuditEvents, page, 'COVERING INDEX audit_events_by_time (at<?),'],
+      [sql.listAuditEvents, page, 'COVERING INDEX audit_events_by_time (at>? AND at<?),'],
       [sql.listAuditEventsOfActor, { ...page, 5: 'a' }, 'audit_events_by_actor (actor=? AND rowid>? AND rowid<?),'],
       [
         sql.listAuditEventsOfSubject,
         { ...page, 5: 's', 6: 'a', 7: null },
         'audit_events_by_subject (subject=? AND rowid>? AND rowid<?),',
       ],
-      [PURGES['audit events'][0] as string, { 1: 1, 2: 1 }, 'audit_events_by_time (at<?),'],
       [listUsage(2), { 1: '["a"]', 2: 1, 3: 1, 4: 2 }, IN_SPANS],
-      [deleteUsage(2), { 1: 'a', 2: 1, 3: 1, 4: 2 }, IN_SPANS],
       [listLastRefused, { 1: 100 }, newest],
+      [keepNewestRefusedRequests, { 1: 1, 2: 1 }, 'refused_requests_by_known (is_known=?),'],
+      ...purges,
       [listRefusedRequests, requests, 'SEARCH refused_requests USING INTEGER PRIMARY KEY (rowid<?),'],
       [findRefusedRequests, { ...requests, 8: 'r' }, 'refused_requests_by_request_id (request_id=? AND rowid<?),'],
     ]

@@ -148,8 +148,8 @@ t.test('History: it has checks, refusals by reason, and durations of requests', 
   for (const path of ['/v1/oauth/verify', '/v1/oauth/verify/:suite']) answer(path, 60)
   answer('/health/live', 3)
   const { lastHour, refusals } = history.read()
-  t.match(lastHour, { activeChecks: 2, inactiveChecks: 2, refusals: 6, checkLatency: { p99: 10 } })
-  t.match(lastHour.tokenLatency, { p50: 0.0075, p99: 0.00995 })
+  t.match(lastHour, { activeChecks: 2, inactiveChecks: 2, refusals: 6, checkLatency: { p99Seconds: 10 } })
+  t.match(lastHour.tokenLatency, { p50Seconds: 0.0075, p99Seconds: 0.00995 })
   t.strictSame(refusals, [
     { kind: 'request', reason: 'not a form', count: 3 },
     { kind: 'authentication', reason: 'wrong secret', count: 2 },

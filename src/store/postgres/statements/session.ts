@@ -68,7 +68,8 @@ export const prepareTransaction = `SELECT set_config('lock_timeout', $1, true), 
 // writes.
 export const lockRegistry = 'SELECT registry FROM changes FOR UPDATE'
 
-// One node at a time writes refusals. It waits neither for the disk nor for a standby: losing some in a crash is acceptable.
+// One node at a time writes refusals and usage. It waits neither for the disk nor for a standby: losing some in a crash is
+// acceptable.
 export const lockRefusals = "SELECT pg_advisory_xact_lock(7033017, 3), set_config('synchronous_commit', 'off', true)"
 
 // Migrations.

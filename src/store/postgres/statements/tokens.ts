@@ -53,55 +53,6 @@ export const mostImportedSecrets = `
                   GROUP BY application_id) n)
     FROM changes c`
 
-// Usage. Rows are locked in the order of their keys, so that two nodes do not deadlock. The rows that they refer to are locked
-// first, so that they cannot be removed meanwhile. Rows that are being removed are skipped: a removal locks in another order,
-// and waiting for it could deadlock.
-
-export const addTokenCounts = `
-  INSERT INTO token_counts AS old (hour, application_id, issued, refused)
-  SELECT hour, application_id, issued, refused
-    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
-      AS more (hour, application_id, issued, refused)
-   ORDER BY hour, application_id
-      ON CONFLICT (hour, application_id) DO UPDATE
-     SET issued = old.issued + excluded.issued, refused = old.refused + excluded.refused
-  RETURNING application_id, hour, issued, refused`
-
-export const recordApplicationUses = `
-  WITH kept AS MATERIALIZED (
-    SELECT id FROM applications WHERE id = ANY ($1::bigint[]) ORDER BY id FOR KEY SHARE SKIP LOCKED
-  )
-  INSERT INTO application_uses AS old (application_id, last_token_at)
-  SELECT kept.id, max(used.last_token_at)
-    FROM unnest($1::bigint[], $2::bigint[]) AS used (application_id, last_token_at)
-    JOIN kept ON kept.id = used.application_id
-   WHERE used.last_token_at IS NOT NULL
-   GROUP BY kept.id
-   ORDER BY kept.id
-      ON CONFLICT (application_id) DO UPDATE SET last_token_at = greatest(old.last_token_at, excluded.last_token_at)`
-
-export const listTokenCounts = `
-  SELECT application_id, hour, issued, refused
-    FROM token_counts
-   WHERE application_id = ANY ($1::bigint[]) AND hour = ANY ($2::bigint[])`
-
-export const recordSecretUses = `
-  WITH kept AS MATERIALIZED (
-    SELECT id FROM secrets WHERE id = ANY ($1::bigint[]) ORDER BY id FOR KEY SHARE SKIP LOCKED
-  )
-  INSERT INTO secret_uses AS old (secret_id, last_used_at)
-  SELECT kept.id, max(used.last_used_at)
-    FROM unnest($1::bigint[], $2::bigint[]) AS used (secret_id, last_used_at)
-    JOIN kept ON kept.id = used.secret_id
-   GROUP BY kept.id
-   ORDER BY kept.id
-      ON CONFLICT (secret_id) DO UPDATE SET last_used_at = greatest(old.last_used_at, excluded.last_used_at)`
-
-export const listSecretUses = 'SELECT secret_id, last_used_at FROM secret_uses WHERE secret_id = ANY ($1::bigint[])'
-
-export const listApplicationUses = `
-  SELECT application_id, last_token_at FROM application_uses WHERE application_id = ANY ($1::bigint[])`
-
 // A figure for operators.
 
 export const countLiveTokens = `

@@ -15,10 +15,13 @@ const AUDIT_EVENTS = `
 
 // By id, the order in which the changes were made: clocks go back, and differ between nodes. The first id since a time, and the
 // last one before a time unless a page continues before an id, are found in the index on `at` alone; `+ 0` keeps the planner
-// from choosing another index, whose rows it would have to scan.
+// from choosing another index, whose rows it would have to scan. The last one is looked for among those of the day before it:
+// all that are older would be too many.
 const NEWEST = `
-     AND id < coalesce($2, CASE WHEN CAST($4 AS bigint) = 9007199254740991 THEN 9007199254740991
-                                ELSE (SELECT coalesce(max(id + 0), 0) + 1 FROM audit_events WHERE at < $4) END)
+     AND id < coalesce($2, CASE WHEN (SELECT at FROM audit_events WHERE id = (SELECT max(id) FROM audit_events)) < $4
+                                THEN 9007199254740991
+                                ELSE (SELECT coalesce(max(id + 0), 0) + 1 FROM audit_events
+                                       WHERE at < $4 AND at > (SELECT max(at) FROM audit_events WHERE at < $4) - 86400000) END)
      AND id >= CASE WHEN CAST($1 AS bigint) = 0 THEN 0 ELSE (SELECT min(id + 0) FROM audit_events WHERE at >= $1) END
      AND at + 0 >= $1
      AND at - 0 < $4

@@ -3,27 +3,8 @@
 export const oldestTokenAt = 'SELECT issued_at FROM tokens ORDER BY id LIMIT 1'
 export const newestTokenAt = 'SELECT issued_at FROM tokens ORDER BY id DESC LIMIT 1'
 
-export const countEndingSecrets = `
-  SELECT count(*)
-    FROM (SELECT DISTINCT s.application_id, s.suite_id
-            FROM secrets s
-            LEFT JOIN applications a ON a.id = s.application_id
-           WHERE s.ends_at > $1 AND s.ends_at <= $2
-             AND s.revoked_at IS NULL
-             AND coalesce(a.status, 'active') = 'active'
-             AND NOT EXISTS (
-                   SELECT 1
-                     FROM secrets other
-                    WHERE (other.application_id = s.application_id OR other.suite_id = s.suite_id)
-                      AND other.revoked_at IS NULL
-                      AND (other.ends_at IS NULL OR other.ends_at > $2))) ending`
-
-// In index order, so that LIMIT stops the scan. Of each owner it lists the secret that ends last.
-export const listEndingSecrets = `
-  SELECT CASE WHEN s.suite_id IS NULL THEN 'application' ELSE 'suite' END,
-         coalesce(a.client_id, u.suite_id),
-         coalesce(a.name, u.name),
-         s.ends_at
+// Of each owner the secret that ends last.
+const ENDING = `
     FROM secrets s
     LEFT JOIN applications a ON a.id = s.application_id
     LEFT JOIN suites u ON u.id = s.suite_id
@@ -35,7 +16,17 @@ export const listEndingSecrets = `
              FROM secrets other
             WHERE (other.application_id = s.application_id OR other.suite_id = s.suite_id)
               AND other.revoked_at IS NULL
-              AND (other.ends_at IS NULL OR (other.ends_at, other.id) > (s.ends_at, s.id)))
+              AND (other.ends_at IS NULL OR (other.ends_at, other.id) > (s.ends_at, s.id)))`
+
+export const countEndingSecrets = `SELECT count(*) ${ENDING}`
+
+// In index order, so that LIMIT stops the scan.
+export const listEndingSecrets = `
+  SELECT CASE WHEN s.suite_id IS NULL THEN 'application' ELSE 'suite' END,
+         coalesce(a.client_id, u.suite_id),
+         coalesce(a.name, u.name),
+         s.ends_at
+  ${ENDING}
    ORDER BY s.ends_at, s.id
    LIMIT $3`
 

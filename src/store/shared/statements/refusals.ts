@@ -54,21 +54,25 @@ export const listLastRefused = `
 // Refused requests, one by one.
 
 export const recordRefusedRequests = `
-  INSERT INTO refused_requests (at, request_id, reason, endpoint, client_id, suite, remote_address, left_out)
+  INSERT INTO refused_requests (at, request_id, reason, endpoint, client_id, suite, remote_address, is_known)
   SELECT CAST(value ->> 'at' AS bigint), value ->> 'requestId', value ->> 'reason', value ->> 'endpoint',
-         value ->> 'clientId', value ->> 'suite', value ->> 'remoteAddress', CAST(value ->> 'leftOut' AS bigint)
+         value ->> 'clientId', value ->> 'suite', value ->> 'remoteAddress', CAST(value ->> 'isKnown' AS bigint)
     FROM rows_of($1)
    ORDER BY CAST(value ->> 'position' AS bigint)`
 
 export const keepNewestRefusedRequests = `
-  DELETE FROM refused_requests WHERE id <= (SELECT max(id) FROM refused_requests) - CAST($1 AS bigint)`
+  DELETE FROM refused_requests
+   WHERE is_known = $1
+     AND id <= (SELECT id FROM refused_requests WHERE is_known = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)`
 
 /** A filter that is NULL matches every row. */
 const refusedRequests = (where: string) => `
   SELECT newest.*,
-         (SELECT name FROM applications WHERE applications.client_id = newest.client_id),
-         (SELECT name FROM suites WHERE suites.suite_id = newest.client_id)
-    FROM (SELECT id, at, request_id, reason, endpoint, client_id, suite, remote_address, left_out
+         coalesce((SELECT 'application' FROM applications a WHERE a.client_id = newest.client_id),
+                  (SELECT 'suite' FROM suites s WHERE s.suite_id = newest.client_id)),
+         coalesce((SELECT name FROM applications a WHERE a.client_id = newest.client_id),
+                  (SELECT name FROM suites s WHERE s.suite_id = newest.client_id))
+    FROM (SELECT id, at, request_id, reason, endpoint, client_id, suite, remote_address
             FROM refused_requests
            WHERE id < $1
              AND (client_id = $3 OR $3 IS NULL)

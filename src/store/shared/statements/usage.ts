@@ -1,5 +1,40 @@
 import { SPANS } from '../../../domain/usage.ts'
 
+export const addTokenCounts = `
+  INSERT INTO token_counts (hour, application_id, issued, refused)
+  SELECT CAST(value ->> 'hour' AS bigint), CAST(value ->> 'applicationKey' AS bigint),
+         CAST(value ->> 'issued' AS bigint), CAST(value ->> 'refused' AS bigint)
+    FROM rows_of($1)
+   WHERE true
+      ON CONFLICT (hour, application_id) DO UPDATE
+     SET issued = token_counts.issued + excluded.issued, refused = token_counts.refused + excluded.refused
+  RETURNING application_id, hour, issued, refused`
+
+export const listTokenCounts = `
+  SELECT application_id, hour, issued, refused
+    FROM token_counts
+   WHERE hour = $2 AND application_id IN (SELECT CAST(value AS bigint) FROM texts_of($1))`
+
+/** Keeps the latest use of each owner. Several may be given, and null for none. `lock`: of the owners, see Database. */
+export const recordUses = (owner: 'application' | 'secret', column: string, lock: string) => `
+  WITH kept AS MATERIALIZED (
+    SELECT id
+      FROM ${owner}s
+     WHERE id IN (SELECT CAST(value ->> 'id' AS bigint) FROM rows_of($1))
+     ORDER BY id ${lock}
+  )
+  INSERT INTO ${owner}_uses (${owner}_id, ${column})
+  SELECT kept.id, max(CAST(value ->> 'at' AS bigint))
+    FROM rows_of($1)
+    JOIN kept ON kept.id = CAST(value ->> 'id' AS bigint)
+   WHERE value ->> 'at' IS NOT NULL
+   GROUP BY kept.id
+   ORDER BY kept.id
+      ON CONFLICT (${owner}_id) DO UPDATE SET ${column} = excluded.${column} WHERE excluded.${column} > ${owner}_uses.${column}`
+
+export const listUses = (owner: 'application' | 'secret', column: string) => `
+  SELECT ${owner}_id, ${column} FROM ${owner}_uses WHERE ${owner}_id IN (SELECT CAST(value AS bigint) FROM texts_of($1))`
+
 // An `owner_id` is the id of an application, minus the id of a suite, or 0 for all clients together.
 
 /** Joins the owners of client ids. */
@@ -8,7 +43,6 @@ const owners = (clientId: string) => `
     LEFT JOIN suites s ON s.suite_id = ${clientId}`
 const owner = (clientId: string) => `coalesce(a.id, -s.id, CASE ${clientId} WHEN '' THEN 0 END)`
 
-// In the order in which a removal deletes: so the two do not deadlock.
 export const addUsage = `
   INSERT INTO usage_counts (span, since, owner_id, tokens, checks, refusals)
   SELECT span, CAST($2 AS bigint) - $2 % span, owner_id, tokens, checks, refusals
@@ -19,25 +53,18 @@ export const addUsage = `
             FROM rows_of($1)${owners("value ->> 'clientId'")}) counted
    CROSS JOIN (${SPANS.map(({ span }) => `SELECT ${span} AS span`).join(' UNION ALL ')}) spans
    WHERE owner_id IS NOT NULL
-   ORDER BY span, owner_id
       ON CONFLICT (span, since, owner_id) DO UPDATE
      SET tokens = usage_counts.tokens + excluded.tokens,
          checks = usage_counts.checks + excluded.checks,
          refusals = usage_counts.refusals + excluded.refusals`
 
-// Each time is a parameter, so that both databases look up each client in each span.
-const inSpans = (count: number) =>
-  `span = $2 AND since IN (${Array.from({ length: count }, (_, n) => `$${n + 3}`).join(', ')})`
-
-// CROSS JOIN, or SQLite would read these spans of all clients.
+// Each time is a parameter, so that both databases look up each client in each span. CROSS JOIN, or SQLite would read these spans
+// of all clients.
 export const listUsage = (count: number) => `
   SELECT value, since, tokens, checks, refusals
     FROM texts_of($1)${owners('value')}
    CROSS JOIN usage_counts
-   WHERE owner_id = ${owner('value')} AND ${inSpans(count)}
+   WHERE owner_id = ${owner('value')}
+     AND span = $2
+     AND since IN (${Array.from({ length: count }, (_, n) => `$${n + 3}`).join(', ')})
    ORDER BY since`
-
-export const deleteUsage = (count: number) => `
-  DELETE FROM usage_counts
-   WHERE ${inSpans(count)}
-     AND owner_id IN (SELECT id FROM applications WHERE client_id = $1 UNION ALL SELECT -id FROM suites WHERE suite_id = $1)`

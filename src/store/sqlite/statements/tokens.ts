@@ -29,40 +29,6 @@ export const mostImportedSecrets = `
            WHERE digest GLOB '$scrypt$*'
            GROUP BY application_id)`
 
-// Usage.
-
-export const addTokenCount = `
-  INSERT INTO token_counts (hour, application_id, issued, refused)
-  VALUES (@hour, @applicationKey, @issued, @refused)
-      ON CONFLICT DO UPDATE SET issued = issued + excluded.issued, refused = refused + excluded.refused
-  RETURNING application_id AS applicationKey, hour, issued, refused`
-
-export const listTokenCounts = `
-  SELECT application_id AS applicationKey, hour, issued, refused
-    FROM token_counts
-   WHERE hour IN (SELECT value FROM json_each(@hours))
-     AND application_id IN (SELECT value FROM json_each(@keys))`
-
-export const recordSecretUse = `
-  INSERT INTO secret_uses (secret_id, last_used_at)
-  SELECT id, @lastUsedAt FROM secrets WHERE id = @secretId
-      ON CONFLICT DO UPDATE SET last_used_at = max(last_used_at, excluded.last_used_at)`
-
-export const listSecretUses = `
-  SELECT secret_id AS secretId, last_used_at AS lastUsedAt
-    FROM secret_uses
-   WHERE secret_id IN (SELECT value FROM json_each(?))`
-
-export const recordApplicationUse = `
-  INSERT INTO application_uses (application_id, last_token_at)
-  SELECT id, @lastTokenAt FROM applications WHERE id = @applicationKey
-      ON CONFLICT DO UPDATE SET last_token_at = max(last_token_at, excluded.last_token_at)`
-
-export const listApplicationUses = `
-  SELECT application_id AS applicationKey, last_token_at AS lastTokenAt
-    FROM application_uses
-   WHERE application_id IN (SELECT value FROM json_each(?))`
-
 export const countLiveTokens = `
   SELECT count(*) AS seen, max(id) AS lastId, ifnull(sum(is_live), 0) AS live
     FROM (SELECT t.id,
