@@ -53,7 +53,7 @@ async function apply(terminal: Terminal, options: ApplyOptions, registry: Regist
   await show(terminal, options, plan, planText(plan))
   if (changes.length === 0) return
   if (options.dryRun) throw new CommanderError(2, 'apply.wouldChange', 'Something would change.')
-  const { json, secretsTo = terminal.stdout.isTTY && !json ? '-' : undefined } = options
+  const { json, secretsTo = terminal.stdout.isTTY ? '-' : undefined } = options
   if (add > 0 && (!secretsTo || (json && secretsTo === '-'))) {
     throw new OperatorError('Nothing was changed: name a file for the new credentials with --secrets-to.')
   }
