@@ -37,6 +37,7 @@ export type ApplicationSettings = z.infer<typeof settingsSchema>
 /** A registered application. */
 export interface RegisteredApplication extends ApplicationValues, Pick<ApplicationChanges, keyof ApplicationExtras> {
   clientId: string
+  status?: Application['status'] | undefined
   /** The generated secret, shown only this once. Undefined: the secret was imported. */
   clientSecret: string | undefined
 }
@@ -167,12 +168,13 @@ export async function prepareApplication(registration: Registration, now: Clock,
     clientId = generateClientId(),
     clientSecret,
     suites = [],
+    status = 'active',
     labels = {},
     note = '',
     quota = null,
     ...texts
   } = valid(registrationSchema, registration)
-  const values = { ...texts, labels, note, quota }
+  const values = { ...texts, status, labels, note, quota }
   const generated = generateSecret()
   const digest = clientSecret === undefined ? digestGenerated(generated) : await digestImported(clientSecret)
   const createdAt = now()

@@ -35,6 +35,10 @@ const quota = z
   .nullable()
   .describe('How many tokens it may get in an hour of the clock; null: TOKEN_QUOTA of the server')
 
+const status = z
+  .enum(['active', 'suspended'], { error: 'The status must be active or suspended' })
+  .describe('`suspended`: it gets no tokens, and its tokens are refused')
+
 /** client_id and client_secret: RFC 6749 appendix A. */
 export const registrationSchema = z.object({
   ...fields,
@@ -56,6 +60,7 @@ export const registrationSchema = z.object({
     .union([z.array(z.string()), z.literal('all')])
     .optional()
     .describe('The suites to approve it for, or `"all"` for those that exist at this moment; by default, none'),
+  status: status.optional(),
   ...annotations,
   quota: quota.optional(),
 })
@@ -68,9 +73,7 @@ export const updateSchema = z.object({ ...fields, ...ANNOTATIONS, quota }).parti
  */
 export const settingsSchema = z.object({
   ...fields,
-  status: z
-    .enum(['active', 'suspended'], { error: 'The status must be active or suspended' })
-    .describe('`suspended`: it gets no tokens, and its tokens are refused'),
+  status,
   suites: z.array(z.string()).describe('The suites that it is approved for, and no others'),
   ...annotations,
   quota: quota.optional(),

@@ -11,6 +11,7 @@ const COMMANDS: Record<string, () => Promise<Add>> = {
   serve: async () => (await import('./server.ts')).addServe,
   migrate: async () => (await import('./server.ts')).addMigrate,
   seed: async () => (await import('./seed.ts')).addSeed,
+  apply: async () => (await import('./apply.ts')).addApply,
   applications: async () => (await import('./applications.ts')).addApplications,
   suites: async () => (await import('./suites.ts')).addSuites,
   secrets: async () => (await import('./secrets.ts')).addSecrets,

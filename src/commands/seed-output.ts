@@ -13,7 +13,7 @@ import { registeredApplicationText, registeredSuiteText, SHOWN_ONCE } from './sh
  * Prints what a seed registers, step by step: as text, or as one JSON document with a line for each suite and application. The
  * lines can be used even if the run is killed. `show` and `end` resolve when the text is written, or reject with OutputFailed.
  */
-export function createSeedOutput(terminal: Terminal, { json }: JsonOption, plan: SeedPlan) {
+export function createSeedOutput(terminal: Terminal, { json }: JsonOption, plan: Pick<SeedPlan, 'existing'>) {
   const document = createDocument()
   let registered = 0
   let { existing } = plan
@@ -82,8 +82,7 @@ function createDocument() {
 
 /** Prints the result of `--dry-run`. */
 export function printPlan(terminal: Terminal, options: JsonOption, plan: SeedPlan): Promise<void> {
-  const suites = [...plan.renewed.suites, ...plan.missing.suites]
-  const applications = [...plan.renewed.applications, ...plan.missing.applications]
+  const { suites, applications } = plan.missing
   const result = {
     suites: suites.map(({ suiteId, name }) => ({ id: suiteId, name })),
     applications: applications.map(({ clientId, ...application }) => ({
@@ -141,9 +140,8 @@ function namesakeText({ entry: { name, developerEmail }, application }: Mismatch
 const HASH_SECONDS = 0.1
 
 /** Reports how long a seed will take if that is long. Returns a function that counts a step and reports the progress. */
-export function createSeedProgress(terminal: Terminal, options: JsonOption, { missing, renewed }: SeedPlan) {
-  const all = [missing, renewed].flatMap(({ suites, applications }) => [suites.length, applications.length])
-  const total = all.reduce((sum, count) => sum + count).toLocaleString('en')
+export function createSeedProgress(terminal: Terminal, options: JsonOption, { missing }: SeedPlan) {
+  const total = (missing.suites.length + missing.applications.length).toLocaleString('en')
   const imported = missing.applications.filter(({ clientSecret }) => clientSecret !== undefined).length
   const seconds = Math.round((imported * HASH_SECONDS) / availableParallelism())
   if (seconds > 0) {

@@ -2,7 +2,8 @@ import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { Administration } from '../administration/administration.ts'
-import { parseSeedFile, type SeedPlan } from '../administration/seed-plan.ts'
+import type { SeedStep } from '../administration/seed.ts'
+import { parseSeedFile } from '../administration/seed-plan.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { createSeedOutput, createSeedProgress, printPlan, warnOfPlan } from './seed-output.ts'
 import { administer } from './shared/administer.ts'
@@ -11,6 +12,7 @@ import { addCommand, type JsonOption, OutputFailed, readInput, say, type Termina
 /** The pause between two steps, in which a running server can write. */
 const PAUSE_MS = 5
 
+const LOST = 'Entries that could not be printed are not registered.'
 const AGAIN = 'Run seed again to register the rest.'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -27,8 +29,10 @@ export function addSeed(program: Command, terminal: Terminal): void {
       const action = async ({ seed }: Administration) => {
         const plan = await seed.plan(file, seeds)
         warnOfPlan(terminal, options, plan)
-        if (options.dryRun) await printPlan(terminal, options, plan)
-        else await carryOut(terminal, options, seed, plan)
+        if (options.dryRun) return printPlan(terminal, options, plan)
+        const output = createSeedOutput(terminal, options, plan)
+        const report = createSeedProgress(terminal, options, plan)
+        await carryOut(terminal, options, { steps: seed.steps(plan.missing), output, report, lost: LOST, again: AGAIN })
       }
       const onMissing = (place: string) =>
         say(terminal, options, 'warning', `There is no database at ${place}: without --dry-run, this creates it.`)
@@ -36,41 +40,48 @@ export function addSeed(program: Command, terminal: Terminal): void {
     })
 }
 
+interface Run {
+  steps: AsyncIterable<SeedStep>
+  output: ReturnType<typeof createSeedOutput>
+  report(step: SeedStep, refused: number): void
+  /** What is said of entries that could not be printed, and how to do the rest. */
+  lost: string
+  again: string
+}
+
 /**
  * Prints the credentials of each step before it registers them: however a run ends, the credentials of every registered entry
  * were shown. A signal ends it after a step. A warning or error names credentials that were shown but may not be registered.
  */
-async function carryOut(terminal: Terminal, options: JsonOption, seed: Administration['seed'], plan: SeedPlan) {
+export async function carryOut(
+  terminal: Terminal,
+  options: JsonOption,
+  { steps, output, report, lost, again }: Run,
+): Promise<void> {
   const stopped = new AbortController()
   const stop = (signal: string) => stopped.abort(signal)
   for (const signal of SIGNALS) process.once(signal, stop)
-  const output = createSeedOutput(terminal, options, plan)
-  const reportProgress = createSeedProgress(terminal, options, plan)
   /** The number of entries that were shown but may not be registered. */
   let unregistered = 0
   try {
-    for await (const step of seed.steps(plan)) {
+    for await (const step of steps) {
       await output.show(step)
       unregistered = step.suites.length + step.applications.length
       const refused = await step.register()
       unregistered = 0
       output.count(step, refused.length)
-      reportProgress(step)
+      report(step, refused.length)
       if (refused.length > 0) {
-        const reason =
-          'These were changed by others since the seed began, so the credentials printed for them are not valid'
-        throw new OperatorError(`${reason}: ${refused.join(', ')}. ${AGAIN}`)
+        const reason = 'These were changed by others since the plan, so the credentials printed for them are not valid'
+        throw new OperatorError(`${reason}: ${refused.join(', ')}. ${again}`)
       }
       await sleep(PAUSE_MS)
       if (stopped.signal.aborted) break
     }
   } catch (error) {
-    if (error instanceof OutputFailed) {
-      const text = `${error.message} Entries that could not be printed are not registered. ${AGAIN}`
-      throw new OperatorError(text, { cause: error })
-    }
+    if (error instanceof OutputFailed) throw new OperatorError(`${error.message} ${lost} ${again}`, { cause: error })
     if (unregistered > 0) {
-      say(terminal, options, 'warning', `The last ${unregistered} credentials printed may not be valid. ${AGAIN}`)
+      say(terminal, options, 'warning', `The last ${unregistered} credentials printed may not be valid. ${again}`)
     }
     await output.end()
     throw error
@@ -78,5 +89,5 @@ async function carryOut(terminal: Terminal, options: JsonOption, seed: Administr
     for (const signal of SIGNALS) process.off(signal, stop)
   }
   await output.end()
-  if (stopped.signal.aborted) throw new OperatorError(`Stopped by ${stopped.signal.reason}. ${AGAIN}`)
+  if (stopped.signal.aborted) throw new OperatorError(`Stopped by ${stopped.signal.reason}. ${again}`)
 }

@@ -64,6 +64,8 @@ export interface NewApplication extends Changeable, Pick<Application, 'clientId'
   readonly secret: NewSecret
   /** The suites to approve it for. */
   readonly suites: readonly string[] | 'all'
+  /** By default active. */
+  readonly status?: Application['status'] | undefined
   /** Whether it is skipped if its developer already has an application of this name. */
   readonly skipNamesake: boolean
 }

@@ -54,7 +54,7 @@ const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
       node:stream/consumers node:timers/promises node:zlib fastify @fastify/formbody`,
   },
   issuer: { rooms: 'domain', packages: 'node:crypto' },
-  administration: { rooms: 'domain', packages: 'node:crypto node:fs/promises openid-client zod' },
+  administration: { rooms: 'domain', packages: 'node:crypto node:fs/promises node:util openid-client yaml zod' },
   domain: { packages: 'node:crypto node:net node:util node:zlib zod' },
   telemetry: {
     rooms: 'domain',

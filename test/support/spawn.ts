@@ -154,17 +154,22 @@ async function answerTo(request: http.ClientRequest) {
   return { status: response.statusCode as number, body: (await json(response)) as Record<string, string> }
 }
 
-/** Runs a command as the shell would, in this process. Of standard error the events that it logged are apart. */
+/** Runs a command as the shell would, in this process; `isTTY`: on a terminal. Of standard error the events that it logged are apart. */
 export async function run(
   args: string[],
-  { env = {}, stdin = '', isTTY = false }: { env?: NodeJS.ProcessEnv; stdin?: string | Buffer; isTTY?: boolean } = {},
+  {
+    env = {},
+    stdin = '',
+    isTTY = false,
+  }: { env?: NodeJS.ProcessEnv; stdin?: string | Buffer | AsyncIterable<string>; isTTY?: boolean } = {},
 ) {
   let out = ''
   let err = ''
   const status = await main(args, {
     env,
-    stdin: Readable.from([Buffer.from(stdin)]),
+    stdin: Object.assign(Readable.from(isText(stdin) ? [Buffer.from(stdin)] : stdin), { isTTY }),
     stdout: {
+      isTTY,
       write(text, done) {
         out += text
         done?.()
@@ -181,6 +186,8 @@ export async function run(
     events: lines.filter(isEvent).map((line) => JSON.parse(line)),
   }
 }
+
+const isText = (stdin: unknown): stdin is string | Buffer => typeof stdin === 'string' || Buffer.isBuffer(stdin)
 
 /** Like `run`, for a command that must succeed, with `--json`: what it printed. */
 export async function runJson(args: string[], options: Parameters<typeof run>[1]) {

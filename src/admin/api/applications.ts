@@ -11,7 +11,7 @@ import {
 } from '../../administration/views.ts'
 import { camelCased } from '../../domain/text.ts'
 import { APPLICATION } from '../../domain/views/application.ts'
-import { constant, fields, list, object, text, whole } from '../../domain/views/schema.ts'
+import { fields, list, object, text, whole } from '../../domain/views/schema.ts'
 import { PUBLIC_FIELDS } from '../../domain/views/version.ts'
 import { choiceOf, labelsOf, pageOptions } from './query.ts'
 import { type AddRoute, repeatable, showing } from './routes.ts'
@@ -36,8 +36,6 @@ const REGISTERED = object('RegisteredApplication', 'An application with its secr
   client_id,
   client_secret: text('The secret. It is shown only once'),
   ...OTHER_FIELDS,
-  // Replaces the field's description, and keeps its place.
-  ...{ status: constant('active', 'It can get tokens') },
 })
 
 const REGISTER = {

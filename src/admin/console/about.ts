@@ -23,9 +23,9 @@ export function aboutPage(console: FastifyInstance, context: AdminContext): void
       ['Node.js', node],
       ['Database', store],
       ['Started', time(startedAt)],
-      opsAddress !== '' && ['API of partners', html`<a href="${reference}" rel="noreferrer">${reference}</a>`],
+      opsAddress !== '' && ['API reference', html`<a href="${reference}" rel="noreferrer">${reference}</a>`],
       [
-        'API of operators',
+        'Administration API',
         html`<a href="/openapi-admin.yaml">openapi-admin.yaml</a> <span class="hint">OpenAPI</span>`,
       ],
       docsUrl !== '' && ['Documentation', html`<a href="${docsUrl}" rel="noreferrer">${docsUrl}</a>`],

@@ -25,6 +25,7 @@ import {
 } from './components.ts'
 import { whyRefused } from './diagnosis.ts'
 import { exportLinks, exportList } from './exports.ts'
+import { many } from './figures.ts'
 import { allOrNone, canChange, field, fieldsOf, hidden, redirectDone, select, textsIn } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
@@ -64,13 +65,7 @@ const WEEK_MS = 7 * DAY
 /** Begins the id of a suite that is excluded: no id has it. */
 const NOT = '!'
 
-const COLUMNS = [
-  'Application',
-  'Developer',
-  'Status',
-  'Approved suites',
-  { label: 'Last token', kind: 'line' },
-] as const
+const COLUMNS = ['Application', 'Developer', 'Status', 'Suites', { label: 'Last token', kind: 'line' }] as const
 
 const REGISTER = html`<a class="button primary" href="/new-application">Register an application</a>`
 
@@ -94,8 +89,8 @@ export function listApplications(console: FastifyInstance, context: AdminContext
     const rows = found.applications.map((one) => row(one, { isFailing: failing.has(one.clientId), now, target }))
     const following = address('/applications', { ...filter, from: String(from + PAGE_SIZE) })
     const next = from + PAGE_SIZE < found.total ? following : undefined
-    const list = html`<p class="hint">${counted(found.total)} · ${exportLinks('/applications', filter)}</p>
-${table('Applications', [...COLUMNS, number('Tokens, 1 h')], rows)}`
+    const list = html`<p class="hint">${many(found.total, 'application')} · ${exportLinks('/applications', filter)}</p>
+${table('Applications', [...COLUMNS, number('Tokens/h')], rows)}`
     const pages = pager(from > 0 && address('/applications', filter), next, ['First', 'Next'])
     const isEmpty = found.total === 0 && Object.values({ ...filter, for: '' }).every((value) => value === '')
     const content =
@@ -168,10 +163,6 @@ ${table('Applications', [...COLUMNS, number('Tokens, 1 h')], rows)}`
   }
 }
 
-function counted(count: number): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? 'application' : 'applications'}`
-}
-
 function headOf({ suiteId, name: named }: Suite) {
   return {
     title: `Approvals for ${named}`,
@@ -185,9 +176,9 @@ function headOf({ suiteId, name: named }: Suite) {
 
 /** The form around a list. `count`: how many applications match, also on other pages. */
 function approvalForm({ suiteId }: Suite, filter: Record<string, string>, count: number, list: Html): Html {
-  const others = html`<label class="choice"><input type="checkbox" name="matching" value="all"><span>All that match, on all pages: ${counted(count)}</span></label>`
+  const others = html`<label class="choice"><input type="checkbox" name="matching" value="all"><span>All that match, on all pages: ${many(count, 'application')}</span></label>`
   return html`<form class="edit" method="post" action="${address(path`/suites/${suiteId}/approvals`, filter)}" data-guard>
-<div data-checks>${list}</div>
+<div class="parts" data-checks>${list}</div>
 <div class="buttons">${allOrNone()}${count > PAGE_SIZE && others}<button class="button primary" name="change" value="approve">Approve</button><button class="button danger-quiet" name="change" value="withdraw">Withdraw approval</button></div></form>`
 }
 

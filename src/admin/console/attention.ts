@@ -3,7 +3,7 @@ import { OLD_BACKUP_MS, type Statistics } from '../../domain/statistics.ts'
 import { DAY } from '../../domain/usage.ts'
 import { badge, name, section, type Tone, time } from './components.ts'
 import { placeOf } from './diagnosis.ts'
-import { count, percent } from './figures.ts'
+import { count, many, percent } from './figures.ts'
 import { type Html, html, type Part, path } from './html.ts'
 
 /** What an operator should look at: a link to where it is mended, and the details. */
@@ -91,6 +91,8 @@ function* ofHeavy({ heavy }: Statistics): Generator<Matter> {
     const detail = `Many tokens, ${count(tokens)} in the last 60 minutes: it should use each until it expires.`
     yield ['warn', path`/applications/${clientId}`, name(called), detail]
   }
+  const more = heavy.length - SHOWN
+  if (more > 0) yield ['warn', '/applications?status=heavy', `${count(more)} more`, 'They get many tokens, too.']
 }
 
 function* ofBackup({ at, startedAt, store: { kind, databaseBytes, lastBackupAt = 0 } }: Statistics): Generator<Matter> {
@@ -103,8 +105,4 @@ function* ofBackup({ at, startedAt, store: { kind, databaseBytes, lastBackupAt =
 function wordsOf(reason: string): string {
   const { words = reason } = factsOf(reason) ?? {}
   return words.charAt(0).toUpperCase() + words.slice(1)
-}
-
-function many(number: number, thing: string, things = `${thing}s`): string {
-  return `${count(number)} ${number === 1 ? thing : things}`
 }

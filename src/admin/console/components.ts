@@ -71,9 +71,9 @@ export function statusBadge(status: Application['status']): Html {
 export function labelLinks(labels: Labels, list: string): Html | undefined {
   const texts = labelTexts(labels)
   if (texts.length === 0) return
-  return html`<div class="labels">${texts.map(
-    (text) => html`<a class="label" href="${address(list, { label: text })}" title="${text}"><bdi>${text}</bdi></a>`,
-  )}</div>`
+  return html`${texts.map(
+    (text) => html` <a class="label" href="${address(list, { label: text })}" title="${text}"><bdi>${text}</bdi></a>`,
+  )}`
 }
 
 /** A highlighted message. Screen readers announce a bad one as soon as the page has loaded. */

@@ -7,6 +7,7 @@ import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { emptyState, name, pager, table } from './components.ts'
 import { exportLinks, exportList } from './exports.ts'
+import { many } from './figures.ts'
 import { fieldsOf, select } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { showPage } from './layout.ts'
@@ -44,7 +45,7 @@ export function listSecrets(console: FastifyInstance, context: AdminContext): vo
     const following = address('/secrets', { ...filter, from: String(from + PAGE_SIZE) })
     const next = from + PAGE_SIZE < found.total ? following : undefined
     const rows = found.secrets.map((secret) => [ownerOf(secret), ...secretCells(secret, context.now())])
-    const list = html`<p class="hint">${found.total.toLocaleString('en')} ${found.total === 1 ? 'secret' : 'secrets'} · ${exportLinks('/secrets', { show: filter.show })}</p>
+    const list = html`<p class="hint">${many(found.total, 'secret')} · ${exportLinks('/secrets', { show: filter.show })}</p>
 ${table('Secrets', ['Application or suite', ...SECRET_COLUMNS], rows)}${pager(from > 0 && address('/secrets', filter), next, ['First', 'Next'])}`
     return showPage(reply, {
       title: 'Secrets',

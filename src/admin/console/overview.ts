@@ -65,7 +65,7 @@ ${live.processes}
 
 /** The parts of the page that change while it is open. */
 export function liveParts(statistics: Statistics, canChange: boolean) {
-  const { at, version, lastHour } = statistics
+  const { at, version, lastHour, liveTokens } = statistics
   const only = (part: string, condition: boolean, content: Part) =>
     html`<div data-live="${part}"${!condition && html` hidden`}>${content}</div>`
   const now = new Date(at).toISOString()
@@ -73,7 +73,7 @@ export function liveParts(statistics: Statistics, canChange: boolean) {
     lead: html`<span data-live="lead">Version ${version}, up for ${uptime(statistics)}. Figures as of <time data-clock="seconds" datetime="${now}">${now.slice(11, 19)} UTC</time>.</span>`,
     alerts: html`
 <div data-live="attention">${attention(statistics)}</div>
-${only('no-tokens', lastHour.tokens === 0, emptyState('No tokens were issued in the last hour', html`<p>${canChange && html`<a href="/new-application">Register an application</a> and get a token with its secret: you will see it here at once. `}If a request is refused, the page of the <a href="/applications">application</a> says why.</p>`))}`,
+${only('no-tokens', lastHour.tokens === 0 && !liveTokens?.count, emptyState('No tokens were issued in the last hour', html`<p>${canChange && html`<a href="/new-application">Register an application</a> and get a token with its secret: you will see it here at once. `}If a request is refused, the page of the <a href="/applications">application</a> says why.</p>`))}`,
     cards: html`<div class="cards by-four" data-live="cards">${cards(statistics)}</div>`,
     charts: html`<div class="columns" data-live="charts">${chartSections(statistics)}</div>`,
     database: html`<div data-live="database">${storeFacts(statistics)}</div>`,

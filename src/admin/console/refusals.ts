@@ -85,8 +85,7 @@ const COLUMNS = [
 ] as const
 
 function list(found: readonly RefusedRequest[]): Html {
-  if (found.length === 0)
-    return emptyState('No refusals', html`<p>No request was refused here: none that matches is kept.</p>`)
+  if (found.length === 0) return emptyState('No refusals', html`<p>Nothing was refused, or nothing that matches.</p>`)
   return table('Refusals, newest first', COLUMNS, found.slice(0, PAGE_SIZE).map(row))
 }
 
@@ -117,11 +116,11 @@ function filterForm(filter: Filter, suites: readonly Suite[], isFiltered: boolea
   }
   const suiteIds = suites.map(({ suiteId }) => suiteId)
   return html`<form class="filters" method="get" action="/refusals" aria-label="Filter the refusals">${[
-    field({ label: 'Client id', name: 'client_id', type: 'search', value: filter.client_id, isCode: true }),
+    field({ label: 'Client id', name: 'client_id', value: filter.client_id, isCode: true }),
     choices('Reason', 'reason', REASON_NAMES),
     choices('Suite', 'suite', suiteIds),
     choices('Endpoint', 'endpoint', ENDPOINTS),
-    field({ label: 'Address', name: 'remote_address', type: 'search', value: filter.remote_address, isCode: true }),
+    field({ label: 'Address', name: 'remote_address', value: filter.remote_address, isCode: true }),
   ]}<div class="buttons"><button class="button">Filter</button>${isFiltered && html`<a class="button" href="/refusals">Clear</a>`}</div></form>`
 }
 

@@ -32,12 +32,9 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
 
   console.get('/search', async (request, reply) => {
     const wanted = fieldsOf(request.query).text('q')
-    const exact = wanted === '' ? [] : await findExactly(wanted)
-    const groups = exact.length === 1 || wanted === '' ? [] : await findParts(wanted, request)
-    // A request id is found only whole, and the others are found again by a part.
-    const requests = exact.filter(({ href }) => href.startsWith('/requests/'))
-    const all = [...groups, { heading: 'Requests', hits: requests }].filter(({ hits }) => hits.length > 0)
-    const [hit, another] = exact.length === 1 ? exact : all.flatMap(({ hits }) => hits)
+    const found = wanted === '' ? [] : await find(wanted, request)
+    const all = found.filter(({ hits }) => hits.length > 0)
+    const [hit, another] = all.flatMap(({ hits }) => hits)
     if (hit && !another) return reply.redirect(hit.href, 303)
     return showPage(reply, {
       title: wanted === '' ? 'Search' : `Search: ${wanted}`,
@@ -47,23 +44,14 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
     })
   })
 
-  /** What has exactly this id. */
-  async function findExactly(id: string): Promise<Hit[]> {
-    const found: [href: string, what: unknown][] = [
-      [path`/applications/${id}`, await store.findApplication(id)],
-      [path`/suites/${id}`, await store.findSuite(id)],
-      [path`/operators#operator-${id}`, await store.findOperator(id)],
-      [path`/requests/${id}`, (await store.listRefusedRequests({ requestId: id, limit: 1 }))[0]],
-    ]
-    return found.filter(([, what]) => what !== undefined).map(([href]) => ({ href, id }))
-  }
-
-  /** What has this text in its id, its name or another field. */
-  async function findParts(text: string, request: FastifyRequest): Promise<Group[]> {
+  /** What has this text in its id, its name or another field, with this id first. Request ids are found only whole. */
+  async function find(text: string, request: FastifyRequest): Promise<Group[]> {
     const { applications, suites, operators } = administrationOf(context, request)
     const found = await applications.search({ text, limit: SHOWN + 1, after: undefined })
     const isPart = (...texts: string[]) => texts.some((one) => contains(one, text))
-    const ofApplications = found.applications.map(({ clientId: id, name }) => ({
+    const exact = await store.findApplication(text)
+    const others = found.applications.filter(({ clientId }) => clientId !== text)
+    const ofApplications = [...(exact ? [exact] : []), ...others].map(({ clientId: id, name }) => ({
       href: path`/applications/${id}`,
       id,
       name,
@@ -74,10 +62,13 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
     const ofOperators = (await operators.list())
       .filter(({ name, email }) => isPart(name, email ?? ''))
       .map(({ name: id, email }) => ({ href: path`/operators#operator-${id}`, id, name: email ?? undefined }))
+    const [refused] = await store.listRefusedRequests({ requestId: text, limit: 1 })
+    const isExact = ({ id }: Hit) => Number(id === text)
     return [
       { heading: 'Applications', hits: ofApplications, all: address('/applications', { search: text }) },
-      { heading: 'Suites', hits: ofSuites, all: '/suites' },
+      { heading: 'Suites', hits: ofSuites.sort((one, other) => isExact(other) - isExact(one)), all: '/suites' },
       { heading: 'Operators', hits: ofOperators, all: '/operators' },
+      { heading: 'Requests', hits: refused ? [{ href: path`/requests/${text}`, id: text }] : [] },
     ]
   }
 }

@@ -7,6 +7,7 @@ import { administrationOf } from '../wire/caller.ts'
 
 import { badge, emptyState, labelLinks, name, note, number, pager, section, table, time } from './components.ts'
 import { everyPage, exportLinks, exportList } from './exports.ts'
+import { many } from './figures.ts'
 import { canChange, field, fieldsOf } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
@@ -36,7 +37,7 @@ export function listSuites(console: FastifyInstance, context: AdminContext): voi
       actions: canChange(request) && !isEmpty && REGISTER,
       content: isEmpty
         ? nothingYet(canChange(request))
-        : html`<p class="hint">${label !== '' && html`Those with the label <code>${label}</code> · <a href="/suites">All suites</a> · `}${exportLinks('/suites', { label })}</p>${rows.length > 0 ? table('Suites, oldest first', COLUMNS, rows.map(row)) : emptyState('No suite has this label', '')}${pager(after && address('/suites', { label }), newer, ['Oldest', 'Newer'])}`,
+        : html`<p class="hint">${label !== '' && html`Those with the label <code>${label}</code> · <a href="/suites">All suites</a> · `}${!after && !next && `${many(rows.length, 'suite')} · `}${exportLinks('/suites', { label })}</p>${rows.length > 0 ? table('Suites, oldest first', COLUMNS, rows.map(row)) : emptyState('No suite has this label', '')}${pager(after && address('/suites', { label }), newer, ['Oldest', 'Newer'])}`,
     })
   })
 

@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os'
 import { Option } from 'commander'
-import type { Administration } from '../../administration/administration.ts'
+import type { Administration, Conditions } from '../../administration/administration.ts'
 import type { Config } from '../../config.ts'
 import type { Author } from '../../domain/audit-event.ts'
 import { isInMemory, locationText } from '../../domain/database-location.ts'
@@ -27,12 +27,12 @@ export function createOption(): Option {
 
 /**
  * Runs an action on the store that DATABASE_URL names. Logs changes on standard error; a running server sees them from the
- * next request on. If there is no store and `create` is not set, calls `onMissing` and uses an empty one in memory; without
- * `onMissing` throws OperatorError.
+ * next request on. `on`: the same administration, with conditions for its changes. If there is no store and `create` is not set,
+ * calls `onMissing` and uses an empty one in memory; without `onMissing` throws OperatorError.
  */
 export async function administer<Result>(
   terminal: Terminal,
-  action: (administration: Administration) => Promise<Result>,
+  action: (administration: Administration, on: (conditions: Conditions) => Administration) => Promise<Result>,
   { create = false, onMissing }: CreateOption & { onMissing?: (place: string) => void } = {},
 ): Promise<Result> {
   const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
@@ -45,8 +45,9 @@ export async function administer<Result>(
     return openStore({ kind: 'sqlite', file: ':memory:' }, { lockTimeout: 0 })
   })
   try {
-    const author = commandAuthor()
-    return await action(createAdministration({ store, now: Date.now, observe, author }))
+    const given = { store, now: Date.now, observe, author: commandAuthor() }
+    const on = (conditions?: Conditions) => createAdministration({ ...given, conditions })
+    return await action(on(), on)
   } finally {
     await store.close()
   }

@@ -29,7 +29,8 @@ export async function runCommand(program: Command, args: string[], terminal: Ter
     await program.parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE
+    // For `apply`, 2 means that something would change, and wrong usage is 1.
+    if (error instanceof CommanderError) return error.exitCode && args[0] !== 'apply' ? WRONG_USAGE : error.exitCode
     if (error instanceof OutputFailed && error.isClosed) return READER_GONE
     say(terminal, { json }, 'error', errorText(error, terminal))
     return FAILED

@@ -1,13 +1,7 @@
 import { locationText, type PostgresLocation } from '../../domain/database-location.ts'
 import type { Store } from '../../domain/store.ts'
 import type { Opened, OpenOptions } from '../opened.ts'
-import { createAuditTrail } from '../shared/audit.ts'
-import { createChanges } from '../shared/changes.ts'
-import { createFigures } from '../shared/figures.ts'
-import { createOperators } from '../shared/operators.ts'
-import { createRefusals } from '../shared/refusals.ts'
-import { createRegistryLists } from '../shared/registry.ts'
-import { createUsage } from '../shared/usage.ts'
+import { createSharedParts } from '../shared/parts.ts'
 import { singleValue } from '../shared/work.ts'
 import { type Commands, createCommands } from './commands.ts'
 import { askWithin } from './connection.ts'
@@ -43,14 +37,8 @@ export async function openPostgres(
 
   return {
     ...createReads(primary, database, assertWritable),
-    ...createRegistryLists(commands),
-    ...createChanges(commands),
-    ...createOperators(commands),
-    ...createAuditTrail(commands),
+    ...createSharedParts(commands),
     ...tokenWrites,
-    ...createUsage(commands),
-    ...createRefusals(commands),
-    ...createFigures(commands),
     ...createOwnFigures(commands),
     nodes: createNodes(commands),
     purge: createPurge(commands),

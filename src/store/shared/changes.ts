@@ -163,8 +163,8 @@ function insertedOf<Item>(items: readonly Item[], rows: [id: string][], idOf: (i
 }
 
 function rowOf(application: NewApplication) {
-  const { clientId, createdAt, skipNamesake, labels, note, quota } = application
-  const columns = { ...columnsOf(application), labels, note, quota }
+  const { clientId, createdAt, skipNamesake, status, labels, note, quota } = application
+  const columns = { ...columnsOf(application), status, labels, note, quota }
   return { client_id: clientId, created_at: createdAt, skip_namesake: skipNamesake ? 1 : 0, ...columns }
 }
 

@@ -22,7 +22,7 @@ export function createUsage({ ask: read, askInBackground, transactInBackground, 
     listTokenCounts: async (keys, hour) => toCounts(await read(sql.listTokenCounts, [JSON.stringify(keys), hour])),
 
     async listApplicationUses(keys) {
-      const rows = await read(sql.listApplicationUses, [JSON.stringify(keys)])
+      const rows = await read(sql.listUses('application', 'last_token_at'), [JSON.stringify(keys)])
       return toObjects<ApplicationUse>(rows, 'applicationKey', 'lastTokenAt')
     },
 
@@ -32,7 +32,7 @@ export function createUsage({ ask: read, askInBackground, transactInBackground, 
     },
 
     async listSecretUses(ids) {
-      const rows = await read(sql.listSecretUses, [JSON.stringify(ids)])
+      const rows = await read(sql.listUses('secret', 'last_used_at'), [JSON.stringify(ids)])
       return toObjects<SecretUse>(rows, 'secretId', 'lastUsedAt')
     },
 

@@ -1,3 +1,4 @@
+import type { Statement } from 'better-sqlite3'
 import type { Store } from '../../domain/store.ts'
 import { firstTokenIdAt } from '../../domain/token.ts'
 import { hourOf } from '../../domain/usage.ts'
@@ -20,7 +21,7 @@ export function createPurge({ db, write }: Context): Store['purge'] {
 
   return (what, before, limit) => {
     const from = what === 'tokens' ? firstTokenIdAt(before) : what === 'token counts' ? hourOf(before) : before
-    const statements = prepared.get(what) ?? []
+    const statements = prepared.get(what) as Statement[]
     return write(() => statements.reduce((count, one) => count + one.run({ 1: from, 2: limit }).changes, 0))
   }
 }

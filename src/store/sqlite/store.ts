@@ -3,13 +3,7 @@ import { promisify } from 'node:util'
 import type { Database } from 'better-sqlite3'
 import type { Observer } from '../../domain/events.ts'
 import { leaveOpen, type Opened, type OpenOptions } from '../opened.ts'
-import { createAuditTrail } from '../shared/audit.ts'
-import { createChanges } from '../shared/changes.ts'
-import { createFigures } from '../shared/figures.ts'
-import { createOperators } from '../shared/operators.ts'
-import { createRefusals } from '../shared/refusals.ts'
-import { createRegistryLists } from '../shared/registry.ts'
-import { createUsage } from '../shared/usage.ts'
+import { createSharedParts } from '../shared/parts.ts'
 import { createCachedRegistry } from './changes.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import { openDatabase } from './connection.ts'
@@ -51,14 +45,8 @@ function createStore(db: Database, lockTimeout: number, observe: Observer) {
 
   return {
     ...registry,
-    ...createRegistryLists(shared),
-    ...createChanges(shared),
-    ...createOperators(shared),
-    ...createAuditTrail(shared),
+    ...createSharedParts(shared),
     ...createTokens(context, applicationOf, observe),
-    ...createUsage(shared),
-    ...createRefusals(shared),
-    ...createFigures(shared),
     ...createOwnFigures(context),
     ...createPages(context),
     purge: createPurge(context),

@@ -3,6 +3,7 @@ import { createApiWorld, type Method, type Sent } from '../../support/api.ts'
 import { START } from '../../support/world.ts'
 
 const NEW = { name: 'A', developer_email: 'dev@partner.example', client_id: 'a' }
+const SUSPENDED = { ...NEW, status: 'suspended' }
 const KEY = { 'idempotency-key': '8e03978e-40d5-43dd-bc93-6894a57f9324' }
 const DAY = 24 * 3_600_000
 const YEAR = 365 * 86_400
@@ -53,6 +54,7 @@ const CHANGES: [
   ['secret revoked', ['DELETE', `${S}/secrets/4?force=true`], 204, S, { secrets: [REVOKED, REVOKED] }],
   ['application removed', ['DELETE', A], 404, A, 404],
   ['suite removed', ['DELETE', S], 404, S, 404],
+  ['application registered', ['POST', '/applications', SUSPENDED], 409, A, SUSPENDED],
   ['session ended', ['DELETE', `${VIKTOR}/sessions/1`], 404, VIKTOR, { sessions: NONE }],
   ['operator key revoked', ['DELETE', `${VIKTOR}/keys/2`], 204, VIKTOR, { keys: [REVOKED] }],
   ['operator removed', ['DELETE', VIKTOR], 404, VIKTOR, 404],

@@ -55,6 +55,10 @@ t.test('Search: several hits are listed by kind', async (t) => {
   const many = (await search('store')).body
   t.match(many, '<a href="/suites">All that match</a>')
   t.notMatch(many, 'store-9')
+  for (let n = 10; n < 22; n++) {
+    await administration.applications.register({ clientId: `shop/${n}`, name: 'S', developerEmail: 'a@b.example' })
+  }
+  t.match(textOf((await search('shop/1')).body), /Applications All that match Shop <one> shop\/1 S shop\/19 /)
 })
 
 t.test('Search: without a hit it says what is searched, and where a client id is explained', async (t) => {

@@ -40,6 +40,8 @@ export function applicationConformance(t: Test, harness: Harness): void {
       suites: [],
       ...settings,
     })
+    await register(store, application('b', { status: 'suspended' }))
+    t.match(await store.findApplication('b'), { status: 'suspended' })
     t.type(secrets[0]?.id, 'number')
     t.strictSame(secrets, [{ id: secrets[0]?.id, digest: DIGEST, createdAt: START, endsAt: null, revokedAt: null }])
     for (const stranger of ['A', 'a\0', 'a'.repeat(10_000), '\ud800']) {

@@ -85,8 +85,9 @@ export const insertSuites = `
   RETURNING suite_id`
 
 export const insertApplications = `
-  INSERT INTO applications (client_id, created_at, quota, ${APPLICATION.join(', ')})
+  INSERT INTO applications (client_id, created_at, quota, status, ${APPLICATION.join(', ')})
   SELECT value ->> 'client_id', CAST(value ->> 'created_at' AS bigint), CAST(value ->> 'quota' AS bigint),
+         coalesce(value ->> 'status', 'active'),
          ${APPLICATION.map((column) => `value ->> '${column}'`).join(', ')}
     FROM rows_of($1)
    WHERE NOT EXISTS (SELECT 1 FROM suites WHERE suite_id = value ->> 'client_id')

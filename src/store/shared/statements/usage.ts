@@ -32,15 +32,8 @@ export const recordUses = (owner: 'application' | 'secret', column: string, lock
    ORDER BY kept.id
       ON CONFLICT (${owner}_id) DO UPDATE SET ${column} = excluded.${column} WHERE excluded.${column} > ${owner}_uses.${column}`
 
-export const listApplicationUses = `
-  SELECT application_id, last_token_at
-    FROM application_uses
-   WHERE application_id IN (SELECT CAST(value AS bigint) FROM texts_of($1))`
-
-export const listSecretUses = `
-  SELECT secret_id, last_used_at
-    FROM secret_uses
-   WHERE secret_id IN (SELECT CAST(value AS bigint) FROM texts_of($1))`
+export const listUses = (owner: 'application' | 'secret', column: string) => `
+  SELECT ${owner}_id, ${column} FROM ${owner}_uses WHERE ${owner}_id IN (SELECT CAST(value AS bigint) FROM texts_of($1))`
 
 // An `owner_id` is the id of an application, minus the id of a suite, or 0 for all clients together.
 

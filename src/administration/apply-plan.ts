@@ -1,0 +1,124 @@
+import { isDeepStrictEqual } from 'node:util'
+import { hasLabel, type Labels, labelTexts } from '../domain/labels.ts'
+import type { OperatorError } from '../domain/operator-error.ts'
+import { unknownSuite } from '../domain/suite.ts'
+import { takenId } from './rules.ts'
+
+/** What a file may say of a suite or an application, by the names in JSON. `needed`: of a new one. */
+export const KINDS = {
+  suite: { id: 'id', fields: ['name', 'labels', 'note'], needed: ['name'] },
+  application: {
+    id: 'client_id',
+    fields: ['name', 'developer_email', 'status', 'suites', 'labels', 'note', 'quota'],
+    needed: ['name', 'developer_email'],
+  },
+} as const
+
+export type Kind = keyof typeof KINDS
+
+/** Fields by their names in JSON. */
+export type Fields = Readonly<Record<string, unknown>>
+
+/** A path in a file, and what is wrong there. */
+export type Problem = [path: PropertyKey[], message: string]
+
+/** A parsed file. Without a list it does not speak of that kind. `refuse`: the error that gives problems their places. */
+export interface Wanted extends Partial<Record<`${Kind}s`, readonly Fields[] | undefined>> {
+  refuse(problems: Problem[]): OperatorError
+}
+
+/** `before` and `after`: the fields that differ; null: it is not there. */
+export interface PlannedChange {
+  action: 'add' | 'change' | 'remove'
+  kind: Kind
+  id: string
+  before: Fields | null
+  after: Fields | null
+}
+
+/**
+ * What is to change so that the registry is as the file says, with counts. `prune`: what has this label and is not in the file is
+ * removed. Throws OperatorError with every problem and its place.
+ */
+export function planOf(wanted: Wanted, present: Record<Kind, readonly Fields[]>, prune = '') {
+  const problems: Problem[] = []
+  const changes: PlannedChange[] = []
+  /** Where each id is in the file. */
+  const places = new Map<string, string>()
+  const byId = (kind: Kind) => new Map(present[kind].map((fields) => [String(fields[KINDS[kind].id]), fields]))
+  const found = { suite: byId('suite'), application: byId('application') }
+  const isPruned = ({ labels = {} }: Fields) => hasLabel(labels as Labels, prune)
+
+  function planEntry(kind: Kind, at: number, entry: Fields): void {
+    const { id: idField, fields, needed } = KINDS[kind]
+    const id = String(entry[idField])
+    const before = found[kind].get(id)
+    const refuse = (message: string, ...path: PropertyKey[]) => problems.push([[`${kind}s`, at, ...path], message])
+    if (places.has(id)) refuse(`It has the same id as ${places.get(id)}`, idField)
+    places.set(id, `${kind}s[${at}]`)
+    if (found[kind === 'suite' ? 'application' : 'suite'].has(id)) refuse(takenId(id).message, idField)
+    else if (!before && needed.some((name) => !entry[name])) refuse(`It is new, so it needs ${needed.join(' and ')}`)
+    if (prune && !isPruned(entry)) refuse(`With --prune it needs the label ${prune}`)
+    const differing = fields.filter((name) => entry[name] !== undefined && !isSame(before?.[name], entry[name]))
+    const after = pick(entry, differing)
+    if (!before) changes.push({ action: 'add', kind, id, before: null, after })
+    else if (differing.length > 0) changes.push({ action: 'change', kind, id, before: pick(before, differing), after })
+  }
+
+  for (const [at, entry] of wanted.suites?.entries() ?? []) planEntry('suite', at, entry)
+  for (const [at, entry] of wanted.applications?.entries() ?? []) planEntry('application', at, entry)
+  for (const kind of ['application', 'suite'] as const) {
+    for (const [id, fields] of wanted[`${kind}s`] ? found[kind] : []) {
+      if (places.has(id) || !isPruned(fields)) continue
+      changes.push({ action: 'remove', kind, id, before: pick(fields, KINDS[kind].fields), after: null })
+      found[kind].delete(id)
+    }
+  }
+  for (const { id } of wanted.suites ?? []) found.suite.set(String(id), {})
+  for (const [at, { suites = [] }] of wanted.applications?.entries() ?? []) {
+    for (const [nth, id] of (suites as string[]).entries()) {
+      if (!found.suite.has(id)) problems.push([['applications', at, 'suites', nth], unknownSuite(id).message])
+    }
+  }
+  if (problems.length > 0) throw wanted.refuse(problems)
+  const { add = [], change = [], remove = [] } = Object.groupBy(changes, ({ action }) => action)
+  const unchanged = places.size - add.length - change.length
+  return { changes, add: add.length, change: change.length, remove: remove.length, unchanged }
+}
+
+export function pick(fields: Fields, names: readonly string[]): Fields {
+  return Object.fromEntries(names.filter((name) => fields[name] !== undefined).map((name) => [name, fields[name]]))
+}
+
+/** Whether two values of a field are equal. The suites of an application have no order. */
+export function isSame(one: unknown, other: unknown): boolean {
+  const sorted = (value: unknown) => (Array.isArray(value) ? [...new Set(value)].sort() : value)
+  return isDeepStrictEqual(sorted(one), sorted(other))
+}
+
+/** A plan for people, as a diff. */
+export function planText({ changes, add, change, remove, unchanged }: ReturnType<typeof planOf>): string {
+  if (changes.length === 0) return 'No changes.'
+  const diff = changes.map(({ action, kind, id, before, after }) => {
+    const head = `${{ add: '+', change: '~', remove: '-' }[action]} ${kind} ${id}`
+    if (!before || !after) return `${head}  ${shown({ ...before, ...after }.name)}`
+    const fields = Object.keys(after).map((name) => `    ${name} ${differenceText(before[name], after[name])}`)
+    return [head, ...fields].join('\n')
+  })
+  return `${diff.join('\n')}\n\nTo add: ${add}, to change: ${change}, to remove: ${remove}, unchanged: ${unchanged}.`
+}
+
+/** Of a list and of labels, what is added and what is removed. */
+function differenceText(before: unknown, after: unknown): string {
+  if (before === null || typeof before !== 'object') return `${shown(before)} → ${shown(after)}`
+  const texts = (value: unknown) => new Set<string>(Array.isArray(value) ? value : labelTexts(value as Labels))
+  const added = [...texts(after).difference(texts(before))].map((text) => `+${shown(text)}`)
+  const removed = [...texts(before).difference(texts(after))].map((text) => `-${shown(text)}`)
+  return [...added, ...removed].join(' ')
+}
+
+/** Null: a quota that is TOKEN_QUOTA. */
+function shown(value: unknown): string {
+  const text = String(value ?? 'default')
+  return /^\S+$/.test(text) ? text : JSON.stringify(text)
+}

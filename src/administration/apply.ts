@@ -1,0 +1,71 @@
+import { OperatorError } from '../domain/operator-error.ts'
+import { camelCased } from '../domain/text.ts'
+import { applicationFields } from '../domain/views/application.ts'
+import { suiteFields } from '../domain/views/suite.ts'
+import { PUBLIC_FIELDS, versionOf } from '../domain/views/version.ts'
+import type { Administration, Conditions } from './administration.ts'
+import type { ApplicationSettings, Registration } from './applications.ts'
+import { type Fields, isSame, KINDS, type Kind, type PlannedChange, pick } from './apply-plan.ts'
+import type { SeedStep } from './seed.ts'
+import type { SuiteRegistration } from './suites.ts'
+
+/** What a file is applied to: a database, or a server with its administration API. */
+export interface Registry {
+  list(kind: Kind): Promise<Fields[]>
+  /** Registers new ones in steps, suites first. */
+  register(added: PlannedChange[]): AsyncIterable<SeedStep>
+  /** Throws OperatorError (`not found`). */
+  find(kind: Kind, id: string): Promise<{ fields: Fields; version: string }>
+  /** Sets these fields, or removes it (null). Throws OperatorError (`another version`, `not found`) if it has changed since. */
+  change(kind: Kind, id: string, version: string, values: Fields | null): Promise<void>
+}
+
+/** `on`: the administration of a database, with conditions for its changes. */
+export function databaseRegistry(on: (conditions: Conditions) => Administration): Registry {
+  const { suites, applications, seed } = on({})
+  return {
+    async list(kind) {
+      if (kind === 'suite') return (await suites.list()).map(suiteFields)
+      return (await applications.list()).map(applicationFields)
+    },
+
+    register(added) {
+      const { suite = [], application = [] } = Object.groupBy(added, ({ kind }) => kind)
+      const suites = suite.map(({ id, after }) => ({ ...after, suiteId: id }) as SuiteRegistration)
+      const applications = application.map(({ id, after }) => camelCased<Registration>({ ...after, client_id: id }))
+      return seed.steps({ suites, applications })
+    },
+
+    async find(kind, id) {
+      const { suite, application } = PUBLIC_FIELDS
+      const fields = kind === 'suite' ? suite(await suites.show(id)) : application(await applications.show(id))
+      return { fields, version: versionOf(fields) }
+    },
+
+    async change(kind, id, version, values) {
+      const { suites, applications } = on({ onlyIf: [version] })
+      if (!values) await (kind === 'suite' ? suites : applications).remove(id)
+      else if (kind === 'suite') await suites.update(id, values)
+      else await applications.set(id, camelCased<ApplicationSettings>(values))
+    },
+  }
+}
+
+/** Makes a planned change, unless it is made already. Throws OperatorError if others have changed what it would change. */
+export async function makeChange(registry: Registry, { kind, id, before, after }: PlannedChange): Promise<void> {
+  // Again if others have just changed what it leaves as it is.
+  for (let tries = 0; tries < 3; tries++) {
+    const found = await registry.find(kind, id).catch(ifCurrent)
+    const has = (fields: Fields) => Object.keys(fields).every((name) => isSame(found?.fields[name], fields[name]))
+    if (after ? has(after) : !found) return
+    if (!found || !has(before as Fields)) break
+    const values = after && { ...pick(found.fields, KINDS[kind].fields), ...after }
+    if (await registry.change(kind, id, found.version, values).then(() => true, ifCurrent)) return
+  }
+  throw new OperatorError(`Others have changed the ${kind} ${id} since the plan, so it is left as it is.`)
+}
+
+/** Rethrows an error, unless it says that something was changed or removed in the meantime. */
+function ifCurrent(error: unknown): undefined {
+  if (!(error instanceof OperatorError && ['another version', 'not found'].includes(error.kind))) throw error
+}

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RegisteredApplication } from '../administration/applications.ts'
+import type { Registry } from '../administration/apply.ts'
+import { type Fields, KINDS } from '../administration/apply-plan.ts'
+import type { RegisteredSuite } from '../administration/suites.ts'
+import { isPlainTextUrl } from '../domain/address.ts'
+import { OperatorError } from '../domain/operator-error.ts'
+import { camelCased } from '../domain/text.ts'
+import { readInput, type Terminal } from './shared/terminal.ts'
+
+/** How often a request is sent if it is not answered, or the server is busy. */
+const TRIES = 5
+const LONGEST_MS = 60_000
+
+/** Reads the admin key from a file, or from TOKEN_SERVER_KEY. Throws OperatorError if there is none. */
+export async function readKey(terminal: Terminal, file: string | undefined): Promise<string> {
+  const text = file === undefined ? String(terminal.env.TOKEN_SERVER_KEY) : await readInput(terminal, file)
+  // The file for curl in docs/admin-api.md is a whole header.
+  const [, key] = /^(?:Authorization: *Bearer +)?(otsa_[!-~]+)\s*$/i.exec(text) ?? []
+  if (key) return key
+  throw new OperatorError('--server needs an admin key (otsa_…): in a file for --key-file, or in TOKEN_SERVER_KEY.')
+}
+
+/** A server by its administration API. Throws OperatorError if the key would cross the network in plain text. */
+export function serverRegistry(url: string, key: string, wait: (time: number) => Promise<unknown> = sleep): Registry {
+  const { protocol = '', origin, pathname = '', username } = URL.parse(url) ?? {}
+  if (!/^https?:$/.test(protocol) || username || isPlainTextUrl(url)) {
+    throw new OperatorError('--server must be a URL with https, or with http on this machine, and without a user.')
+  }
+  const base = `${origin}${pathname.replace(/\/$/, '')}/admin/v1`
+
+  /** Sends a request until it is answered. Twice the same request makes one change. */
+  async function send(path: string, request: RequestInit): Promise<{ response: Response; text: string }> {
+    for (let tries = 1; ; tries++) {
+      const answer = await fetch(base + path, { ...request, signal: AbortSignal.timeout(LONGEST_MS) })
+        .then(async (response) => ({ response, text: await response.text() }))
+        .catch((error: Error) => error)
+      const isLost = answer instanceof Error
+      if (!isLost && ![429, 503].includes(answer.response.status)) return answer
+      if (tries < TRIES) {
+        const seconds = isLost ? 0 : Number(answer.response.headers.get('retry-after'))
+        await wait(Math.min(seconds * 1000 || 250 * 2 ** tries, LONGEST_MS))
+      } else if (isLost) {
+        const reasons = [answer.cause, answer].flatMap((error) => [Object(error).message, Object(error).code])
+        throw new OperatorError(`${origin} does not answer: ${reasons.find(Boolean)}.`)
+      } else return answer
+    }
+  }
+
+  /** Resolves to the JSON of the answer, and its version. Throws OperatorError if it is refused. */
+  async function call(method: string, path: string, json?: Fields | null, more: Record<string, string> = {}) {
+    const headers = { authorization: `Bearer ${key}`, ...(json && { 'content-type': 'application/json' }), ...more }
+    const body = json ? JSON.stringify(json) : null
+    const { response, text } = await send(path, { method, headers, body, redirect: 'manual' })
+    const { ok, status } = response
+    const isJson = /json/.test(String(response.headers.get('content-type')))
+    const answered: Fields = isJson ? JSON.parse(text) : { detail: `It answers ${status}, and not as this API does.` }
+    if (!ok || (!isJson && status !== 204)) {
+      const kind = status === 404 ? 'not found' : status === 412 ? 'another version' : 'refused'
+      throw new OperatorError(`${origin}: ${answered.detail}`, { kind })
+    }
+    // A proxy that compresses answers makes the tag weak.
+    return { json: answered, version: String(response.headers.get('etag')).replace(/^W\//, '') }
+  }
+
+  return {
+    async list(kind) {
+      const rows: Fields[] = []
+      let after: unknown
+      do {
+        const { json } = await call('GET', `/${kind}s?limit=200${after ? `&after=${after}` : ''}`)
+        rows.push(...(json[`${kind}s`] as Fields[]))
+        after = json.next
+      } while (after)
+      return rows
+    },
+
+    async *register(added) {
+      for (const { kind, id, after } of added) {
+        const entry = { [KINDS[kind].id]: id, ...after }
+        const { json } = await call('POST', `/${kind}s`, entry, { 'idempotency-key': randomUUID() })
+        const made = { ...camelCased<RegisteredSuite & RegisteredApplication>(json), suiteId: id }
+        const [suites, applications] = kind === 'suite' ? [[made], []] : [[], [made]]
+        yield { suites, applications, register: async () => [] }
+      }
+    },
+
+    async find(kind, id) {
+      const { json, version } = await call('GET', `/${kind}s/${encodeURIComponent(id)}`)
+      return { fields: json, version }
+    },
+
+    async change(kind, id, version, values) {
+      const method = !values ? 'DELETE' : kind === 'suite' ? 'PATCH' : 'PUT'
+      await call(method, `/${kind}s/${encodeURIComponent(id)}`, values, { 'if-match': version })
+    },
+  }
+}

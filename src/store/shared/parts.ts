@@ -1,0 +1,19 @@
+import { createAuditTrail } from './audit.ts'
+import { createChanges } from './changes.ts'
+import { createFigures } from './figures.ts'
+import { createOperators } from './operators.ts'
+import { createRefusals } from './refusals.ts'
+import { createRegistryLists } from './registry.ts'
+import { createUsage } from './usage.ts'
+import type { Database } from './work.ts'
+
+/** What every store does in the same way. */
+export const createSharedParts = (database: Database) => ({
+  ...createRegistryLists(database),
+  ...createChanges(database),
+  ...createOperators(database),
+  ...createAuditTrail(database),
+  ...createUsage(database),
+  ...createRefusals(database),
+  ...createFigures(database),
+})

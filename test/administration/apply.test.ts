@@ -1,0 +1,211 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { parseApplyFile } from '../../src/administration/apply-file.ts'
+import { type Fields, planOf, planText } from '../../src/administration/apply-plan.ts'
+
+const SHOP = {
+  client_id: 'shop',
+  name: 'Shop',
+  developer_email: 'dev@shop.example',
+  status: 'active',
+  suites: ['store', 'orders'],
+  labels: { by: 'file', owner: 'web' },
+  note: '',
+  quota: null,
+  created_at: '2027-01-15T08:00:00.000Z',
+}
+const OLD = { ...SHOP, client_id: 'old', name: 'Old one' }
+const STORE = { id: 'store', name: 'Store API', labels: { by: 'file' }, note: 'N', created_at: SHOP.created_at }
+const ORDERS = { ...STORE, id: 'orders', name: 'Orders', labels: {} }
+const PRESENT = { suite: [STORE, ORDERS], application: [SHOP, OLD] }
+
+/** The plan for a file, which may be an object. */
+async function plan(
+  file: string | object,
+  prune?: string,
+  present: Record<'suite' | 'application', Fields[]> = PRESENT,
+) {
+  const content = typeof file === 'string' ? file : JSON.stringify(file)
+  return planOf(parseApplyFile('apps.yaml', content), present, prune)
+}
+
+/** The lines of the problems of a file. */
+async function problems(file: string | object, prune?: string): Promise<string[]> {
+  const { message } = (await plan(file, prune).catch((error: Error) => error as Error & { message: string })) as Error
+  const [head, ...lines] = message.split('\n  ')
+  t.equal(head, 'Nothing was changed. Problems of the file:')
+  return lines
+}
+
+t.test('Apply: the example has a plan, and each field is known', async (t) => {
+  const example = join(import.meta.dirname, '../../examples/apply/applications.yaml')
+  const { changes, ...counts } = await plan(readFileSync(example, 'utf8'), 'managed-by=repository', {
+    suite: [],
+    application: [],
+  })
+  t.strictSame(counts, { add: 4, change: 0, remove: 0, unchanged: 0 })
+  t.match(changes.at(-1), {
+    id: 'night-reports',
+    before: null,
+    after: { status: 'suspended', suites: ['orders', 'reports'] },
+  })
+})
+
+t.test('Apply: each field that differs is a change, and what the file does not name is none', async (t) => {
+  const one = async (entry: object, list = 'applications') => (await plan({ [list]: [entry] })).changes
+  const same = { ...SHOP, suites: ['orders', 'store', 'store'], created_at: undefined }
+  for (const entry of [{ client_id: 'shop' }, same]) t.strictSame(await one(entry), [])
+  for (const entry of [{ id: 'store' }, { ...STORE, note: 'N\n', created_at: undefined }]) {
+    t.strictSame(await one(entry, 'suites'), [])
+  }
+  const values: [field: keyof typeof SHOP, value: unknown, text: string][] = [
+    ['name', 'Big shop', 'name Shop → "Big shop"'],
+    ['developer_email', 'a@b', 'developer_email dev@shop.example → a@b'],
+    ['status', 'suspended', 'status active → suspended'],
+    ['suites', ['orders'], 'suites -store'],
+    ['labels', { owner: 'the web', team: 'a' }, 'labels +"owner=the web" +team=a -by=file -owner=web'],
+    ['note', 'Two\nlines', 'note "" → "Two\\nlines"'],
+    ['quota', 500, 'quota default → 500'],
+  ]
+  for (const [field, value, text] of values) {
+    const entry = { client_id: 'shop', [field]: value }
+    const change = { action: 'change', kind: 'application', id: 'shop' }
+    t.strictSame(await one(entry), [{ ...change, before: { [field]: SHOP[field] }, after: { [field]: value } }])
+    t.equal(planText(await plan({ applications: [entry] })).split('\n')[1], `    ${text}`)
+  }
+  const renamed = { action: 'change', kind: 'suite', id: 'store', before: { name: 'Store API' }, after: { name: 'S' } }
+  t.strictSame(await one({ id: 'store', name: 'S' }, 'suites'), [renamed])
+})
+
+t.test('Apply: a plan is a diff in the order in which it is made, with its counts', async (t) => {
+  const file = {
+    applications: [
+      { client_id: 'shop', quota: 500, suites: ['new'], labels: SHOP.labels },
+      { client_id: 'fresh', name: 'Fresh', developer_email: 'a@b', suites: ['new'], labels: { by: 'file' } },
+    ],
+    suites: [{ id: 'new', name: 'New API', labels: { by: 'file' } }],
+  }
+  const text = `+ suite new  "New API"
+~ application shop
+    suites +new -store -orders
+    quota default → 500
++ application fresh  Fresh
+- application old  "Old one"
+- suite store  "Store API"
+
+To add: 2, to change: 1, to remove: 2, unchanged: 0.`
+  t.equal(planText(await plan(file, 'by=file')), text)
+  t.equal(planText(await plan({ suites: [] })), 'No changes.')
+})
+
+t.test('Apply: only what has the label is pruned, and only of the kinds that the file lists', async (t) => {
+  const removed = async (file: object, prune?: string) => (await plan(file, prune)).changes.map(({ id }) => id)
+  t.strictSame(await removed({ applications: [] }, 'by=file'), ['shop', 'old'])
+  t.strictSame(await removed({ suites: [] }, 'by=file'), ['store'])
+  t.strictSame(await removed({ suites: [], applications: [] }, 'by=other'), [])
+  for (const none of [undefined, '']) t.strictSame(await removed({ suites: [], applications: [] }, none), [])
+  const kept = {
+    applications: [{ client_id: 'old', labels: OLD.labels }],
+    suites: [{ id: 'store', labels: STORE.labels }],
+  }
+  t.strictSame(await removed(kept, 'by=file'), ['shop'])
+})
+
+t.test('Apply: every problem has its line, its column and its path', async (t) => {
+  const file = `suites:
+  - id: store
+    name: ''
+  - {id: "a/b"}
+applications:
+  - client_id: shop
+    quota: 1.5
+    colour: red
+    labels: {Owner: web, team: 5}
+    status: paused
+  - name: A
+    client_secret: hunter2-hunter2
+    suites: all
+`
+  const secret = /:12:20 applications\[1\]\.client_secret: A secret does not belong in this file: "seed"/
+  t.match(await problems(file), [
+    'apps.yaml:3:11 suites[0].name: The name must not be empty',
+    /:4:10 suites\[1\]\.id: The suite id must be 1 to 100/,
+    /:7:12 applications\[0\]\.quota: The quota must be a whole number/,
+    /:8:13 applications\[0\]\.colour: There is no such field$/,
+    /:9:32 applications\[0\]\.labels\.team: Invalid input: expected string, received number/,
+    /:10:13 applications\[0\]\.status: The status must be active or suspended/,
+    /:11:5 applications\[1\]\.client_id: The client id is missing/,
+    secret,
+    /:13:13 applications\[1\]\.suites: Invalid input: expected array, received string/,
+  ])
+  t.notMatch((await problems(file)).join(), 'hunter2')
+  t.match(await problems('apps: []'), [/ file: It needs a list/, 'apps.yaml:1:7 apps: There is no such field'])
+  for (const none of ['', 'null', '[]', 'text']) t.match(await problems(none), [/^apps\.yaml:\d:\d file: /])
+  t.match(await problems('{}'), ['apps.yaml:1:1 file: It needs a list of suites or applications'])
+})
+
+t.test('Apply: what does not fit the registry, or the file itself, is a problem with its place', async (t) => {
+  const file = `suites:
+  - {id: store}
+  - {id: store, name: Again}
+  - {id: shop, name: Taken}
+  - {id: fresh}
+applications:
+  - {client_id: orders, name: Taken, developer_email: a@b}
+  - {client_id: new, name: New}
+  - client_id: shop
+    suites: [orders, nowhere, fresh, store]
+  - {client_id: fresh, name: Twice, developer_email: a@b}
+`
+  t.strictSame(await problems(file), [
+    'apps.yaml:3:10 suites[1].id: It has the same id as suites[0]',
+    'apps.yaml:4:10 suites[2].id: The id shop is taken already.',
+    'apps.yaml:5:5 suites[3]: It is new, so it needs name',
+    'apps.yaml:7:17 applications[0].client_id: The id orders is taken already.',
+    'apps.yaml:8:5 applications[1]: It is new, so it needs name and developer_email',
+    'apps.yaml:9:16 applications[2].client_id: It has the same id as suites[2]',
+    'apps.yaml:10:22 applications[2].suites[1]: There is no suite with the id nowhere.',
+    'apps.yaml:11:17 applications[3].client_id: It has the same id as suites[3]',
+  ])
+  const pruned = { suites: [], applications: [{ client_id: 'shop', labels: { by: 'file' }, suites: ['store'] }] }
+  t.match(await problems(pruned, 'by=file'), [/suites\[0\]: There is no suite with the id store/])
+  const unmarked = { suites: [{ id: 'store' }], applications: [{ client_id: 'shop', labels: { by: 'x' } }] }
+  t.match(await problems(unmarked, 'by=file'), [
+    /:1:12 suites\[0\]: With --prune it needs the label by=file/,
+    / applications\[0\]: With --prune/,
+  ])
+})
+
+t.test('Apply: what is not YAML has its place, and nothing of its text is repeated', async (t) => {
+  const cases: [text: string, problem: string][] = [
+    [
+      'suites: [\n  {id: a',
+      'apps.yaml:2:9 Flow map in block collection must be sufficiently indented and end with a }',
+    ],
+    ['suites: []\nsuites: []', 'apps.yaml:2:1 Map keys must be unique'],
+    ['{"suites": [], "suites": []}', 'apps.yaml:1:16 Map keys must be unique'],
+    ['suites: *hunter2', 'apps.yaml:1:9 This alias has no anchor before it'],
+    ['suites: "\\hunter2"', 'apps.yaml:1:10 Invalid escape'],
+    ['suites: []\n---\n{}', 'apps.yaml:2:1 Source contains multiple documents'],
+    ['suites: !hunter2 []', 'apps.yaml:1:9 Unresolved tag'],
+    ["suites: 'a' hunter2", 'apps.yaml:1:13 Unexpected scalar at node end'],
+  ]
+  for (const [text, problem] of cases) {
+    const found = await problems(text)
+    t.equal(found[0], problem)
+    t.notMatch(found.join(), 'hunter2')
+  }
+})
+
+t.test('Apply: anchors and merge keys may be used any number of times, and a bomb of them does no harm', async (t) => {
+  const many = Array.from({ length: 300 }, (_, n) => `  - {<<: *common, client_id: a${n}}\n`)
+  const file = `applications:\n  - &common {client_id: a, name: A, developer_email: a@b, suites: [store]}\n${many.join('')}`
+  const { changes, add } = await plan(file)
+  t.equal(add, 301)
+  t.match(changes.at(-1), { id: 'a299', after: { name: 'A', suites: ['store'] } })
+  const levels = Array.from({ length: 30 }, (_, n) => `l${n + 1}: &l${n + 1} [${Array(10).fill(`*l${n}`)}]`)
+  const bomb = ['l0: &l0 [x]', ...levels, 'suites: *l30'].join('\n')
+  t.match(await problems(bomb), { length: 41 })
+  t.strictSame(await problems('suites: &a [x, *a]'), ['apps.yaml:1:16 This alias has no anchor before it'])
+})

@@ -1,0 +1,376 @@
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { databaseRegistry, makeChange, type Registry } from '../../src/administration/apply.ts'
+import type { PlannedChange } from '../../src/administration/apply-plan.ts'
+import { serverRegistry } from '../../src/commands/apply-server.ts'
+import { createAdminWorld } from '../support/admin.ts'
+import { freePort } from '../support/free-port.ts'
+import { application } from '../support/newcomers.ts'
+import { AUDIT, AUTHOR } from '../support/on.ts'
+import { expectAll, fails, misused, shell } from '../support/shell.ts'
+import { temporaryDatabase } from '../support/temporary-database.ts'
+
+const STORE = { id: 'store', name: 'Store API', labels: { by: 'file' } }
+const shop = (more: object = {}, n: number | string = '') => ({
+  client_id: `shop${n}`,
+  name: `Shop ${n}`,
+  developer_email: 'dev@shop.example',
+  suites: ['store'],
+  labels: { by: 'file' },
+  ...more,
+})
+const FILE = { suites: [STORE], applications: [shop(), shop({ status: 'suspended', quota: 60 }, 2)] }
+
+/** A database with an admin listener, commands on it, and the options for each way to apply a file. */
+async function setting(t: Test) {
+  const { folder, env } = temporaryDatabase(t)
+  const world = await createAdminWorld(t, env)
+  const url = await world.listen()
+  const write = (name: string, content: object | string) => {
+    const file = join(folder, name)
+    writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
+    return file
+  }
+  const server = (as: 'admin' | 'viewer' = 'admin') => ` --server ${url} --key-file ${write(as, `${world.keys[as]}\n`)}`
+  const secrets = join(folder, 'secrets')
+  return { ...world, ...shell(env), env, folder, url, write, server, secrets }
+}
+
+const sum = (added: number, changed: number, removed: number) =>
+  new RegExp(`\nAdded: ${added}, changed: ${changed}, removed: ${removed}\\.\n$`)
+
+for (const way of ['the database', 'a server']) {
+  t.test(`Apply to ${way}: twice changes nothing, and drift is found exactly`, async (t) => {
+    const { run, json, write, server, secrets, administration, store } = await setting(t)
+    const to = way === 'a server' ? server() : ''
+    const file = write('a.yaml', FILE)
+    const dry = `apply ${file} --dry-run${to}`
+    t.match(await run(dry), { status: 2, err: '', out: /^\+ suite store {2}"Store API"\n\+ application shop {2}/ })
+    t.equal(await store.countApplications(), 0, 'a dry run changes nothing')
+    t.match(await run(`apply ${file} --yes --secrets-to ${secrets}${to}`), { status: 0, err: '', out: sum(3, 0, 0) })
+    t.equal(statSync(secrets).mode & 0o777, 0o600)
+    t.match(
+      readFileSync(secrets, 'utf8'),
+      /client_id {6}store\n {2}client_secret {2}\w{40}\n[\s\S]*client_id {6}shop2\n/,
+    )
+    const shown = {
+      name: 'Shop 2',
+      status: 'suspended',
+      suites: ['store'],
+      labels: { by: 'file' },
+      quota: 60,
+      note: '',
+    }
+    t.match(await json('apps show shop2'), shown)
+    for (const again of [dry, `apply ${file}${to}`])
+      t.match(await run(again), { status: 0, out: 'No changes.\n', err: '' })
+
+    await administration.applications.withdraw('shop', 'store')
+    await administration.applications.resume('shop2')
+    await administration.applications.update('shop2', { quota: 5, note: 'not of the file' })
+    await administration.suites.update('store', { name: 'By hand', note: 'kept' })
+    await administration.applications.register({ name: 'Foreign', developerEmail: 'a@b' })
+    const { changes, ...counts } = JSON.parse((await run(`${dry} --json`)).out)
+    t.strictSame(changes, [
+      { action: 'change', kind: 'suite', id: 'store', before: { name: 'By hand' }, after: { name: 'Store API' } },
+      { action: 'change', kind: 'application', id: 'shop', before: { suites: [] }, after: { suites: ['store'] } },
+      {
+        action: 'change',
+        kind: 'application',
+        id: 'shop2',
+        before: { status: 'active', quota: 5 },
+        after: { status: 'suspended', quota: 60 },
+      },
+    ])
+    t.strictSame(counts, { add: 0, change: 3, remove: 0, unchanged: 0 })
+    const before = await store.listAuditEvents({ limit: 100 })
+    t.match(await run(`apply ${file} --yes${to}`), { status: 0, err: '', out: sum(0, 3, 0) })
+    const events = (await store.listAuditEvents({ limit: 100 })).slice(0, -before.length)
+    t.match(
+      events.map(({ action, subject, origin }) => [action, subject.id, origin]),
+      ['shop2', 'shop', 'store'].map((id) => [/ updated$/, id, way === 'a server' ? 'API' : 'command line']),
+      'one audit event for each',
+    )
+    t.match(await json('apps show shop2'), { ...shown, note: 'not of the file' })
+
+    const pruned = write('b.yaml', { suites: [], applications: [shop({ suites: [] })] })
+    t.match(await run(`apply ${pruned} --yes --prune by=file${to}`), { status: 0, out: sum(0, 1, 2) })
+    t.match(await json('apps list'), [{ client_id: 'shop' }, { name: 'Foreign' }])
+    t.strictSame(await json('suites list'), [])
+  })
+}
+
+t.test(
+  'Apply: without a terminal, new secrets need a place and changes need --yes, before anything is changed',
+  async (t) => {
+    const { run, write, folder, store, secrets } = await setting(t)
+    const file = write('a.yaml', FILE)
+    const place = /^Nothing was changed: name a file for the new credentials with --secrets-to\.\n$/
+    for (const options of ['', ' --yes', ' --yes --json --secrets-to -']) {
+      t.match(await run(`apply ${file}${options}`), {
+        status: 1,
+        err: options.includes('json') ? /--secrets-to/ : place,
+      })
+    }
+    t.match(await run(`apply ${file} --json`, { isTTY: true }), { status: 1, err: /--secrets-to/ })
+    t.match(await run(`apply ${file} --secrets-to ${secrets}`), {
+      status: 1,
+      err: /not a terminal, so it needs --yes\.\n$/,
+    })
+    t.match(await run(`apply ${file} --secrets-to ${folder}/no/file --yes`), {
+      status: 1,
+      err: /^Nothing was changed: ENOENT/,
+    })
+    for (const stdin of ['no\n', 'y\n', '']) {
+      t.match(await run(`apply ${file}`, { isTTY: true, stdin }), {
+        status: 1,
+        err: /Type yes: Nothing was changed\.\n$/,
+      })
+    }
+    t.equal(await store.countApplications(), 0)
+    t.notOk(readdirSync(folder).includes('secrets'))
+
+    writeFileSync(secrets, '')
+    chmodSync(secrets, 0o644)
+    const { status, out } = await run(`apply ${file} --yes --json --secrets-to ${secrets}`)
+    t.match([status, JSON.parse(out)], [0, { add: 3 }])
+    t.notMatch(out, 'client_secret')
+    t.equal(statSync(secrets).mode & 0o777, 0o600, 'a file that others could read')
+    t.match(JSON.parse(readFileSync(secrets, 'utf8')), { suites: [{ id: 'store' }], applications: { length: 2 } })
+  },
+)
+
+t.test('Apply: on a terminal it asks, and prints the secrets', async (t) => {
+  const { run, json, write } = await setting(t)
+  const file = write('a.yaml', FILE)
+  const { status, out, err } = await run(`apply ${file}`, { isTTY: true, stdin: 'yes\n' })
+  t.equal(status, 0, err)
+  t.match(out, /client_secret {2}\w{40}\n\nA generated secret is shown only now/)
+  t.match(out, /Registered 3, left 0 unchanged\.\nAdded: 3, changed: 0, removed: 0\.\n$/)
+  t.match(await json('apps list'), [{ client_id: 'shop', status: 'active' }, { status: 'suspended' }])
+})
+
+t.test('Apply: a dry run makes no database, and a wrong place is an error', async (t) => {
+  const { folder, env, file } = temporaryDatabase(t)
+  const stdin = JSON.stringify(FILE)
+  const { run } = shell(env)
+  const warning = `Warning: There is no database at ${file}: with --create, this makes it.\n`
+  await expectAll(t, { run }, [
+    ['apply - --dry-run', { status: 2, stdin, out: /\nTo add: 3, /, err: warning }],
+    ['apply - --yes --secrets-to -', fails(/^There is no database/, stdin)],
+    ['apply - --dry-run', fails(/^Nothing was changed\. Problems of the file:\n {2}-:1:12 suites: /, '{"suites": 5}')],
+    ['apply', { status: 1, err: /missing required argument/ }],
+    ['apply - --what', { status: 1, err: /unknown option/ }],
+    ['seed', misused(/missing required argument/)],
+  ])
+  t.strictSame(readdirSync(folder), [])
+  t.match(await run('apply - --yes --create --secrets-to -', { stdin }), { status: 0, out: sum(3, 0, 0) })
+})
+
+t.test('Apply to a server: it needs a key that is valid, and an address that keeps it secret', async (t) => {
+  const { run, write, server, url, keys, store, env } = await setting(t)
+  const file = write('a.yaml', FILE)
+  const dry = `apply ${file} --dry-run --server`
+  const needsKey = fails(/^--server needs an admin key/)
+  const unknown = 'otsa_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
+  const address = fails(/^--server must be a URL with https, or with http on this machine, and without a user\.\n$/)
+  const header = write('header', `Authorization: Bearer ${keys.viewer}\n`)
+  await expectAll(t, { run }, [
+    [`${dry} ${url}`, needsKey],
+    [`${dry} ${url} --key-file ${write('wrong', 'hunter2 hunter2')}`, needsKey],
+    [`${dry} ${url} --key-file ${write('unknown', unknown)}`, fails(`${url}: This admin key is not valid.\n`)],
+    ...['http://admin.example', 'admin.example', 'ftp://127.0.0.1', 'https://a:b@admin.example'].map(
+      (other): [string, typeof address] => [`${dry} ${other} --key-file ${header}`, address],
+    ),
+    [`${dry} ${url}/ --key-file ${header}`, { status: 2, out: /To add: 3/ }],
+    [
+      `apply ${file} --yes --secrets-to -${server('viewer')}`,
+      { status: 1, out: /To add/, err: /A viewer can see everything/ },
+    ],
+  ])
+  t.match(await run(`${dry} ${url}`, { env: { ...env, TOKEN_SERVER_KEY: keys.viewer } }), { status: 2 })
+  t.equal(await store.countApplications(), 0)
+})
+
+type Fault = (request: IncomingMessage, response: ServerResponse, pass: () => Promise<void>) => unknown
+
+/** A proxy before an admin listener: each fault is met by one request. Counts the requests by their methods. */
+async function startProxy(t: Test, url: string, faults: Fault[]) {
+  const requests: string[] = []
+  const proxy = createServer(async (request, response) => {
+    const { method = '', url: path, headers } = request
+    requests.push(method)
+    const body = await text(request)
+    const pass = async () => {
+      const { authorization = '', 'if-match': ifMatch, 'idempotency-key': key } = headers as Record<string, string>
+      const sent = { authorization, ...(ifMatch && { 'if-match': ifMatch }), ...(key && { 'idempotency-key': key }) }
+      const type = body && { 'content-type': 'application/json' }
+      const answer = await fetch(url + path, { method, headers: { ...sent, ...type }, ...(body && { body }) })
+      const etag = answer.headers.get('etag')
+      const shown = {
+        'content-type': answer.headers.get('content-type') ?? 'text/plain',
+        ...(etag && { etag: `W/${etag}` }),
+      }
+      const content = await answer.text()
+      if (!response.destroyed) response.writeHead(answer.status, shown).end(content)
+    }
+    const fault = faults.shift()
+    await (fault ? fault(request, response, pass) : pass())
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => proxy.close())
+  return { requests, proxied: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` }
+}
+
+const lost: Fault = ({ socket }) => socket.destroy()
+/** The server has done what the request says. */
+const answerLost: Fault = async ({ socket }, response, pass) => {
+  response.writeHead = () => response.destroy() as never
+  await pass().catch(() => {})
+  socket.destroy()
+}
+const busy =
+  (status: number, headers = {}): Fault =>
+  (_, response) =>
+    response.writeHead(status, headers).end()
+
+/** Changes that another step of a registry is interrupted by. */
+const ADDED: PlannedChange = {
+  action: 'add',
+  kind: 'application',
+  id: 'a/b',
+  before: null,
+  after: { name: 'A', developer_email: 'a@b' },
+}
+
+t.test('Apply to a server: a lost connection or a busy server delays, and nothing is done twice', async (t) => {
+  const { url, keys, administration, store } = await setting(t)
+  const faults: Fault[] = [lost, answerLost, busy(503, { 'retry-after': '7' }), busy(429, { 'retry-after': '3600' })]
+  const { proxied, requests } = await startProxy(t, url, faults)
+  const waits: number[] = []
+  const registry = serverRegistry(proxied, keys.admin, async (time) => void waits.push(time))
+  const [step] = await Array.fromAsync(registry.register([ADDED]))
+  t.match(step?.applications, [{ clientId: 'a/b', clientSecret: /^\w{40}$/, name: 'A' }])
+  t.strictSame([requests, waits], [Array(5).fill('POST'), [500, 1000, 7000, 60_000]])
+  t.equal((await store.listAuditEvents({ limit: 10, subject: 'a/b' })).length, 1, 'it is registered once')
+
+  const change = { ...ADDED, action: 'change' as const, before: { name: 'A' }, after: { name: 'B' } }
+  faults.push((_request, _response, pass) => pass(), answerLost)
+  await makeChange(registry, change)
+  t.match(await administration.applications.show('a/b'), { name: 'B' })
+  t.equal((await store.listAuditEvents({ limit: 10, subject: 'a/b' })).length, 2, 'it is changed once')
+
+  faults.push(...Array(5).fill(lost))
+  await t.rejects(registry.list('suite'), { message: /^http:\S+ does not answer: .+\.$/ })
+  faults.push(...Array(5).fill(busy(503)))
+  await t.rejects(registry.list('suite'), { message: /It answers 503, and not as this API does\.$/ })
+  faults.push(busy(200), busy(302, { location: url }))
+  for (const status of [200, 302])
+    await t.rejects(registry.list('suite'), { message: `${proxied}: It answers ${status}, and not as this API does.` })
+  const newcomers = Array.from({ length: 400 }, (_, n) => application(`many-${n}`))
+  await store.register({ suites: [], applications: newcomers }, AUDIT)
+  t.equal(new Set((await registry.list('application')).map(({ client_id }) => client_id)).size, 401, 'three pages')
+  const nowhere = serverRegistry(`http://127.0.0.1:${await freePort()}`, keys.admin, async () => {})
+  await t.rejects(nowhere.list('suite'), { message: /^http:\/\/127\.0\.0\.1:\d+ does not answer: .*ECONNREFUSED/ })
+})
+
+/** A registry in which somebody else does something before each change. */
+const withOthers = (registry: Registry, others: () => Promise<unknown>): Registry => ({
+  ...registry,
+  async change(...change) {
+    await others()
+    return registry.change(...change)
+  },
+})
+
+for (const way of ['the database', 'a server']) {
+  t.test(`Apply to ${way}: what others have changed since the plan is left as it is`, async (t) => {
+    const { url, keys, administration, context, store } = await setting(t)
+    const { applications, suites, secrets } = administration
+    const registry =
+      way === 'a server'
+        ? serverRegistry(url, keys.admin)
+        : databaseRegistry((conditions) => context.administration(AUTHOR, conditions))
+    const rename = (name: string, from = 'A'): PlannedChange => {
+      return { action: 'change', kind: 'application', id: 'a', before: { name: from }, after: { name } }
+    }
+    const refused = (id: string, kind = 'application') => ({
+      message: `Others have changed the ${kind} ${id} since the plan, so it is left as it is.`,
+    })
+    await applications.register({ clientId: 'a', name: 'A', developerEmail: 'a@b' })
+    await suites.register({ suiteId: 's', name: 'S' })
+    let notes = 0
+    const others = async () => void (notes++ < 2 && (await applications.update('a', { note: `${notes}` })))
+    await makeChange(withOthers(registry, others), rename('B'))
+    t.match(await applications.show('a'), { name: 'B', note: '2' })
+    await makeChange(registry, rename('B'))
+    await t.rejects(makeChange(registry, rename('C')), refused('a'), 'it has another name already')
+    const renamed = async () => void (await applications.update('a', { name: 'By hand' }))
+    await t.rejects(makeChange(withOthers(registry, renamed), rename('C', 'B')), refused('a'), 'it gets one meanwhile')
+    const rotated = async () => void (await secrets.rotate('a', 0))
+    await t.rejects(makeChange(withOthers(registry, rotated), rename('C', 'By hand')), refused('a'), 'again and again')
+    t.match(await applications.show('a'), { name: 'By hand' })
+    const unknown = { ...rename(''), before: { suites: [] }, after: { suites: ['s', 'gone'] } }
+    await t.rejects(makeChange(registry, unknown), { message: /There is no suite with the id gone\.$/ })
+
+    const removal = (kind: 'application' | 'suite', id: string, name: string): PlannedChange => {
+      return { action: 'remove', kind, id, before: { name }, after: null }
+    }
+    await t.rejects(makeChange(registry, removal('suite', 's', 'T')), refused('s', 'suite'))
+    const renamedSuite = async () => void (await suites.update('s', { name: 'T' }))
+    await t.rejects(makeChange(withOthers(registry, renamedSuite), removal('suite', 's', 'S')), refused('s', 'suite'))
+    await suites.update('s', { name: 'S' })
+    await makeChange(
+      withOthers(registry, () => suites.remove('s')),
+      removal('suite', 's', 'S'),
+    )
+    await makeChange(registry, removal('suite', 's', 'S'))
+    await applications.remove('a')
+    await t.rejects(makeChange(registry, rename('C')), refused('a'), 'it is gone')
+    t.equal((await store.listAuditEvents({ limit: 1 }))[0]?.action, 'application removed')
+  })
+}
+
+for (const way of ['the database', 'a server']) {
+  t.test(`Apply to ${way}: of two at once the second is refused, or finds everything done`, async (t) => {
+    const { run, write, server, secrets, administration, store } = await setting(t)
+    const to = way === 'a server' ? server() : ''
+    const file = write('a.yaml', FILE)
+    const apply = `apply ${file} --secrets-to ${secrets}${to}`
+    /** Answers the question after another run of the same. */
+    async function* afterAnother(): AsyncGenerator<string> {
+      t.match(await run(`${apply} --yes`), { status: 0 })
+      yield 'yes\n'
+    }
+    const twice = () => run(apply, { isTTY: true, stdin: afterAnother() })
+    const taken =
+      way === 'a server'
+        ? /: The id store is taken already\.\n$/
+        : /printed for them are not valid: store\. Run apply again/
+    const first = await twice()
+    t.match(first, { status: 1, err: taken })
+    t.match(first.err, /Warning: 0 of 3 changes were made\. Run apply again to do the rest\.\n/)
+    t.match(await run(apply), { status: 0, out: 'No changes.\n' })
+    await administration.applications.update('shop', { name: 'By hand' })
+    await administration.applications.withdraw('shop2', 'store')
+    t.match(await twice(), { status: 0, out: sum(0, 2, 0) })
+    t.equal((await store.listAuditEvents({ limit: 100, subject: 'shop' })).length, 3, 'it is changed once by each')
+  })
+}
+
+t.test('Apply: where secrets cannot be written nothing is registered; a server has registered one', async (t) => {
+  const { run, write, server, store } = await setting(t)
+  const apply = `apply ${write('a.yaml', FILE)} --yes --secrets-to /dev/full`
+  const lost = /The output could not be written: ENOSPC.* Entries that could not be written are not registered/
+  t.match(await run(apply), { status: 1, err: new RegExp(`${lost.source}\\. Run apply again`) })
+  t.equal((await store.listSuites({ limit: 1 })).length, 0)
+  t.match(await run(apply + server()), {
+    status: 1,
+    err: new RegExp(`${lost.source}, but for the first one: "secrets rotate"`),
+  })
+  t.equal((await store.listSuites({ limit: 2 })).length, 1)
+})

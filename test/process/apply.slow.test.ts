@@ -1,0 +1,115 @@
+import { once } from 'node:events'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import t from 'tap'
+import { readConfig } from '../../src/config.ts'
+import { findGenerated } from '../../src/domain/secret.ts'
+import { openStore } from '../../src/store/open.ts'
+import { startLoad } from '../support/load.ts'
+import { command, register, run, runJson, start, startServer } from '../support/spawn.ts'
+import { SQLITE, startPostgresStore } from '../support/stores.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { until } from '../support/until.ts'
+
+/** A file of so many applications; `more`: further fields of each. */
+function applyFile(folder: string, count: number, more: object = {}): string {
+  const file = join(folder, 'apply.json')
+  const applications = Array.from({ length: count }, (_, n) => ({
+    ...{ client_id: `a-${n}`, name: `A ${n}`, developer_email: 'a@b.example', suites: ['store'], quota: 60 },
+    ...more,
+  }))
+  writeFileSync(file, JSON.stringify({ suites: [{ id: 'store', name: 'Store' }], applications }))
+  return file
+}
+
+/** How many applications have a secret that one of the files has, as the last one for it or, of several files, as any. */
+async function countKnown(env: { DATABASE_URL: string }, files: string[]): Promise<number> {
+  const known = files.flatMap((file) => [...readFileSync(file, 'utf8').matchAll(/^ {4}(\{.*\}),?$/gm)])
+  const secrets = Map.groupBy(
+    known.map(([, line = '']) => JSON.parse(line)),
+    ({ client_id }) => client_id,
+  )
+  const store = await openStore(readConfig(env).DATABASE_URL, { lockTimeout: 2000 })
+  const all = await store.listApplications({ limit: 30_000 })
+  await store.close()
+  return all.filter(({ clientId, secrets: stored }) =>
+    (secrets.get(clientId) ?? [])
+      .slice(-files.length)
+      .some(({ client_secret }) => stored.length === 1 && findGenerated(stored, client_secret)),
+  ).length
+}
+
+t.test('Apply: however often it is killed, each application has one secret, the last in the file', async (t) => {
+  const COUNT = 3000
+  const folder = temporaryFolder(t)
+  const env = await SQLITE.createEnv(t)
+  const secrets = join(folder, 'secrets')
+  const apply = ['apply', applyFile(folder, COUNT), '--yes', '--create', '--json', '--secrets-to', secrets]
+  writeFileSync(secrets, '')
+  const sizeOfSecrets = () => statSync(secrets).size
+  for (let killed = 0; killed < 6; killed++) {
+    const child = start(t, apply, { ...env, LOG_LEVEL: 'silent' })
+    child.stdout?.resume()
+    const exited = once(child, 'exit')
+    const before = sizeOfSecrets()
+    await until(() => child.exitCode !== null || sizeOfSecrets() > before)
+    // At another moment each time: before, while or after a step is registered.
+    await new Promise((resolve) => setTimeout(resolve, killed * 3))
+    child.kill('SIGKILL')
+    await exited
+  }
+  t.match(await command(t, apply, env), { status: 0 })
+  t.equal(await countKnown(env, [secrets]), COUNT)
+  t.equal((await runJson(apply, { env })).changes.length, 0)
+})
+
+t.test('Apply: 20,000 beside a server under load; a signal ends it, and the next run does the rest', async (t) => {
+  const COUNT = 20_000
+  const folder = temporaryFolder(t)
+  const env = { ...(await SQLITE.createEnv(t)), LOG_LEVEL: 'error' }
+  const server = await startServer(t, { ...env, LOG_LEVEL: 'info' })
+  const credentials = await register(env)
+  const load = startLoad(() => server.issue(credentials), { clients: 4 })
+  const secrets = join(folder, 'secrets')
+  const apply = ['apply', applyFile(folder, COUNT), '--yes', '--secrets-to', secrets]
+  const child = start(t, apply, env)
+  const err = text(child.stderr as NodeJS.ReadableStream)
+  child.stdout?.once('data', () => setTimeout(() => child.kill('SIGTERM'), 50))
+  child.stdout?.resume()
+  const [status] = await once(child, 'exit')
+  t.equal(status, 1)
+  t.match(await err, /changes were made\. .*\nStopped by SIGTERM\. Run apply again to do the rest\.\n$/)
+  t.match(await command(t, apply, env), { status: 0 })
+  t.match(await command(t, apply, env), { status: 0, out: 'No changes.\n' })
+  t.strictSame(await load.stop(), [200])
+  const drift = applyFile(folder, COUNT, { name: 'Renamed' })
+  const { status: differs, out } = await command(t, ['apply', drift, '--dry-run', '--json'], env)
+  t.match([differs, JSON.parse(out)], [2, { change: COUNT, unchanged: 1 }])
+})
+
+for (const { name, createEnv } of [SQLITE, await startPostgresStore()]) {
+  t.test(`Apply to ${name}: of two processes at once each change is made by one, and nothing is lost`, async (t) => {
+    const COUNT = 300
+    const folder = temporaryFolder(t)
+    const env = await createEnv(t)
+    const silent = { ...env, LOG_LEVEL: 'silent' }
+    await command(t, ['migrate'], env)
+    const files = ['one', 'two'].map((name) => join(folder, name))
+    for (const file of files) writeFileSync(file, '')
+    const both = async (file: string, more: string[] = []) =>
+      Promise.all(
+        files.map((to) => command(t, ['apply', file, '--yes', '--json', '--secrets-to', to, ...more], silent)),
+      )
+    const file = applyFile(folder, COUNT)
+    const first = await both(file)
+    t.ok(first.some(({ status }) => status === 0))
+    for (const { status, err } of first) if (status !== 0) t.match(err, /printed for them are not valid/)
+    t.match(await run(['apply', file], { env }), { status: 0, out: 'No changes.\n' })
+    t.equal(await countKnown(env, files), COUNT)
+    for (const { status, err } of await both(applyFile(folder, COUNT, { quota: 7, suites: [] })))
+      t.equal(status, 0, err)
+    const updates = await runJson(['audit', 'list', '--action', 'application updated', '--limit', '1000'], { env })
+    t.equal(updates.length, COUNT, 'one audit event for each')
+  })
+}
