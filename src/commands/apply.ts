@@ -16,12 +16,9 @@ const NONE = { suites: [], applications: [] }
 const ROTATE = ', but for the first one: "secrets rotate" makes another secret for it'
 const AGAIN = 'Run apply again to do the rest.'
 
-interface ApplyOptions extends JsonOption, CreateOption, Partial<Record<'dryRun' | 'yes', boolean>> {
-  prune?: string
-  secretsTo?: string
-  server?: string
-  keyFile?: string
-}
+type ApplyOptions = JsonOption &
+  CreateOption &
+  Partial<Record<'dryRun' | 'yes', boolean> & Record<'prune' | 'secretsTo' | 'server' | 'keyFile', string>>
 
 export function addApply(program: Command, terminal: Terminal): void {
   addCommand(program, 'apply', 'make suites and applications what a YAML or JSON file says')
