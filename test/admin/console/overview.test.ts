@@ -191,6 +191,7 @@ t.test('Overview: refusals, checks that were not valid and failures are counted 
   })
   const shown = textOf(text)
   t.match(shown, /Token checks: not valid\. By application and suite unknown token 1 Failures: .* store unavailable 3/)
+  t.match(text, '<li><a href="/refusals?reason=unknown+token">unknown token</a> <')
   t.match(shown, ', 3 more failed')
   t.match(text, '<a href="#reasons">50\u00a0% valid</a>')
 })

@@ -33,7 +33,7 @@ t.test(
       const [, section = ''] = body.split('id="usage"')
       t.match(section, /href="\/applications\/a-0\?period=7d#usage"/)
       return textOf(section)
-        .match(/Tokens issued ([\d,]+) .*?Valid checks ([\d,]+) .*?Refusals ([\d,]+) /)
+        .match(/Tokens issued ([\d,]+) .*?Valid checks ([\d,]+) .*?Refused requests and checks ([\d,]+) /)
         ?.slice(1)
     }
     t.strictSame(await sums('?period=1h'), ['1', '2', '3'])
@@ -45,7 +45,7 @@ t.test(
     t.match(body, '<title>From 2027-01-15 08:00 UTC, so far: Tokens issued 1</title>')
     t.match(
       textOf(body),
-      /From Tokens issued Valid checks Refusals 2027-01-15 08:00 UTC 1 2 3 2027-01-15 07:55 UTC 0 0 0 /,
+      /From Tokens issued Valid checks Refused requests and checks 2027-01-15 08:00 UTC 1 2 3 2027-01-15 07:55 UTC 0 0 0 /,
     )
     t.notMatch(body, 'class="outage"')
     Object.assign(statistics, statisticsOf({ outages: [{ beganAt: START - 60_000, endedAt: START, failures: 9 }] }))
@@ -57,7 +57,7 @@ t.test('Usage: the page of a suite has its checks and refusals', async (t) => {
   const { did, bodyOf } = await setting(t)
   await did('store', [0, 5, 7])
   const [, section = ''] = (await bodyOf('/suites/store')).split('id="usage"')
-  t.match(textOf(section), /Valid checks 5 .*Refusals 7 /)
+  t.match(textOf(section), /Valid checks 5 .*Refused requests and checks 7 /)
   t.notMatch(section, 'Tokens issued')
 })
 
