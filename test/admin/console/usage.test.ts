@@ -76,7 +76,10 @@ t.test('Overview: longer periods are of all nodes, from the store', async (t) =>
 
 t.test('Overview: the applications that did most in the period are links, the most first', async (t) => {
   const { did, bodyOf, administration, context } = await setting(t, 8)
-  t.match(textOf(await bodyOf('/')), /Applications that did most in the last 60 minutes Tokens issued None\./)
+  t.match(
+    textOf(await bodyOf('/')),
+    /Applications that did most in the last 60 minutes All, by tokens in the last hour Tokens issued None\./,
+  )
   for (let n = 0; n < 8; n++) await did(`a-${n}`, [n, 8 - n, 0])
   await did('a-0', [99, 0, 1], 30)
   await did('a-6', [0, 0, 0])
