@@ -43,7 +43,7 @@ browserTest('Lists: applications are found, ticked and approved for a suite toge
   t.notOk(await box.isChecked(), 'none is ticked')
   await box.check()
   await page.getByRole('button', { name: 'Approve', exact: true }).click()
-  await page.getByText('Applications that are approved now, from the next check on: 1.').waitFor()
+  await page.getByText('The applications are approved from the next check on.').waitFor()
   t.strictSame(await approvedFor(), ['store', 'reports'])
   await open('/applications?for=reports')
   for (const id of [clientId, other.clientId]) await page.getByRole('checkbox', { name: id }).check()
