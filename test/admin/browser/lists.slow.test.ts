@@ -48,7 +48,7 @@ browserTest('Lists: applications are found, ticked and approved for a suite toge
   await open('/applications?for=reports')
   for (const id of [clientId, other.clientId]) await page.getByRole('checkbox', { name: id }).check()
   await page.getByRole('button', { name: 'Withdraw approval' }).click()
-  await page.getByText('Approvals that are withdrawn, from the next check on: 2.').waitFor()
+  await page.getByText('The approvals are withdrawn from the next check on.').waitFor()
   t.strictSame(await approvedFor(), ['store'])
   t.strictSame(complaints, [])
 })

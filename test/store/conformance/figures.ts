@@ -117,6 +117,10 @@ export function figuresConformance(t: Test, harness: Harness): void {
     t.strictSame(await listed(), ending, 'and is revoked')
     await on(store).revokeSecret('s', ofSuite as number, NOW - 1)
     t.strictSame(await listed(), ending.slice(0, 1), 'an old one that is revoked does not end')
+    await register(store, application('ended', { secret: { ...SECRET, endsAt: NOW } }))
+    await on(store).addSecret('ended', { ...SECRET, endsAt: NOW + 2 })
+    await use(await secretIdOf(store, 'ended'), START)
+    t.strictSame((await listed()).at(-1), ['ended', NOW + 2], 'nobody uses one that has ended')
   })
 
   test('Store: live tokens are counted as a check sees them, unless there are too many', async (t, store) => {
