@@ -29,18 +29,10 @@ export function overviewPage(console: FastifyInstance, context: AdminContext): v
 }
 
 /** What the store has counted in a period. Undefined: not known. */
-interface Counted {
-  period: Period
-  usage?: Usage | undefined
-  ofAll?: readonly ApplicationCounts[] | undefined
-}
+type Counted = { period: Period; usage?: Usage | undefined; ofAll?: readonly ApplicationCounts[] | undefined }
 
 /** The figures of the server. live.js keeps some of them up to date. */
-export function overview(
-  statistics: Statistics,
-  canChange: boolean,
-  { period, usage, ofAll }: Counted = { period: '1h' },
-): Page {
+export function overview(statistics: Statistics, canChange: boolean, { period, usage, ofAll }: Counted): Page {
   const live = liveParts(statistics, canChange)
   return {
     title: 'Overview',
