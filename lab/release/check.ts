@@ -31,6 +31,9 @@ export interface Verdict {
 
 const PATHS = '/usr/sbin:/usr/bin:/sbin:/bin'
 
+/** Settings that `init` takes over: the usual ports may be taken. */
+type Ports = Record<'PORT' | 'ADMIN_ADDRESS', string>
+
 /** Runs version 0.1.0 from the history, and leaves its database with an application, a suite and a token. */
 export async function makeOldData(work: string): Promise<Old> {
   const clone = join(work, 'first-release')
@@ -52,29 +55,29 @@ export async function makeOldData(work: string): Promise<Old> {
 }
 
 /** Does the main job on an artifact, then starts it on old data, each in a place of its own. */
-async function tryOut(artifact: string, install: (port: number, old?: Old) => Installed, old: Old): Promise<Verdict[]> {
-  const did = async (done: string, action: (port: number) => Promise<unknown>): Promise<Verdict> => {
-    const found = await freePort()
-      .then(action)
-      .then(
-        () => 'works',
-        (error: Error) => `FAILED: ${error.message}`,
-      )
+async function tryOut(artifact: string, install: (ports: Ports, old?: Old) => Installed, old: Old): Promise<Verdict[]> {
+  const did = async (done: string, action: (port: number, ports: Ports) => Promise<unknown>): Promise<Verdict> => {
+    const port = await freePort()
+    const ports = { PORT: String(port), ADMIN_ADDRESS: `127.0.0.1:${await freePort()}` }
+    const found = await Promise.try(action, port, ports).then(
+      () => 'works',
+      (error: Error) => `FAILED: ${error.message}`,
+    )
     return { artifact, done, found }
   }
   return [
-    await did('init, register, token, check, revoke, backup', (port) => mainJob(install(port), port)),
-    await did('upgrade from 0.1.0', (port) => afterUpgrade(install(port, old), port, old)),
+    await did('init, register, token, check, revoke, backup', (port, ports) => mainJob(install(ports), port)),
+    await did('upgrade from 0.1.0', (port, ports) => afterUpgrade(install(ports, old), port, old)),
   ]
 }
 
 /** The npm package, installed by npm in an empty folder, with nothing but this Node.js. */
 export async function checkPackage({ folder, version }: Release, work: string, old: Old): Promise<Verdict[]> {
   const tarball = join(folder, `oauth-token-server-${version}.tgz`)
-  const install = (port: number, old?: Old) => {
+  const install = (ports: Ports, old?: Old) => {
     const cwd = mkdtempSync(join(work, 'package-'))
     run('npm', ['install', '--silent', '--no-audit', '--no-fund', tarball], { cwd })
-    const env = { PATH: `${dirname(process.execPath)}:${PATHS}`, PORT: String(port) }
+    const env = { PATH: `${dirname(process.execPath)}:${PATHS}`, ...ports }
     if (old) cpSync(join(old.folder, 'token-server.db'), join(cwd, 'data/token-server.db'))
     return { command: [join(cwd, 'node_modules/.bin/token-server')], cwd, env, file: (name: string) => join(cwd, name) }
   }
@@ -93,11 +96,11 @@ export async function checkDebian({ folder, version }: Release, work: string, ol
   makeNext(file, work, next)
 
   let roots = 0
-  const install = (port: number, old?: Old): Installed => {
+  const install = (ports: Ports, old?: Old): Installed => {
     const root = join(work, `debian-${++roots}`)
     run('cp', ['-a', '--reflink=auto', base, root])
     installFile(root, file)
-    const env = { PATH: PATHS, PORT: String(port) }
+    const env = { PATH: PATHS, ...ports }
     if (old) {
       cpSync(join(old.folder, 'token-server.db'), join(root, 'var/lib/token-server/token-server.db'))
       writeFileSync(
@@ -205,12 +208,12 @@ export async function checkImage(work: string, old: Old): Promise<Verdict[]> {
   if (!container) return [{ artifact, done: 'built', found: 'skipped: no Docker' }]
   const [program = '', ...args] = container.build
   run(program, args)
-  const install = (port: number, old?: Old): Installed => {
+  const install = (ports: Ports, old?: Old): Installed => {
     const data = mkdtempSync(join(work, 'image-'))
     if (old) cpSync(join(old.folder, 'token-server.db'), join(data, 'token-server.db'))
     run('chown', ['-R', '65532:65532', data])
     chmodSync(data, 0o700)
-    const settings = ['--env', `PORT=${port}`, '--env', 'OPS_ADDRESS=off', '--env', 'ADMIN_ADDRESS=off']
+    const settings = ['--env', `PORT=${ports.PORT}`, '--env', 'OPS_ADDRESS=off', '--env', 'ADMIN_ADDRESS=off']
     const command = [...container.run, '--volume', `${data}:/data`, ...settings, 'token-server']
     return { command, env: process.env, file: (name) => `/data/${name}` }
   }

@@ -87,7 +87,7 @@ function differing(sums: string, others: string): string {
 function audit(): Verdict {
   const verdict = { artifact: 'dependencies', done: 'npm audit --omit=dev' }
   try {
-    return { ...verdict, found: run('npm', ['audit', '--omit=dev']).trim() }
+    return { ...verdict, found: run('npm', ['audit', '--omit=dev', '--loglevel=warn']).trim() }
   } catch (error) {
     const { message } = error as Error
     const cannot = /ENOAUDIT|audit endpoint|404|405|501|ENOTFOUND|ECONNREFUSED/.test(message)

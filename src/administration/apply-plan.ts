@@ -47,7 +47,7 @@ export function planOf(wanted: Wanted, present: Record<Kind, readonly Fields[]>,
   const places = new Map<string, string>()
   const byId = (kind: Kind) => new Map(present[kind].map((fields) => [String(fields[KINDS[kind].id]), fields]))
   const found = { suite: byId('suite'), application: byId('application') }
-  const isPruned = ({ labels = {} }: Fields) => prune !== '' && hasLabel(labels as Labels, prune)
+  const isPruned = ({ labels = {} }: Fields) => hasLabel(labels as Labels, prune)
 
   function planEntry(kind: Kind, at: number, entry: Fields): void {
     const { id: idField, fields, needed } = KINDS[kind]

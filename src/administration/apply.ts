@@ -33,7 +33,7 @@ export function databaseRegistry(on: (conditions: Conditions) => Administration)
       const { suite = [], application = [] } = Object.groupBy(added, ({ kind }) => kind)
       const suites = suite.map(({ id, after }) => ({ ...after, suiteId: id }) as SuiteRegistration)
       const applications = application.map(({ id, after }) => camelCased<Registration>({ ...after, client_id: id }))
-      return seed.steps({ missing: { suites, applications }, renewed: { suites: [], applications: [] } })
+      return seed.steps({ suites, applications })
     },
 
     async find(kind, id) {

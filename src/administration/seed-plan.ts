@@ -2,11 +2,10 @@ import { z } from 'zod'
 import { type Application, nameAndDeveloper, namedSuites } from '../domain/application.ts'
 import { chunksOf } from '../domain/in-steps.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import type { Secret } from '../domain/secret.ts'
 import type { Store } from '../domain/store.ts'
 import { type Suite, unknownSuite } from '../domain/suite.ts'
 import { camelCased } from '../domain/text.ts'
-import type { RegisteredApplication, Registration } from './applications.ts'
+import type { Registration } from './applications.ts'
 import { allPages } from './pages.ts'
 import { jsonNamed, registrationSchema, suiteId, suiteSchema, takenId } from './rules.ts'
 import type { SuiteRegistration } from './suites.ts'
@@ -32,8 +31,6 @@ export interface RenamedSuite {
 export interface SeedPlan {
   /** To be registered. */
   missing: Seeds
-  /** Registered by an earlier version that ended before it showed their secrets: they need new ones. */
-  renewed: { suites: SuiteRegistration[]; applications: Omit<RegisteredApplication, 'clientSecret'>[] }
   /** The number of entries that exist and are left as they are. */
   existing: number
   /** Entries whose application has another name or developer. */
@@ -52,7 +49,6 @@ const LOOK_UPS = 500
 export async function planSeed(store: Store, file: string, seeds: Seeds): Promise<SeedPlan> {
   const plan: SeedPlan = {
     missing: { suites: [], applications: [] },
-    renewed: { suites: [], applications: [] },
     existing: 0,
     differing: [],
     renamed: [],
@@ -67,7 +63,6 @@ export async function planSeed(store: Store, file: string, seeds: Seeds): Promis
       problems.push(`suites[${at}].id: ${takenId(entry.suiteId).message}`)
     }
     if (!suite) plan.missing.suites.push(entry)
-    else if (isNeverShown(suite)) plan.renewed.suites.push(entry)
     else plan.existing++
     if (suite && suite.name !== entry.name) plan.renamed.push({ entry, suite })
   }
@@ -94,9 +89,7 @@ async function planApplications(
     for (const { entry, existing } of await Promise.all(chunk.map(find))) {
       const place = `applications[${at++}]`
       const identity = nameAndDeveloper(entry)
-      if (existing && isNeverShown(existing)) {
-        plan.renewed.applications.push({ ...entry, clientId: existing.clientId })
-      } else if (existing || (entry.clientId === undefined && planned.has(identity))) plan.existing++
+      if (existing || (entry.clientId === undefined && planned.has(identity))) plan.existing++
       else {
         planned.add(identity)
         plan.missing.applications.push(entry)
@@ -145,11 +138,6 @@ async function lookUpNames(store: Store, entries: readonly Registration[]) {
 
 function seedProblems(file: string, problems: string[]): OperatorError {
   return new OperatorError(`Nothing was changed. Problems in ${file}:\n  ${problems.join('\n  ')}`)
-}
-
-/** Earlier versions registered a secret before they showed it, and let it end at 0 until then. */
-function isNeverShown({ secrets }: { secrets: readonly Secret[] }): boolean {
-  return secrets.length > 0 && secrets.every(({ endsAt }) => endsAt === 0)
 }
 
 const application = z

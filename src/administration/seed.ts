@@ -1,5 +1,4 @@
 import { chunksOf } from '../domain/in-steps.ts'
-import { digestGenerated, generateSecret } from '../domain/secret.ts'
 import type { NewClients } from '../domain/store.ts'
 import {
   applicationRegistered,
@@ -17,7 +16,7 @@ export interface SeedStep {
   applications: RegisteredApplication[]
   /**
    * Registers them in one transaction, after their credentials were shown; durable when it resolves. Resolves to the ids whose
-   * credentials are not valid, because they were registered or removed since the plan.
+   * credentials are not valid, because they were registered since the plan.
    */
   register(): Promise<string[]>
 }
@@ -34,40 +33,17 @@ export function createSeed(context: Context) {
     /** Finds the entries of a file that are not registered yet. Changes nothing. Throws OperatorError with every problem and its place. */
     plan: (file: string, seeds: Seeds): Promise<SeedPlan> => planSeed(context.store, file, seeds),
 
-    /** Yields the missing entries in steps. A step is prepared when it is requested. */
-    async *steps({ missing, renewed }: Pick<SeedPlan, 'missing' | 'renewed'>): AsyncGenerator<SeedStep, void> {
-      for (const suites of chunksOf(renewed.suites, STEP)) yield renewStep(context, { suites, applications: [] })
-      for (const suites of chunksOf(missing.suites, STEP)) yield registerStep(context, { suites, applications: [] })
-      for (const applications of chunksOf(renewed.applications, STEP)) {
-        yield renewStep(context, { suites: [], applications })
-      }
-      for (const applications of chunksOf(missing.applications, STEP, weigh)) {
-        yield registerStep(context, { suites: [], applications })
-      }
+    /** Yields the missing entries of a plan in steps. A step is prepared when it is requested. */
+    async *steps({ suites, applications }: Seeds): AsyncGenerator<SeedStep, void> {
+      for (const step of chunksOf(suites, STEP)) yield registerStep(context, { suites: step, applications: [] })
+      for (const step of chunksOf(applications, STEP, weigh))
+        yield registerStep(context, { suites: [], applications: step })
     },
   }
 }
 
 function weigh({ clientSecret }: Registration): number {
   return clientSecret === undefined ? 1 : IMPORTED_WEIGHT
-}
-
-/** Gives each of them a new secret. */
-function renewStep({ now, change }: Context, renewed: SeedPlan['renewed']): SeedStep {
-  const suites = renewed.suites.map((suite) => ({ ...suite, clientSecret: generateSecret() }))
-  const applications = renewed.applications.map((one) => ({ ...one, clientSecret: generateSecret() }))
-
-  async function register(): Promise<string[]> {
-    const refused: string[] = []
-    for (const one of [...suites, ...applications]) {
-      const owner = 'suiteId' in one ? one.suiteId : one.clientId
-      const secret = { digest: digestGenerated(one.clientSecret), createdAt: now() }
-      if (!(await change({ type: 'secret added', owner, secret })).changed) refused.push(owner)
-    }
-    return refused
-  }
-
-  return { suites, applications, register }
 }
 
 function idsOf({ suites, applications }: NewClients): string[] {

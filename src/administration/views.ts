@@ -1,11 +1,11 @@
 import { columnsOf } from '../domain/application.ts'
 import type { AuditEvent } from '../domain/audit-event.ts'
 import type { Session } from '../domain/operator.ts'
-import { APPLICATION } from '../domain/views/application.ts'
+import { APPLICATION, applicationSource } from '../domain/views/application.ts'
 import { ADMIN_KEY, OPERATOR, SESSION } from '../domain/views/operator.ts'
 import { choice, fields, list, object, text, time, view, whole } from '../domain/views/schema.ts'
 import { SECRET } from '../domain/views/secret.ts'
-import { SUITE, suiteFields } from '../domain/views/suite.ts'
+import { SUITE, suiteFields, suiteSource } from '../domain/views/suite.ts'
 import type { RegisteredApplication, ShownApplication } from './applications.ts'
 import type { Diagnosis } from './diagnosis.ts'
 import type { ListedAdminKey, ListedOperator } from './operators.ts'
@@ -27,9 +27,9 @@ const SECRETS = list('Oldest first', SECRET)
 
 export const LISTED_APPLICATION = object('ListedApplication', 'An application in a list', {
   ...APPLICATION.shape,
-  last_token_at: lastTokenAt,
   tokens_this_hour: tokensThisHour,
   tokens_last_hour: tokensLastHour,
+  last_token_at: lastTokenAt,
 })
 
 export const SHOWN_APPLICATION = object('Application', 'An application with its secrets', {
@@ -102,20 +102,9 @@ export const AUDIT_EVENT = object('AuditEvent', 'A change, and who made it', {
   after: fields('The same fields after the change; null: it was removed'),
 })
 
-export function listedApplicationView({ tokensValidFrom, ...application }: ListedApplication) {
-  // In the field order of the command line. The API uses the order of the schema.
-  const { last_token_at, ...shown } = view(LISTED_APPLICATION, {
-    tokensValidFrom: tokensValidFrom || null,
-    ...application,
-  })
-  return { ...shown, last_token_at }
-}
+export const listedApplicationView = (listed: ListedApplication) => view(LISTED_APPLICATION, applicationSource(listed))
 
-export const shownApplicationView = (shown: ShownApplication) => view(SHOWN_APPLICATION, shownSource(shown))
-
-function shownSource<Shown extends ShownApplication>({ tokensValidFrom, ...application }: Shown) {
-  return { tokensValidFrom: tokensValidFrom || null, ...application }
-}
+export const shownApplicationView = (shown: ShownApplication) => view(SHOWN_APPLICATION, applicationSource(shown))
 
 /** With the secret if it was generated: only this once. An answer that an older version has kept lacks the last four. */
 export function registeredApplicationView(registered: RegisteredApplication) {
@@ -133,10 +122,6 @@ export function registeredApplicationView(registered: RegisteredApplication) {
 
 export const shownSuiteView = (suite: ShownSuite) => view(SHOWN_SUITE, suiteSource(suite))
 
-function suiteSource({ suiteId: id, ...suite }: ShownSuite) {
-  return { id, ...suite }
-}
-
 /** With the secret: only this once. */
 export function registeredSuiteView({ suiteId, clientSecret, name, labels = {}, note = '' }: RegisteredSuite) {
   return { id: suiteId, client_id: suiteId, client_secret: clientSecret, name, labels, note }
@@ -145,17 +130,11 @@ export function registeredSuiteView({ suiteId, clientSecret, name, labels = {}, 
 export const secretView = (secret: ListedSecret) => view(SECRET, secret)
 export type SecretView = ReturnType<typeof secretView>
 
-export function operatorView(operator: ListedOperator) {
-  return { ...view(OPERATOR, operator), sessions: operator.sessions.map(sessionView) }
-}
+export const operatorView = (operator: ListedOperator) => view(OPERATOR, operator)
 
 export const adminKeyView = (key: ListedAdminKey) => view(ADMIN_KEY, key)
 
-export function sessionView(session: Session) {
-  // In the field order of the command line.
-  const { last_seen_at, ends_at, ...shown } = view(SESSION, session)
-  return { ...shown, last_seen_at, ends_at }
-}
+export const sessionView = (session: Session) => view(SESSION, session)
 
 /** The whole diagnosis as text, one line per cause. */
 export function diagnosisText({ lines, elsewhere }: Diagnosis): string {
@@ -168,7 +147,10 @@ export function explanationView({ application, suite, knownUntil, ...explanation
     diagnosis: diagnosisText(explanation),
     refusalsKnownUntil: knownUntil.refusals,
     tokensKnownUntil: knownUntil.tokens,
-    application: application && { ...shownSource(application), tokensRefusedThisHour: application.refusedThisHour },
+    application: application && {
+      ...applicationSource(application),
+      tokensRefusedThisHour: application.refusedThisHour,
+    },
     suite: suite && suiteSource(suite),
   })
 }

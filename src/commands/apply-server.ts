@@ -11,8 +11,7 @@ import { readInput, type Terminal } from './shared/terminal.ts'
 
 /** How often a request is sent if it is not answered, or the server is busy. */
 const TRIES = 5
-const TIMEOUT_MS = 30_000
-const LONGEST_WAIT_MS = 60_000
+const LONGEST_MS = 60_000
 
 /** Reads the admin key from a file, or from TOKEN_SERVER_KEY. Throws OperatorError if there is none. */
 export async function readKey(terminal: Terminal, file: string | undefined): Promise<string> {
@@ -34,14 +33,14 @@ export function serverRegistry(url: string, key: string, wait: (time: number) =>
   /** Sends a request until it is answered. Twice the same request makes one change. */
   async function send(path: string, request: RequestInit): Promise<{ response: Response; text: string }> {
     for (let tries = 1; ; tries++) {
-      const answer = await fetch(base + path, { ...request, signal: AbortSignal.timeout(TIMEOUT_MS) })
+      const answer = await fetch(base + path, { ...request, signal: AbortSignal.timeout(LONGEST_MS) })
         .then(async (response) => ({ response, text: await response.text() }))
         .catch((error: Error) => error)
       const isLost = answer instanceof Error
       if (!isLost && ![429, 503].includes(answer.response.status)) return answer
       if (tries < TRIES) {
         const seconds = isLost ? 0 : Number(answer.response.headers.get('retry-after'))
-        await wait(Math.min(seconds * 1000 || 250 * 2 ** tries, LONGEST_WAIT_MS))
+        await wait(Math.min(seconds * 1000 || 250 * 2 ** tries, LONGEST_MS))
       } else if (isLost) {
         const reasons = [answer.cause, answer].flatMap((error) => [Object(error).message, Object(error).code])
         throw new OperatorError(`${origin} does not answer: ${reasons.find(Boolean)}.`)

@@ -16,12 +16,9 @@ const NONE = { suites: [], applications: [] }
 const ROTATE = ', but for the first one: "secrets rotate" makes another secret for it'
 const AGAIN = 'Run apply again to do the rest.'
 
-interface ApplyOptions extends JsonOption, CreateOption, Partial<Record<'dryRun' | 'yes', boolean>> {
-  prune?: string
-  secretsTo?: string
-  server?: string
-  keyFile?: string
-}
+type ApplyOptions = JsonOption &
+  CreateOption &
+  Partial<Record<'dryRun' | 'yes', boolean> & Record<'prune' | 'secretsTo' | 'server' | 'keyFile', string>>
 
 export function addApply(program: Command, terminal: Terminal): void {
   addCommand(program, 'apply', 'make suites and applications what a YAML or JSON file says')
@@ -53,7 +50,7 @@ async function apply(terminal: Terminal, options: ApplyOptions, registry: Regist
   await show(terminal, options, plan, planText(plan))
   if (changes.length === 0) return
   if (options.dryRun) throw new CommanderError(2, 'apply.wouldChange', 'Something would change.')
-  const { json, secretsTo = terminal.stdout.isTTY && !json ? '-' : undefined } = options
+  const { json, secretsTo = terminal.stdout.isTTY ? '-' : undefined } = options
   if (add > 0 && (!secretsTo || (json && secretsTo === '-'))) {
     throw new OperatorError('Nothing was changed: name a file for the new credentials with --secrets-to.')
   }

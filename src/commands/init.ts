@@ -63,9 +63,11 @@ async function init(terminal: Terminal, options: InitOptions): Promise<void> {
     database: `${locationText(location)} (${made(isMissing)})`,
     operator: `${name} (${made(!oldest)})`,
   })
+  // npx sets this.
+  const command = terminal.env.npm_command === 'exec' ? 'npx token-server' : 'token-server'
   const next = [
-    'Next: start the server with "token-server serve", or as a service with "systemctl restart token-server".',
-    login ? `Then open the console:\n\n${login.words}` : `"token-server console ${name}" prints a link to the console.`,
+    `Next: start the server with "${command} serve", or as a service with "systemctl restart token-server".`,
+    login ? `Then open the console:\n\n${login.words}` : `"${command} console ${name}" prints a link to the console.`,
     'Before partners depend on it: docs/operations/production-checklist.md',
   ]
   const result = {

@@ -82,8 +82,7 @@ function createDocument() {
 
 /** Prints the result of `--dry-run`. */
 export function printPlan(terminal: Terminal, options: JsonOption, plan: SeedPlan): Promise<void> {
-  const suites = [...plan.renewed.suites, ...plan.missing.suites]
-  const applications = [...plan.renewed.applications, ...plan.missing.applications]
+  const { suites, applications } = plan.missing
   const result = {
     suites: suites.map(({ suiteId, name }) => ({ id: suiteId, name })),
     applications: applications.map(({ clientId, ...application }) => ({
@@ -141,9 +140,8 @@ function namesakeText({ entry: { name, developerEmail }, application }: Mismatch
 const HASH_SECONDS = 0.1
 
 /** Reports how long a seed will take if that is long. Returns a function that counts a step and reports the progress. */
-export function createSeedProgress(terminal: Terminal, options: JsonOption, { missing, renewed }: SeedPlan) {
-  const all = [missing, renewed].flatMap(({ suites, applications }) => [suites.length, applications.length])
-  const total = all.reduce((sum, count) => sum + count).toLocaleString('en')
+export function createSeedProgress(terminal: Terminal, options: JsonOption, { missing }: SeedPlan) {
+  const total = (missing.suites.length + missing.applications.length).toLocaleString('en')
   const imported = missing.applications.filter(({ clientSecret }) => clientSecret !== undefined).length
   const seconds = Math.round((imported * HASH_SECONDS) / availableParallelism())
   if (seconds > 0) {

@@ -32,7 +32,7 @@ export function addSeed(program: Command, terminal: Terminal): void {
         if (options.dryRun) return printPlan(terminal, options, plan)
         const output = createSeedOutput(terminal, options, plan)
         const report = createSeedProgress(terminal, options, plan)
-        await carryOut(terminal, options, { steps: seed.steps(plan), output, report, lost: LOST, again: AGAIN })
+        await carryOut(terminal, options, { steps: seed.steps(plan.missing), output, report, lost: LOST, again: AGAIN })
       }
       const onMissing = (place: string) =>
         say(terminal, options, 'warning', `There is no database at ${place}: without --dry-run, this creates it.`)

@@ -165,9 +165,7 @@ function secretFinding(owner: SecretOwner, now: number): Finding {
   const subject = `The ${kind} ${name} (${id})`
   const rotate = `"secrets rotate ${id}"`
   const consequence = kind === 'suite' ? 'cannot introspect' : 'gets no tokens'
-  // 0: the secret was stored by a seed of an earlier version, and never shown.
-  if (!endsAt)
-    return warning(`${subject} has never had a valid secret, and ${consequence}.`, `${rotate}, or seed again.`)
+  if (endsAt === null) return warning(`${subject} has no secret, and ${consequence}.`, `${rotate} makes one.`)
   if (isActive(owner, now)) {
     const text = `The last secret of the ${kind} ${name} (${id}) expires at ${timeText(endsAt)}.`
     return warning(text, `${rotate} makes another one: hand it over before that.`)

@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { makeChange, type Registry } from '../../src/administration/apply.ts'
+import { databaseRegistry, makeChange, type Registry } from '../../src/administration/apply.ts'
 import type { PlannedChange } from '../../src/administration/apply-plan.ts'
 import { serverRegistry } from '../../src/commands/apply-server.ts'
 import { createAdminWorld } from '../support/admin.ts'
 import { freePort } from '../support/free-port.ts'
 import { application } from '../support/newcomers.ts'
-import { AUDIT } from '../support/on.ts'
+import { AUDIT, AUTHOR } from '../support/on.ts'
 import { expectAll, fails, misused, shell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
@@ -287,12 +287,14 @@ const withOthers = (registry: Registry, others: () => Promise<unknown>): Registr
   },
 })
 
-t.test(
-  'Apply to a server: what others have changed since the plan is left as it is; other fields may change',
-  async (t) => {
-    const { url, keys, administration, store } = await setting(t)
+for (const way of ['the database', 'a server']) {
+  t.test(`Apply to ${way}: what others have changed since the plan is left as it is`, async (t) => {
+    const { url, keys, administration, context, store } = await setting(t)
     const { applications, suites, secrets } = administration
-    const registry = serverRegistry(url, keys.admin)
+    const registry =
+      way === 'a server'
+        ? serverRegistry(url, keys.admin)
+        : databaseRegistry((conditions) => context.administration(AUTHOR, conditions))
     const rename = (name: string, from = 'A'): PlannedChange => {
       return { action: 'change', kind: 'application', id: 'a', before: { name: from }, after: { name } }
     }
@@ -313,12 +315,15 @@ t.test(
     await t.rejects(makeChange(withOthers(registry, rotated), rename('C', 'By hand')), refused('a'), 'again and again')
     t.match(await applications.show('a'), { name: 'By hand' })
     const unknown = { ...rename(''), before: { suites: [] }, after: { suites: ['s', 'gone'] } }
-    await t.rejects(makeChange(registry, unknown), { message: `${url}: There is no suite with the id gone.` })
+    await t.rejects(makeChange(registry, unknown), { message: /There is no suite with the id gone\.$/ })
 
     const removal = (kind: 'application' | 'suite', id: string, name: string): PlannedChange => {
       return { action: 'remove', kind, id, before: { name }, after: null }
     }
     await t.rejects(makeChange(registry, removal('suite', 's', 'T')), refused('s', 'suite'))
+    const renamedSuite = async () => void (await suites.update('s', { name: 'T' }))
+    await t.rejects(makeChange(withOthers(registry, renamedSuite), removal('suite', 's', 'S')), refused('s', 'suite'))
+    await suites.update('s', { name: 'S' })
     await makeChange(
       withOthers(registry, () => suites.remove('s')),
       removal('suite', 's', 'S'),
@@ -327,8 +332,8 @@ t.test(
     await applications.remove('a')
     await t.rejects(makeChange(registry, rename('C')), refused('a'), 'it is gone')
     t.equal((await store.listAuditEvents({ limit: 1 }))[0]?.action, 'application removed')
-  },
-)
+  })
+}
 
 for (const way of ['the database', 'a server']) {
   t.test(`Apply to ${way}: of two at once the second is refused, or finds everything done`, async (t) => {

@@ -70,8 +70,8 @@ t.test('Init: settings of the environment are written, too, and quoted where the
     DATABASE_URL: `sqlite:${folder}/a b.db`,
     PUBLIC_URL: 'https://a.example',
   }
-  const { out } = await run(`init --settings ${file} --yes`, { env })
-  t.match(out, /admin \(made\)[\s\S]*"token-server console admin"/, 'without a console there is no link')
+  const { out } = await run(`init --settings ${file} --yes`, { env: { ...env, npm_command: 'exec' } })
+  t.match(out, /admin \(made\)[\s\S]*"npx token-server console admin"/, 'without a console there is no link')
   const { ADMIN_ADDRESS, ...written } = env
   t.strictSame({ ...readEnvFile(file).settings }, written, 'and no proxy is trusted, as others reach the server')
 })

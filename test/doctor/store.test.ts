@@ -135,7 +135,7 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
     const { url, store, found, applications, suites } = await createStore(t)
     await suites.register({ suiteId: 'shop', name: 'Shop' })
     const more = Array.from({ length: 7 }, (_, n) => `more${n}`)
-    for (const clientId of ['ended', 'ending', 'good', 'new', 'none', 'off', ...more]) {
+    for (const clientId of ['ended', 'ending', 'good', 'none', 'off', ...more]) {
       await applications.register({ name: `App ${clientId}`, developerEmail: 'a@b.example', clientId })
     }
     const now = Date.now()
@@ -146,11 +146,10 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
     for (const owner of ['ended', 'shop', 'off']) await end(owner, now - 1000)
     await end('ending', now + 6 * DAY)
     await end('good', now + 8 * DAY)
-    await end('new', 0)
     await applications.suspend('off')
     await exec(url, "DELETE FROM secrets WHERE application_id = (SELECT id FROM applications WHERE client_id = 'none')")
     const findings = await found(now)
-    t.equal(findings.length, 5)
+    t.equal(findings.length, 4)
     t.match(findings, [
       {
         subject: 'secrets',
@@ -158,14 +157,13 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
         text: /^The last secret of the application App ending \(ending\) expires at \S+Z\.$/,
       },
       { text: /^The application App ended \(ended\) has had no secret since \S+Z, and gets no tokens\.$/ },
-      { text: /^The application App new \(new\) has never had a valid secret/, advice: /seed again/ },
-      { text: /^The application App none \(none\) has never had a valid secret/ },
+      { text: /^The application App none \(none\) has no secret, and gets no tokens\.$/ },
       { text: /^The suite Shop \(shop\) has had no secret since \S+Z, and cannot introspect\.$/ },
     ])
     for (const owner of more) await end(owner, now - 1000)
     const many = await found(now)
     t.equal(many.length, 11)
-    t.equal(many.at(-1)?.text, 'The last secret of 2 more has expired or expires within a week.')
+    t.equal(many.at(-1)?.text, 'The last secret of 1 more has expired or expires within a week.')
   })
 
   t.test(`Doctor on ${name}: a purge that is behind is a warning, and a token from the future an error`, async (t) => {

@@ -200,7 +200,7 @@ export const ENDINGS: Record<string, [end: (world: WorldOfSuites, token: string)
 /** Registers what is missing of a seed, to the end. */
 async function seedAll({ plan, steps }: Administration['seed'], seeds: Seeds) {
   const all: Omit<SeedStep, 'register'> = { suites: [], applications: [] }
-  for await (const { suites, applications, register } of steps(await plan('seed.json', seeds))) {
+  for await (const { suites, applications, register } of steps((await plan('seed.json', seeds)).missing)) {
     const refused = new Set(await register())
     all.suites.push(...suites.filter(({ suiteId }) => !refused.has(suiteId)))
     all.applications.push(...applications.filter(({ clientId }) => !refused.has(clientId)))

@@ -64,9 +64,9 @@ const APPROVED = {
   quota: 3600,
 }
 
-const USED = { ...APPROVED, last_token_at: '2027-01-15T09:00:01.000Z' }
+const USE = { last_token_at: '2027-01-15T09:00:01.000Z' }
 
-const APPLICATION = { ...USED, secrets: secretsOf(3, 5) }
+const APPLICATION = { ...APPROVED, ...USE, secrets: secretsOf(3, 5) }
 
 const SUITE = { id: 'store', name: 'Store API', created_at: EIGHT, ...ANNOTATIONS }
 
@@ -89,10 +89,10 @@ const ANNA = {
     {
       id: 1,
       created_at: '2027-01-15T09:01:00.000Z',
-      last_seen_at: '2027-01-15T09:01:00.000Z',
-      ends_at: '2027-01-15T09:16:00.000Z',
       remote_address: '192.0.2.7',
       user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+      last_seen_at: '2027-01-15T09:01:00.000Z',
+      ends_at: '2027-01-15T09:16:00.000Z',
     },
   ],
 }
@@ -164,7 +164,7 @@ const APPLICATIONS: Record<string, OperationText> = {
       'Newest first. `search` looks in client ids, names, developer emails and labels (`key=value`), and ignores case.',
     answer: 'One page of the applications.',
     examples: one('page', 'The only page', {
-      applications: [{ ...USED, tokens_this_hour: 3, tokens_last_hour: 0 }],
+      applications: [{ ...APPROVED, tokens_this_hour: 3, tokens_last_hour: 0, ...USE }],
       next: null,
       total: 1,
     }),

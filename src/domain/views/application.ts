@@ -33,6 +33,9 @@ function shownTexts() {
   return Object.fromEntries(shown) as Record<ApplicationColumn, z.ZodString>
 }
 
-export function applicationFields(application: Application) {
-  return view(APPLICATION, { ...application, tokensValidFrom: application.tokensValidFrom || null })
+/** From what the view of an application, or of one with more fields, is made. */
+export function applicationSource<Shown extends Application>({ tokensValidFrom, ...application }: Shown) {
+  return { ...application, tokensValidFrom: tokensValidFrom || null }
 }
+
+export const applicationFields = (application: Application) => view(APPLICATION, applicationSource(application))

@@ -14,10 +14,10 @@ export const ADMIN_KEY = object('AdminKey', 'An admin key, without its value', {
 export const SESSION = object('Session', 'A session in the console, without its cookie', {
   id: whole('Its id'),
   created_at: time('When it began'),
-  last_seen_at: time('When it was last used, at most a minute out of date'),
-  ends_at: time('When it ends, unless it is used again'),
   remote_address: text('The address at sign-in'),
   user_agent: text('The User-Agent of the browser'),
+  last_seen_at: time('When it was last used, at most a minute out of date'),
+  ends_at: time('When it ends, unless it is used again'),
 })
 
 export const OPERATOR = object('Operator', 'A person or a program that uses this API or the console', {

@@ -10,6 +10,7 @@ export const SUITE = object('ListedSuite', 'A suite in a list', {
   ...SHOWN_ANNOTATIONS,
 })
 
-export function suiteFields(suite: Suite) {
-  return view(SUITE, { id: suite.suiteId, ...suite })
-}
+/** From what the view of a suite, or of one with more fields, is made. */
+export const suiteSource = <Shown extends Suite>({ suiteId: id, ...suite }: Shown) => ({ id, ...suite })
+
+export const suiteFields = (suite: Suite) => view(SUITE, suiteSource(suite))
