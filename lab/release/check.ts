@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { OLDEST_NODES } from '../../src/version.ts'
 import { freePort } from '../../test/support/free-port.ts'
 import type { Release } from './build.ts'
 import { afterUpgrade, type Data, expect, type Installed, json, mainJob, register, start } from './job.ts'
@@ -71,17 +72,37 @@ async function tryOut(artifact: string, install: (ports: Ports, old?: Old) => In
   ]
 }
 
-/** The npm package, installed by npm in an empty folder, with nothing but this Node.js. */
+/** The npm package, installed by npm in an empty folder, with nothing but each supported Node.js. */
 export async function checkPackage({ folder, version }: Release, work: string, old: Old): Promise<Verdict[]> {
   const tarball = join(folder, `oauth-token-server-${version}.tgz`)
-  const install = (ports: Ports, old?: Old) => {
+  const install = (node: string) => (ports: Ports, old?: Old) => {
     const cwd = mkdtempSync(join(work, 'package-'))
     run('npm', ['install', '--silent', '--no-audit', '--no-fund', tarball], { cwd })
-    const env = { PATH: `${dirname(process.execPath)}:${PATHS}`, ...ports }
+    const env = { PATH: `${dirname(node)}:${PATHS}`, ...ports }
     if (old) cpSync(join(old.folder, 'token-server.db'), join(cwd, 'data/token-server.db'))
     return { command: [join(cwd, 'node_modules/.bin/token-server')], cwd, env, file: (name: string) => join(cwd, name) }
   }
-  return tryOut('npm package', install, old)
+  const verdicts: Verdict[] = []
+  for (const line of OLDEST_NODES.map((version) => version.split('.')[0])) {
+    const artifact = `npm package, Node.js ${line}`
+    const binaries = `node-linux-${process.arch}`
+    const prefix = join(work, `node-${line}`)
+    run('npm', ['install', '--silent', '--no-audit', '--no-fund', '--prefix', prefix, `${binaries}@${line}`])
+    const node = join(prefix, 'node_modules', binaries, 'bin/node')
+    verdicts.push(...(await tryOut(artifact, install(node), old)))
+    // How the server stops the parser of HTTP depends on the inside of Node.js.
+    verdicts.push(attempt(artifact, 'tests of the ports', () => run(node, ['test/listener/ports.test.ts'])))
+  }
+  return verdicts
+}
+
+function attempt(artifact: string, done: string, action: () => unknown): Verdict {
+  try {
+    action()
+    return { artifact, done, found: 'works' }
+  } catch (error) {
+    return { artifact, done, found: `FAILED: ${(error as Error).message}` }
+  }
 }
 
 /** A place with Debian as debootstrap makes it, and the package installed in it by dpkg. */
@@ -115,13 +136,7 @@ export async function checkDebian({ folder, version }: Release, work: string, ol
   const verdicts = await tryOut(artifact, install, old)
   // The root in which the main job was done.
   const root = join(work, 'debian-1')
-  const done = `upgrade to ${version}+next, remove, purge`
-  try {
-    lifeCycle(root, next)
-    verdicts.push({ artifact, done, found: 'works' })
-  } catch (error) {
-    verdicts.push({ artifact, done, found: `FAILED: ${(error as Error).message}` })
-  }
+  verdicts.push(attempt(artifact, `upgrade to ${version}+next, remove, purge`, () => lifeCycle(root, next)))
   return has('lintian') ? [...verdicts, lint(artifact, file)] : verdicts
 }
 

@@ -1,5 +1,5 @@
-/** Rows written at a time: about a millisecond of work. */
-const STEP = 500
+/** Rows written at a time: 1.7 ms of work on SQLite. */
+const STEP = 100
 
 /** Splits rows into chunks whose total weight is at most this size; a heavier row is a chunk of its own. */
 export function* chunksOf<Row>(rows: Iterable<Row>, size: number, weigh: (row: Row) => number = () => 1) {

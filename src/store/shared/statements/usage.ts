@@ -15,7 +15,10 @@ export const listTokenCounts = `
     FROM token_counts
    WHERE hour = $2 AND application_id IN (SELECT CAST(value AS bigint) FROM texts_of($1))`
 
-/** Keeps the latest use of each owner. Several may be given, and null for none. `lock`: of the owners, see Database. */
+/**
+ * Keeps the latest use of each owner. Several may be given, and null for none. `lock`: of the owners, see Database. IS TRUE: else
+ * PostgreSQL would compare each row with each owner.
+ */
 export const recordUses = (owner: 'application' | 'secret', column: string, lock: string) => `
   WITH kept AS MATERIALIZED (
     SELECT id
@@ -24,12 +27,10 @@ export const recordUses = (owner: 'application' | 'secret', column: string, lock
      ORDER BY id ${lock}
   )
   INSERT INTO ${owner}_uses (${owner}_id, ${column})
-  SELECT kept.id, max(CAST(value ->> 'at' AS bigint))
+  SELECT CAST(value ->> 'id' AS bigint), max(CAST(value ->> 'at' AS bigint))
     FROM rows_of($1)
-    JOIN kept ON kept.id = CAST(value ->> 'id' AS bigint)
-   WHERE value ->> 'at' IS NOT NULL
-   GROUP BY kept.id
-   ORDER BY kept.id
+   WHERE value ->> 'at' IS NOT NULL AND (CAST(value ->> 'id' AS bigint) IN (SELECT id FROM kept)) IS TRUE
+   GROUP BY 1
       ON CONFLICT (${owner}_id) DO UPDATE SET ${column} = excluded.${column} WHERE excluded.${column} > ${owner}_uses.${column}`
 
 export const listUses = (owner: 'application' | 'secret', column: string) => `
