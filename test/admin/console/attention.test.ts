@@ -103,10 +103,12 @@ t.test('Attention: of many of a kind the first five are shown, with a link to th
       failing: Array.from({ length: 8 }, (_, n) => ({ ...FAILING, id: `f${n}` })),
       refusedChecks: [],
     },
+    heavy: Array.from({ length: 6 }, (_, n) => ({ clientId: `h${n}`, name: 'H', tokens: 400 })),
   })
-  t.equal(matters.length, 12)
+  t.equal(matters.length, 18)
   t.match(matters[5], ['/applications?status=failing', /^3 more They/])
   t.match(matters[11], ['/secrets', /^25 more Their/])
+  t.match(matters[17], ['/applications?status=heavy', /^1 more They/])
 })
 
 t.test('Attention: a backup is missed on SQLite after two days; a few refused checks are usual', async (t) => {
