@@ -13,7 +13,6 @@ import { type Labels, labelTexts } from '../../domain/labels.ts'
 import { isDay } from '../../domain/time.ts'
 import { DAY } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
-
 import { ProblemError } from '../wire/problem.ts'
 import { emptyState, name, pager, section, sentence, table, time, words } from './components.ts'
 import { everyPage, exportLinks, exportList } from './exports.ts'
