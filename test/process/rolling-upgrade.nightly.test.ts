@@ -31,7 +31,7 @@ for (const { name, folder, latest, createEnv } of [SQLITE, await startPostgresSt
   const expanded = { [`${folder}/0998_expand.sql`]: lock + EXPAND }
   const contracted = { ...expanded, [`${folder}/0999_contract.sql`]: lock + CONTRACT }
   const serve = (t: Test, env: NodeJS.ProcessEnv, main: string) =>
-    startServer(t, {}, start(t, ['serve'], { ...env, PORT: '0' }, { main }))
+    startServer(t, {}, start(t, ['serve', '--create'], { ...env, PORT: '0' }, { main }))
 
   t.test(`Rolling upgrade on ${name}: two releases run side by side under load, and no request fails`, async (t) => {
     const env = await createEnv(t)

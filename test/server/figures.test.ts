@@ -127,7 +127,7 @@ function startFigures(t: Test, { clock }: World, options: Partial<Parameters<typ
   const counters = createCounters()
   const clocks = { now: () => clock.time, monotonic: () => clock.monotonic }
   const { storeFigures, ...figures } = createServerFigures(counters, { expected: 2, serving: () => 1 }, clocks)
-  const { read, thisNode, stop } = startStatistics(
+  const { stop, ...statistics } = startStatistics(
     { ...figures, storeFigures },
     { storeKind: 'sqlite', name: 'web-1:80', findTrouble, ...options },
   )
@@ -135,9 +135,8 @@ function startFigures(t: Test, { clock }: World, options: Partial<Parameters<typ
   const count = createEventCounter(counters)
   return {
     ...storeFigures,
+    ...statistics,
     fleet: figures.fleet,
-    read,
-    thisNode,
     countToken: () => count({ type: 'token issued' } as Event),
   }
 }
@@ -232,8 +231,9 @@ t.test('Store figures: if the store hangs or fails they keep their values, but i
 const LOAD = { requestsInFlight: 1, connections: 2, scryptRunning: 3, scryptWaiting: 4 }
 
 t.test('Statistics: a server that has just started has all fields, even before its store is open', async (t) => {
-  const { read } = await createFigures(t)
+  const { read, readTrouble } = await createFigures(t)
   const { minutes, lastTenMinutes, lastMinute, ...rest } = await read()
+  t.strictSame(await readTrouble(), rest.trouble)
   t.strictSame([minutes.length, lastTenMinutes.length], [61, 61])
   t.strictSame(rest, {
     at: START,

@@ -8,7 +8,7 @@ const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"'
 
 /** The visible text of a page, with whitespace collapsed. */
 export function textOf(body: string): string {
-  return unescaped(body.replace(/<[^>]*>/g, ' ')).replace(/\s+/g, ' ')
+  return unescaped(body.replaceAll('<wbr>', '').replace(/<[^>]*>/g, ' ')).replace(/\s+/g, ' ')
 }
 
 /** The values of inputs with this name. */

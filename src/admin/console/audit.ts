@@ -14,7 +14,6 @@ import { isDay } from '../../domain/time.ts'
 import { DAY } from '../../domain/usage.ts'
 import { text } from '../../domain/views/schema.ts'
 import type { AdminContext } from '../context.ts'
-
 import { ProblemError } from '../wire/problem.ts'
 import { emptyState, name, pager, section, sentence, table, time, words } from './components.ts'
 import { everyPage, exportLinks, exportList } from './exports.ts'
@@ -151,7 +150,8 @@ function eventCells(event: AuditEvent, names: SubjectNames) {
     time(at),
     sentence(action),
     linkTo(addressOf(subject), subject.id, names.get(keyOfSubject(subject))),
-    html`${linkTo(path`/audit?actor=${actor}`, actor, names.get(`operator ${actor}`))}${sourceOf(event)}`,
+    // The recipient of a link is not known.
+    html`${event.origin === 'hand-over link' && 'link made by '}${linkTo(path`/audit?actor=${actor}`, actor, names.get(`operator ${actor}`))}${sourceOf(event)}`,
     difference(before, after),
   ]
 }

@@ -12,7 +12,9 @@ export function badge(word: string, tone: Tone = 'quiet'): Html {
 
 /** A name entered by people: with its own text direction, truncated if too long, whole in the tooltip. */
 export function name(text: string): Html {
-  return html`<bdi class="name" title="${text}">${text}</bdi>`
+  const [first, ...others] = text.split('@')
+  // An email address is broken before its @ first.
+  return html`<bdi class="name" title="${text}">${first}${others.map((part) => html`<wbr>@${part}`)}</bdi>`
 }
 
 /** The words of a JSON name: `developer email` for `developer_email`. */

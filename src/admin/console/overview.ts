@@ -30,18 +30,10 @@ export function overviewPage(console: FastifyInstance, context: AdminContext): v
 }
 
 /** What the store has counted in a period. Undefined: not known. */
-interface Counted {
-  period: Period
-  usage?: Usage | undefined
-  ofAll?: readonly ApplicationCounts[] | undefined
-}
+type Counted = { period: Period; usage?: Usage | undefined; ofAll?: readonly ApplicationCounts[] | undefined }
 
 /** The figures of the server. live.js keeps some of them up to date. */
-export function overview(
-  statistics: Statistics,
-  canChange: boolean,
-  { period, usage, ofAll }: Counted = { period: '1h' },
-): Page {
+export function overview(statistics: Statistics, canChange: boolean, { period, usage, ofAll }: Counted): Page {
   const live = liveParts(statistics, canChange)
   return {
     title: 'Overview',
@@ -75,7 +67,7 @@ export function liveParts(statistics: Statistics, canChange: boolean) {
     alerts: html`
 <div data-live="attention">${attention(statistics)}</div>
 ${only('no-tokens', lastHour.tokens === 0 && !liveTokens?.count, emptyState('No tokens were issued in the last hour', html`<p>${canChange && html`<a href="/new-application">Register an application</a> and get a token with its secret: you will see it here at once. `}If a request is refused, the page of the <a href="/applications">application</a> says why.</p>`))}`,
-    cards: html`<div class="cards by-four" data-live="cards">${cards(statistics)}</div>`,
+    cards: html`<div class="cards" data-live="cards">${cards(statistics)}</div>`,
     charts: html`<div class="columns" data-live="charts">${chartSections(statistics)}</div>`,
     database: html`<div data-live="database">${storeFacts(statistics)}</div>`,
     processes: html`<div data-live="processes">${section('processes', 'Processes', workersTable(statistics))}</div>`,

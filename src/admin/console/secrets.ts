@@ -138,7 +138,7 @@ export function secretCells(secret: ListedSecret | BrowsedSecret, now: number): 
   return [
     html`${id} <span class="hint">${origin}</span>`,
     stateBadge(secret),
-    time(endsAt, 'never'),
+    time(endsAt),
     html`${time(createdAt)} <span class="hint">${age(createdAt, now)}</span>`,
     age(lastUsedAt, now, 'not used yet'),
   ]

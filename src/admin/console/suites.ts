@@ -4,7 +4,6 @@ import { suiteView } from '../../administration/views.ts'
 import { SUITE } from '../../domain/views/suite.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
-
 import { badge, emptyState, labelLinks, name, note, number, pager, section, table, time } from './components.ts'
 import { everyPage, exportLinks, exportList } from './exports.ts'
 import { many } from './figures.ts'

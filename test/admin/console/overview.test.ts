@@ -29,7 +29,7 @@ const BUSY = statisticsOf({
 })
 
 const pageOf = (statistics: Statistics, canChange = false) =>
-  layout(overview(statistics, canChange), { operator: { name: 'anna', role: 'viewer', email: null } })
+  layout(overview(statistics, canChange, { period: '1h' }), { operator: { name: 'anna', role: 'viewer', email: null } })
 
 /** The page where these statistics differ from those of an empty server. */
 const page = (statistics: Parameters<typeof statisticsOf>[0] = {}) => pageOf(statisticsOf(statistics))
