@@ -55,10 +55,10 @@ browserTest('Secrets: “Back” to a new one says that it cannot be shown again
 
 browserTest('Rotate secret: the button beside a problem asks in the same dialog', async (t) => {
   const { page, own, complaints } = await start(t)
-  await page.getByRole('row').last().getByText('Revoke…').click()
+  await page.getByText('Revoke…').click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('checkbox').check()
-  await dialog.getByRole('button', { name: 'Revoke' }).click()
+  await dialog.getByRole('button', { name: 'Revoke', exact: true }).click()
   await page.getByRole('link', { name: 'Rotate secret…' }).click()
   await dialog.getByRole('button', { name: 'Cancel' }).click()
   t.equal(page.url(), own)
