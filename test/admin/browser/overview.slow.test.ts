@@ -171,7 +171,7 @@ browserTest('Charts: the pointer and the arrow keys show the figures of a moment
   await page.keyboard.press('ArrowRight')
   t.match(await tip.textContent(), /^Now: /, 'there is nothing behind the last one')
   await page.keyboard.press('ArrowLeft')
-  t.match(await tip.textContent(), /^\d+ (s|min) ago: Tokens /)
+  t.match(await tip.textContent(), /^\d\d:\d\d, \d+ (s|min) ago: Tokens /)
   t.equal(await tip.getAttribute('role'), 'status', 'it is announced')
   await page.keyboard.press('Escape')
   t.equal(await tip.textContent(), '')

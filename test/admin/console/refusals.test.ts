@@ -57,7 +57,7 @@ t.test(
     })) {
       const { body } = await browser(`/refusals?${query}`)
       t.strictSame(idsIn(body), ids, query)
-      t.equal(body.includes('No refusals'), ids.length === 0)
+      t.equal(body.includes('No matches'), ids.length === 0)
       t.notMatch(body, 'By client, suite and reason')
     }
     const { body } = await browser('/refusals?reason=gone')
@@ -101,6 +101,9 @@ t.test('Request: its id leads to why it was refused, and to the client', async (
   t.match(check, '<a class="button primary" href="/applications/shop%2F1">')
   const other = (await browser('/requests/r4')).body
   t.match(other, 'href="/refusals?remote_address=%3A%3A1"')
+  t.match(textOf(other), 'made up. The log has more')
+  t.match(textOf((await browser('/requests/r2')).body), 'has this client id. Compare the client id')
+  t.match(textOf((await browser('/requests/r3')).body), 'ended long ago. The caller should get a new token')
   t.notMatch(other, 'Go to the')
 })
 
