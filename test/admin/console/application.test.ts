@@ -81,7 +81,7 @@ t.test('Application: remedies are worded for who reads them, and times are shown
   const [secret] = await administration.secrets.list('store')
   await administration.secrets.revoke('store', secret?.id as number, { force: true })
   t.match(textOf((await viewer('/suites/store')).body), '“Rotate secret” (ask an admin) makes a new one')
-  t.match((await browser('/suites/store')).body, '<a class="button" href="#rotate">Rotate secret…</a>')
+  t.match((await browser('/suites/store')).body, '<a class="button primary" href="#rotate">Rotate secret…</a>')
 
   await administration.applications.resume(clientId)
   const [first] = await administration.secrets.list(clientId)

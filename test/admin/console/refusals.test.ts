@@ -36,9 +36,7 @@ t.test('Refusals: they are listed newest first, with links to where they are men
   t.match(shown, /2027-01-15 08:00:00 UTC r1 wrong secret <b>Shop/)
   t.match(shown, 'abcd... (9 characters) not registered')
   t.match(shown, 'made up – /v1')
-  for (const link of ['/applications/shop%2F1', '/suites/store#gateway']) {
-    t.match(body, `href="${link}"`)
-  }
+  t.match(body, 'href="/applications/shop%2F1"')
   t.match(shown, 'newest first Client Suite Reason Times First Last <b>Shop – The secret does not match wrong secret 7')
 })
 
@@ -89,7 +87,7 @@ t.test('Refusals: a page has 50; the first is live, and the others are not', asy
 t.test('Request: its id leads to why it was refused, and to the client', async (t) => {
   const { browser, administration } = await start(t)
   const { body } = await browser('/requests/r1')
-  t.strictSame(idsIn(body), ['r1'])
+  t.match(textOf(body), 'When 2027-01-15 08:00:00 UTC Reason wrong secret Client <b>Shop')
   t.match(textOf(body), /<b>Shop now Go to the application There is a problem\./)
   t.match(textOf(body), 'approve it for a suite on its page')
   t.match(body, 'href="/refusals?client_id=shop%2F1"')
@@ -112,7 +110,7 @@ t.test('Request: one id may be of several requests; an unknown one says why it m
   await store.recordRefusedRequests([refusedRequest('r1', { clientId: 'store' })])
   const { body } = await browser('/requests/r1')
   t.match(body, 'Go to the suite')
-  t.strictSame(idsIn(body), ['r1', 'r1'])
+  t.equal(body.match(/<dl class="facts">/g)?.length, 2)
   const unknown = await browser('/requests/nobody%2F')
   t.equal(unknown.statusCode, 404)
   t.match(textOf(unknown.body), 'has the request id nobody/ .')

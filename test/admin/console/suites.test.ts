@@ -84,7 +84,7 @@ t.test('Suite: its page lists the checks that were refused there, with the appli
     refusal('other', { ...check, suite: 'other', reason: 'malformed token' }),
   ])
   const { body } = await browser('/suites/store')
-  t.match(textOf(body), /Refused checks .* N a store .* expired token 5 .* no known application .* unknown token 7 /)
+  t.match(textOf(body), /Refused checks .* N a The .* expired token 5 .* no known application .* unknown token 7 /)
   t.match(textOf(body), 'Last refusals of its own requests No request was refused in the last 30 days.')
   t.notMatch(body, 'malformed token</')
 })
