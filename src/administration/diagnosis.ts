@@ -13,6 +13,7 @@ import {
   isBeforeToken,
   isOver,
   lastUse,
+  newerSecret,
   RECENT_MS,
   type RefusalGroup,
   refusalText,
@@ -138,6 +139,9 @@ function nothingHappens({ application: { lastTokenAt }, refusals: [last], now }:
   const issued = `The last token was issued ${ago(lastTokenAt, now)}`
   if (!last) return `${issued}, and nothing was refused.`
   if (lastTokenAt <= last.lastAt) return `${issued}. The cause of its last refusal (${refusal}) is gone.`
+  // A token does not prove that a suite accepts it.
+  if (last.reason === 'application not approved')
+    return `${issued}. The cause of its last refusal (${refusal}) is gone; no check was refused since.`
   return `It works again: it got a token ${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}, after its last refusal (${refusal}).`
 }
 
@@ -152,15 +156,18 @@ function withManyTokens(found: Diagnosis, { application }: ApplicationFindings):
   return { ...found, health: found.health === 'well' ? 'doubtful' : found.health, lines: [...found.lines, line] }
 }
 
-/** Adds a warning if the last active secret ends soon. */
-function withEndingSecret(found: Diagnosis, { clientId, secrets, now, instructions }: Findings): Diagnosis {
+/** Adds a warning if the active secret that was used last, or else the last to end, ends soon: as listEndingSecrets of the store. */
+function withEndingSecret(found: Diagnosis, findings: Findings): Diagnosis {
+  const { clientId, secrets, now, instructions } = findings
   const active = secrets.filter(({ state }) => state === 'active')
-  const endsAt = Math.max(...active.map((secret) => secret.endsAt ?? Number.POSITIVE_INFINITY))
-  const last = active.find((secret) => secret.endsAt === endsAt)
-  if (!last || endsAt > now + SOON_MS) return found
-  const line =
-    `Its last secret (${last.id}) ends at ${timestamp(endsAt)}. After that, all its requests are refused. ` +
-    `${instructions.rotate(clientId)} makes a new one: hand it over before that.`
+  const endOf = ({ endsAt }: ListedSecret) => endsAt ?? Number.POSITIVE_INFINITY
+  const [used, ...others] = active.toSorted((a, b) => lastUse([b]) - lastUse([a]) || endOf(b) - endOf(a))
+  if (!used || endOf(used) > now + SOON_MS) return found
+  const newer = others.findLast((secret) => endOf(secret) > endOf(used))
+  const line = newer
+    ? newerSecret(findings, `It still uses secret ${used.id}, which ends at ${timestamp(endOf(used))}`, newer)
+    : `Its last secret (${used.id}) ends at ${timestamp(endOf(used))}. After that, all its requests are refused. ` +
+      `${instructions.rotate(clientId)} makes a new one: hand it over before that.`
   return { ...found, health: found.health === 'well' ? 'doubtful' : found.health, lines: [...found.lines, line] }
 }
 

@@ -168,13 +168,14 @@ const REMEDIES: Partial<Record<Reason, Remedy<ApplicationFindings>>> = {
 
 function wrongSecret({ clientId, secrets, now, instructions }: Findings, { lastAt }: RefusalGroup): string {
   const lastUsedAt = lastUse(secrets)
+  // An active secret was used after the refusal, so it is not lost.
+  const isOver = lastUse(secrets.filter(({ state }) => state === 'active')) > lastAt
   const known =
     lastUsedAt === 0
       ? `The secret that it sends is wrong, and the right one was not used yet (${DELAY_NOTE}).`
-      : `The secret that it sends is wrong; the right one was last used ${ago(lastUsedAt, now)}.`
+      : `The secret that it ${isOver ? 'sent was' : 'sends is'} wrong; the right one was last used ${ago(lastUsedAt, now)}.`
   const often = 'Often a secret is cut off, quoted, or not percent-encoded in the form.'
-  // An active secret was used after the refusal, so it is not lost.
-  if (lastUse(secrets.filter(({ state }) => state === 'active')) > lastAt) return `${known} ${often}`
+  if (isOver) return `${known} ${often}`
   return `${known} ${often} If the secret is lost, use ${instructions.rotate(clientId)} and hand over the new one.`
 }
 
@@ -183,19 +184,28 @@ export function lastUse(secrets: readonly ListedSecret[]): number {
   return Math.max(...secrets.map(({ lastUsedAt = 0 }) => lastUsedAt))
 }
 
-function endedSecret({ clientId, secrets, now, instructions }: Findings, state: 'expired' | 'revoked'): string {
+function endedSecret(findings: Findings, state: 'expired' | 'revoked'): string {
+  const { secrets } = findings
   // The last used one, or else the last to end.
   const [used] = secrets
     .filter((secret) => secret.state === state)
     .sort((one, other) => lastUse([other]) - lastUse([one]) || Number(other.endsAt) - Number(one.endsAt))
   // There is one: without an active secret, the diagnosis says so, and has no remedies.
   const newest = secrets.findLast((secret) => secret.state === 'active') as ListedSecret
-  const ended = used ? endOf(used) : 'The secret that it uses is not valid'
+  return newerSecret(findings, used ? endOf(used) : 'The secret that it uses is not valid', newest)
+}
+
+/** What is said of a newer secret after what is said of the old one. */
+export function newerSecret(
+  { clientId, now, instructions }: Findings,
+  ofOld: string,
+  { id, lastUsedAt }: ListedSecret,
+): string {
   const rotate = `if it is lost, ${instructions.rotate(clientId)} makes another one.`
-  return newest.lastUsedAt === undefined
-    ? `${ended}: it has a newer one (${newest.id}), which was not used yet (${DELAY_NOTE}). ` +
+  return lastUsedAt === undefined
+    ? `${ofOld}: it has a newer one (${id}), which was not used yet (${DELAY_NOTE}). ` +
         `If the partner does not use that by now, hand it over; ${rotate}`
-    : `${ended}: the newer one (${newest.id}) was last used ${ago(newest.lastUsedAt, now)}, so one of its instances still has the old one.`
+    : `${ofOld}: the newer one (${id}) was last used ${ago(lastUsedAt, now)}, so one of its instances still has the old one.`
 }
 
 function endOf({ id, endsAt, revokedAt }: ListedSecret): string {

@@ -7,7 +7,7 @@ import type { Context } from './context.ts'
 import { NAMES_AT_A_TIME, type PageQuery, pageOf, stepsOfNames } from './pages.ts'
 
 export interface SearchFilter {
-  /** Part of the client id, the name, the developer email or a label (`key=value`), in any case. Empty or omitted: matches all. */
+  /** Part of the client id, the name, the developer email, a label (`key=value`) or the note, in any case. Empty or omitted: matches all. */
   text?: string | undefined
   status?: Application['status'] | undefined
   /** The id of a suite that it is approved for. */
@@ -168,7 +168,7 @@ function matcher({ text = '', status, suite, labels = [] }: SearchFilter): (name
     const labelled: Labels = JSON.parse(names.labels)
     return (
       labels.every((label) => hasLabel(labelled, label)) &&
-      [names.clientId, names.name, names.developerEmail, ...labelTexts(labelled)].some((field) =>
+      [names.clientId, names.name, names.developerEmail, ...labelTexts(labelled), names.note].some((field) =>
         normalized(field).includes(part),
       )
     )

@@ -129,7 +129,7 @@ function addUpdates(applications: Command, terminal: Terminal): void {
 
 function addLists(applications: Command, terminal: Terminal): void {
   addLabelFilter(addCommand(applications, 'list', 'list the applications'))
-    .option('--search <text>', 'only those with this text in their client id, name, developer email or labels')
+    .option('--search <text>', 'only those with this text in their client id, name, developer email, labels or note')
     .option('--suite <id>', 'only those that are approved for this suite')
     .addOption(new Option('--status <status>', 'only those with this status').choices(['active', 'suspended']))
     .option(

@@ -53,7 +53,8 @@ export interface Application extends ApplicationValues, ApplicationExtras {
 export type ApplicationKey = Key<'application'>
 
 /** The fields that a search reads. */
-export interface ApplicationNames extends Pick<Application, 'key' | 'clientId' | 'name' | 'developerEmail' | 'status'> {
+export interface ApplicationNames
+  extends Pick<Application, 'key' | 'clientId' | 'name' | 'developerEmail' | 'status' | 'note'> {
   /** As JSON: parsing it for each application of a search takes time. */
   readonly labels: string
   /** 1: it is approved for the suite that was asked for. */

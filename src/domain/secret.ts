@@ -40,12 +40,13 @@ const HASH_BYTES = 32
 
 const IMPORTED = /^\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([\w-]+)\$([\w-]+)$/
 
-const GENERATED_LENGTH = 40
-const GENERATED = new RegExp(`[A-Za-z0-9]{${GENERATED_LENGTH}}`)
+/** How many characters a generated secret has. */
+export const SECRET_LENGTH = 40
+const GENERATED = new RegExp(`[A-Za-z0-9]{${SECRET_LENGTH}}`)
 
 /** A new client secret: 40 characters, 238 bits. */
 export function generateSecret(): string {
-  return randomString(GENERATED_LENGTH)
+  return randomString(SECRET_LENGTH)
 }
 
 /** How long ended secrets are kept, so that the log can tell an expired one from a wrong one. 30 days. */

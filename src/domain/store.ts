@@ -187,7 +187,10 @@ export interface Figures {
   oldestTokenAt(): Promise<number | undefined>
   /** How many suites, and applications that are not suspended, have an active secret now but none at the time `before`. */
   countEndingSecrets(now: number, before: number): Promise<number>
-  /** The same applications and suites, with the end of their last active secret, earliest first. */
+  /**
+   * Those whose active secret that was used last, or else the last to end, ends by then, with its end, earliest first: the same
+   * ones, and those that still use an old secret.
+   */
   listEndingSecrets(now: number, before: number, limit: number): Promise<EndingSecret[]>
   /**
    * Counts the tokens from this id on that are neither revoked nor of a suspended application, without blocking requests.

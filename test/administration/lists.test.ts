@@ -106,38 +106,43 @@ t.test('Search: pages list every application once, newest first', async (t) => {
   t.equal((await applications.search({ limit: 5 })).next, undefined, 'none where the last page is full')
 })
 
-t.test('Search: a text matches client ids, names and emails, in any case and script, also with a status', async (t) => {
-  const { applications, administration } = await setting(t, [
-    { clientId: 'ONE-1' },
-    { clientId: 'b', name: 'CAFÉ Ünï' },
-    { clientId: 'c', developerEmail: 'One@partner.example' },
-    { clientId: 'd', name: '東京 API' },
-    { clientId: 'e', name: '100 % a_b' },
-  ])
-  for (const id of ['b', 'c']) await administration.suspend(id)
-  const cases: [sought: { text?: string; status?: 'active' | 'suspended' }, found: string[]][] = [
-    [{ text: 'oNe' }, ['c', 'ONE-1']],
-    [{ text: 'café' }, ['b']],
-    // Composed or decomposed accents.
-    [{ text: 'cafe\u0301 ü' }, ['b']],
-    [{ text: '東京' }, ['d']],
-    [{ text: '0 %' }, ['e']],
-    // No character is a wildcard.
-    [{ text: 'a%b' }, []],
-    [{ text: 'nothing' }, []],
-    [{ text: '' }, ['e', 'd', 'c', 'b', 'ONE-1']],
-    [{ status: 'suspended' }, ['c', 'b']],
-    [{ status: 'suspended', text: 'one' }, ['c']],
-    [{ status: 'active', text: 'one' }, ['ONE-1']],
-  ]
-  for (const [sought, found] of cases) {
-    t.strictSame(
-      idsOf((await applications.search({ ...sought, limit: 9 })).applications),
-      found,
-      JSON.stringify(sought),
-    )
-  }
-})
+t.test(
+  'Search: a text matches client ids, names, emails and notes, in any case and script, also with a status',
+  async (t) => {
+    const { applications, administration } = await setting(t, [
+      { clientId: 'ONE-1' },
+      { clientId: 'b', name: 'CAFÉ Ünï' },
+      { clientId: 'c', developerEmail: 'One@partner.example' },
+      { clientId: 'd', name: '東京 API' },
+      { clientId: 'e', name: '100 % a_b' },
+    ])
+    for (const id of ['b', 'c']) await administration.suspend(id)
+    await applications.update('e', { note: 'Moves in June.\nAsk Zoë' })
+    const cases: [sought: { text?: string; status?: 'active' | 'suspended' }, found: string[]][] = [
+      [{ text: 'oNe' }, ['c', 'ONE-1']],
+      [{ text: 'café' }, ['b']],
+      // Composed or decomposed accents.
+      [{ text: 'cafe\u0301 ü' }, ['b']],
+      [{ text: '東京' }, ['d']],
+      [{ text: '0 %' }, ['e']],
+      [{ text: 'zoë' }, ['e']],
+      // No character is a wildcard.
+      [{ text: 'a%b' }, []],
+      [{ text: 'nothing' }, []],
+      [{ text: '' }, ['e', 'd', 'c', 'b', 'ONE-1']],
+      [{ status: 'suspended' }, ['c', 'b']],
+      [{ status: 'suspended', text: 'one' }, ['c']],
+      [{ status: 'active', text: 'one' }, ['ONE-1']],
+    ]
+    for (const [sought, found] of cases) {
+      t.strictSame(
+        idsOf((await applications.search({ ...sought, limit: 9 })).applications),
+        found,
+        JSON.stringify(sought),
+      )
+    }
+  },
+)
 
 t.test(
   'Search: labels, a suite and a text of a label are found together, and all matches are counted once',

@@ -1,12 +1,19 @@
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
+
+/** Below the ports that Linux gives to outgoing connections, which may take one before the program listens on it. */
+const [LOWEST, ABOVE] = [10_000, 32_768]
 
 /** A port of 127.0.0.1 that nobody listens on, for programs that cannot choose one themselves. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
+  for (;;) {
+    const port = randomInt(LOWEST, ABOVE)
+    const server = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').catch(() => undefined)
+    if (!isFree) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
 }

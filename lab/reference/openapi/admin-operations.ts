@@ -161,7 +161,7 @@ const APPLICATIONS: Record<string, OperationText> = {
     operationId: 'listApplications',
     summary: 'List and search applications',
     description:
-      'Newest first. `search` looks in client ids, names, developer emails and labels (`key=value`), and ignores case.',
+      'Newest first. `search` looks in client ids, names, developer emails, labels (`key=value`) and notes, and ignores case.',
     answer: 'One page of the applications.',
     examples: one('page', 'The only page', {
       applications: [{ ...APPROVED, tokens_this_hour: 3, tokens_last_hour: 0, ...USE }],

@@ -3,6 +3,7 @@ import type { RegisteredApplication } from '../../administration/applications.ts
 import { type BrowseQuery, isHeavy, isQuiet, type ListedApplication } from '../../administration/search.ts'
 import { LISTED_APPLICATION, listedApplicationView } from '../../administration/views.ts'
 import { APPLICATION_COLUMNS, type ApplicationValues } from '../../domain/application.ts'
+import { OperatorError } from '../../domain/operator-error.ts'
 import { secretState } from '../../domain/secret.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { DAY, MANY_TOKENS } from '../../domain/usage.ts'
@@ -47,7 +48,11 @@ const VIEWS = [
     `More than ${MANY_TOKENS} tokens in the last 60 minutes or the 60 before: they probably ask for one before each call.`,
   ],
   ['quiet', 'Quiet', 'No token in the last 7 days.'],
-  ['ending', 'Secret ends', 'Their last secret ends within 7 days. After that, all their requests are refused.'],
+  [
+    'ending',
+    'Secret ends',
+    'The secret that they use ends within 7 days. After that, their requests are refused, unless they use a newer one.',
+  ],
   ['suspended', 'Suspended', 'They get no tokens, and those that they have are refused.'],
 ] as const
 
@@ -84,9 +89,9 @@ export function listApplications(console: FastifyInstance, context: AdminContext
     const { applications, suites } = administrationOf(context, request)
     const target = filter.for !== '' && mayChange ? await suites.show(filter.for) : undefined
     const found = await applications.browse({ ...(await queryOf(request, filter)), from, limit: PAGE_SIZE })
-    const failing = await findFailing()
+    const [failing, ending] = [await findFailing(), await findEnding()]
     const now = context.now()
-    const rows = found.applications.map((one) => row(one, { isFailing: failing.has(one.clientId), now, target }))
+    const rows = found.applications.map((one) => row(one, { failing, ending, now, target }))
     const following = address('/applications', { ...filter, from: String(from + PAGE_SIZE) })
     const next = from + PAGE_SIZE < found.total ? following : undefined
     const list = html`<p class="hint">${many(found.total, 'application')} · ${exportLinks('/applications', filter)}</p>
@@ -128,10 +133,11 @@ ${table('Applications', [...COLUMNS, number('Tokens/h')], rows)}`
     const filter = textsIn(FILTERS, request.query)
     const matching = text('matching') === 'all' && (await applications.match(await queryOf(request, filter)))
     const ids = matching ? matching.map(({ clientId }) => clientId) : all('client_id')
+    if (ids.length === 0) throw new OperatorError('Tick at least one application.', { kind: 'invalid' })
     const changed = await suites.changeApprovals(request.params.id, ids, isApproval)
     const done = isApproval ? 'many-approved' : 'many-withdrawn'
     const query = new URLSearchParams(request.query as Record<string, string>)
-    return redirectDone(reply, `/applications?${query}`, done, changed.length)
+    return redirectDone(reply, `/applications?${query}`, changed.length > 0 ? done : 'nothing-changed')
   })
 
   /** The clients that are refused now. Empty as long as that is not known. */
@@ -139,12 +145,17 @@ ${table('Applications', [...COLUMNS, number('Tokens/h')], rows)}`
     return new Set((await context.statistics.readTrouble())?.failing.map(({ id }) => id))
   }
 
+  /** The clients whose secrets end soon. */
+  async function findEnding(): Promise<ReadonlySet<string>> {
+    const now = context.now()
+    const ending = await context.store.listEndingSecrets(now, now + WEEK_MS, MAX_ENDING)
+    return new Set(ending.map(({ id }) => id))
+  }
+
   async function queryOf(request: FastifyRequest, filter: Filter): Promise<BrowseQuery> {
     const { search: text, status, suite, label, sort } = filter
     const now = context.now()
-    const ending =
-      status === 'ending' ? await context.store.listEndingSecrets(now, now + WEEK_MS, MAX_ENDING) : undefined
-    const within = status === 'failing' ? await findFailing() : ending && new Set(ending.map(({ id }) => id))
+    const within = status === 'failing' ? await findFailing() : status === 'ending' ? await findEnding() : undefined
     const isWithout = suite.startsWith(NOT)
     const { listApproved } = administrationOf(context, request).suites
     const approved = isWithout ? await listApproved(suite.slice(NOT.length)) : []
@@ -204,7 +215,7 @@ function filterForm(filter: Filter, suites: readonly Suite[], target: Suite | un
   const named = suites.map(({ suiteId, name }) => ({ value: suiteId, label: name }))
   const others = target ? [{ value: `${NOT}${target.suiteId}`, label: `Not ${target.name}` }] : []
   return html`<form class="filters" method="get" action="/applications" role="search">${hidden({ ...(status && { status }), ...(filter.for && { for: filter.for }) })}
-${field({ label: 'Search', name: 'search', type: 'search', value: search, placeholder: 'Name, client id, email or label' })}
+${field({ label: 'Search', name: 'search', type: 'search', value: search, placeholder: 'Name, client id, email, label or note' })}
 ${select({ label: 'Approved for', name: 'suite', value: suite }, [ANY, ...others, ...named])}
 ${field({ label: 'Label', name: 'label', value: label, placeholder: 'owner=web' })}
 ${select({ label: 'Sort by', name: 'sort', value: sort }, SORT_CHOICES)}
@@ -217,31 +228,36 @@ function nothingFound({ search: text, for: target, suite, label }: Filter): Html
     return emptyState('No application is like this now', html`<p>There is nothing to do here.</p>`)
   return emptyState(
     'No matches',
-    html`<p>No application matches${text !== '' && html`: “${name(text)}” is in no name, no client id, no developer’s email and no label`}.</p>
+    html`<p>No application matches${text !== '' && html`: “${name(text)}” is in no name, no client id, no developer’s email, no label and no note`}.</p>
 ${whyRefused(text)}<p><a class="button" href="${address('/applications', { for: target })}">Clear the search</a></p>`,
   )
 }
 
+interface RowContext {
+  /** The client ids of those that are refused now, and of those whose secret ends soon. */
+  failing: ReadonlySet<string>
+  ending: ReadonlySet<string>
+  now: number
+  /** The suite to approve applications for. */
+  target: Suite | undefined
+}
+
 /** The states of an application in the words of the views. */
-function badges(application: ListedApplication, isFailing: boolean, now: number): Html {
-  const { status, secrets, lastTokenAt } = application
+function badges(application: ListedApplication, { failing, ending, now }: RowContext): Html {
+  const { clientId, status, secrets, lastTokenAt } = application
   if (status === 'suspended') return statusBadge(status)
-  const ends = secrets.filter((secret) => secretState(secret, now) === 'active').map(({ endsAt }) => endsAt ?? Infinity)
   const marks = [
-    isFailing && badge('failing', 'bad'),
-    ends.length === 0 && badge('no secret', 'bad'),
-    ends.length > 0 && Math.max(...ends) <= now + WEEK_MS && badge('secret ends', 'warn'),
+    failing.has(clientId) && badge('failing', 'bad'),
+    secrets.every((secret) => secretState(secret, now) !== 'active') && badge('no secret', 'bad'),
+    ending.has(clientId) && badge('secret ends', 'warn'),
     isHeavy(application) && badge('heavy', 'warn'),
     isQuiet(application, now) && badge(lastTokenAt === undefined ? 'no token yet' : 'quiet'),
   ].filter((mark) => mark !== false)
   return html`<span class="badges">${marks.length > 0 ? marks : statusBadge(status)}</span>`
 }
 
-/** `target`: the suite to approve applications for. */
-function row(
-  application: ListedApplication,
-  { isFailing, now, target }: { isFailing: boolean; now: number; target: Suite | undefined },
-) {
+function row(application: ListedApplication, context: RowContext) {
+  const { now, target } = context
   const { clientId, suites, lastTokenAt, tokensThisHour } = application
   const id = html`<code title="${clientId}">${clientId}</code>`
   return [
@@ -249,7 +265,7 @@ function row(
       ? html`<label class="choice"><input type="checkbox" name="client_id" value="${clientId}"><span>${name(application.name)}${id}</span></label>`
       : html`<a href="${path`/applications/${clientId}`}">${name(application.name)}</a>${id}${labelLinks(application.labels, '/applications')}`,
     name(application.developerEmail),
-    badges(application, isFailing, now),
+    badges(application, context),
     suites.length === 0
       ? badge('none', 'warn')
       : html`<span class="cut" title="${suites.join(', ')}">${suites.join(', ')}</span>`,

@@ -68,11 +68,12 @@ function* ofOutages({ at, outages }: Statistics): Generator<Matter> {
 function* ofSecrets({ endingSecrets }: Statistics): Generator<Matter> {
   const { next, inAWeek } = endingSecrets ?? { next: [], inAWeek: 0 }
   for (const { kind, id, name: called, endsAt } of next.slice(0, SHOWN)) {
-    const detail = html`Its last secret ends at ${time(endsAt)}. After that, all its requests are refused.`
+    const detail = html`The secret that it uses ends at ${time(endsAt)}. After that, its requests are refused, unless it uses a newer one.`
     yield ['warn', `${placeOf(kind, id, 'expired secret')}#secrets`, name(called), detail]
   }
-  const more = inAWeek - SHOWN
-  if (more > 0) yield ['warn', '/secrets', `${count(more)} more`, 'Their last secrets end within 7 days.']
+  const more = Math.max(inAWeek, next.length) - SHOWN
+  if (more > 0)
+    yield ['warn', '/secrets?show=ending&sort=end', `${count(more)} more`, 'Their secrets end within 7 days.']
 }
 
 function* ofChecks({ lastHour, refusals, trouble }: Statistics): Generator<Matter> {

@@ -147,7 +147,8 @@ function eventCells(event: AuditEvent, names: SubjectNames) {
     time(at),
     sentence(action),
     linkTo(addressOf(subject), subject.id, names.get(keyOfSubject(subject)), subject.kind !== 'operator'),
-    html`${linkTo(path`/audit?actor=${actor}`, actor, names.get(`operator ${actor}`))}${sourceOf(event)}`,
+    // The recipient of a link is not known.
+    html`${event.origin === 'hand-over link' && 'link made by '}${linkTo(path`/audit?actor=${actor}`, actor, names.get(`operator ${actor}`))}${sourceOf(event)}`,
     difference(before, after),
   ]
 }

@@ -153,9 +153,9 @@ export function placeOf(kind: 'application' | 'suite', id: string, reason: strin
   return path`/suites/${id}` + (isTokenReason(reason) ? '#gateway' : '')
 }
 
-/** A link to the diagnosis of a text for which nothing is found, if it may be a client id. */
+/** A link to the diagnosis of a text for which nothing is found, if it may be a client id: the request ids of this server are not. */
 export function whyRefused(text: string): Html | false {
-  if (!/^\S{6,200}$/.test(text)) return false
+  if (!/^(?![\da-f]{20}$)\S{6,200}$/.test(text)) return false
   return html`<p>Is this the client id that a partner sends? <a href="${path`/applications/${text}`}">See why it is refused</a>.</p>`
 }
 

@@ -62,14 +62,14 @@ export function refusedFor(error: unknown, inputs: Readonly<Record<string, strin
   }
 }
 
-/** Messages after a successful change, by the `done` of the URL. A closed list, so that no link can inject text. */
+/** Messages after a successful change, by the `done` of the URL. A closed list, so that no link can inject text, or a number. */
 const DONE = {
   'application-suspended': 'The application is suspended: it gets no tokens, and the tokens that it has are refused.',
   'application-resumed': 'The application is active again.',
   saved: 'The changes are saved.',
   approved: 'It is approved: its tokens are valid there from the next check on.',
-  'many-approved': 'Applications that are approved now, from the next check on: #.',
-  'many-withdrawn': 'Approvals that are withdrawn, from the next check on: #.',
+  'many-approved': 'The applications are approved from the next check on.',
+  'many-withdrawn': 'The approvals are withdrawn from the next check on.',
   'nothing-changed': 'Nothing has changed.',
   'secret-shown': 'The new secret was shown once. It cannot be shown again.',
   'secret-revoked': 'The secret is revoked.',
@@ -81,17 +81,14 @@ const DONE = {
   'session-ended': 'The session has ended.',
 } as const
 
-/** Redirects after a successful change. The page at `path` shows the message. `count`: what `#` stands for. */
-export function redirectDone(reply: FastifyReply, path: string, done: keyof typeof DONE, count?: number): FastifyReply {
-  const code = count === undefined ? done : `${done}.${count}`
-  return reply.redirect(`${path}${path.includes('?') ? '&' : '?'}done=${code}`, 303)
+/** Redirects after a successful change. The page at `path` shows the message. */
+export function redirectDone(reply: FastifyReply, path: string, done: keyof typeof DONE): FastifyReply {
+  return reply.redirect(`${path}${path.includes('?') ? '&' : '?'}done=${done}`, 303)
 }
 
 export function doneMessage(request: FastifyRequest): string | undefined {
-  const [, code = '', count] = /^([a-z-]+)(?:\.(\d{1,9}))?$/.exec(fieldsOf(request.query).text('done')) ?? []
-  const message = Object.hasOwn(DONE, code) && DONE[code as keyof typeof DONE]
-  if (!message || message.includes('#') !== (count !== undefined)) return
-  return message.replace('#', Number(count).toLocaleString('en'))
+  const code = fieldsOf(request.query).text('done')
+  return Object.hasOwn(DONE, code) ? DONE[code as keyof typeof DONE] : undefined
 }
 
 /** An error in a form. `field`: the name of the input; undefined if the error belongs to none. */

@@ -4,6 +4,7 @@ import { LOOKED_AT } from '../../administration/trouble.ts'
 import { abbreviated } from '../../domain/application.ts'
 import { factsOf, isTokenReason, REASON_NAMES } from '../../domain/reasons.ts'
 import { ENDPOINTS, REFUSAL_FILTERS, type RefusedRequest } from '../../domain/refusal.ts'
+import { SECRET_LENGTH } from '../../domain/secret.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { camelCased } from '../../domain/text.ts'
 import type { AdminContext } from '../context.ts'
@@ -106,10 +107,14 @@ function row(request: RefusedRequest) {
   ]
 }
 
+/** The end of an abbreviated client id that is as long as a secret. */
+const LIKE_SECRET = abbreviated('x'.repeat(SECRET_LENGTH)).slice(4)
+
 /** The client of a request, with a link to where its problem is mended. */
 function clientOf({ kind, clientId, name: named, reason, suite }: RefusedRequest): Part {
   if (clientId) {
-    if (!kind || !named) return html`<span class="code">${clientId}</span><div class="hint">not registered</div>`
+    if (!kind || !named)
+      return html`<span class="code">${clientId}</span><div class="hint">not registered${clientId.endsWith(LIKE_SECRET) && '; as long as a secret: were id and secret swapped?'}</div>`
     return html`<a href="${placeOf(kind, clientId, reason)}">${name(named)}</a>`
   }
   return suite ? 'no known application' : '–'

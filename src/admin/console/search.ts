@@ -57,7 +57,7 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
       name,
     }))
     const ofSuites = (await suites.list())
-      .filter(({ suiteId, name, labels }) => isPart(suiteId, name, ...labelTexts(labels)))
+      .filter(({ suiteId, name, labels, note }) => isPart(suiteId, name, ...labelTexts(labels), note))
       .map(({ suiteId: id, name }) => ({ href: path`/suites/${id}`, id, name }))
     const ofOperators = (await operators.list())
       .filter(({ name, email }) => isPart(name, email ?? ''))
@@ -93,11 +93,11 @@ function nothingFound(wanted: string): Html {
   if (wanted === '')
     return emptyState(
       'Find anything',
-      html`<p>Applications by name, client id, email or label, suites, operators, and the request id of a refusal.</p>`,
+      html`<p>Applications by name, client id, email, label or note, suites, operators, and the request id of a refusal.</p>`,
     )
   return emptyState(
     'No matches',
-    html`<p>No application, suite, operator or refused request matches “${name(wanted)}”. Of the refusals the last 5,000 of registered clients and of others are kept.</p>
+    html`<p>No application, suite, operator or refused request matches “${name(wanted)}”. A refusal shows up within 5 seconds, and the last 5,000 of registered clients and of others are kept; a request that succeeded is not kept.</p>
 ${whyRefused(wanted)}`,
   )
 }

@@ -29,7 +29,13 @@ export async function createDemoWorld(administration: Administration) {
   const notApproved = await register('Returns desk', 'returns@partner-four.example', ['store'])
   const suspended = await register('Old stock import', 'import@partner-two.example')
   await applications.suspend(suspended.clientId)
-  const { clientId, clientSecret: rightSecret } = await register('Nightly report', 'reports@partner-five.example')
+  const { clientId, clientSecret: rightSecret } = await register(
+    'Nightly report',
+    'reports@partner-five.example',
+    'all',
+    'In this demo the secret that the partner sends is cut off. Rotate, and it finds that mistake. You cannot really hand it the new ' +
+      'secret, so it goes on with the old one until that ends.',
+  )
   const isMended = async () => (await applications.show(clientId)).secrets.length > 1
   const wrongSecret = { clientId, clientSecret: 'a secret that was cut off', rightSecret, isMended }
   const application = await register('Demo application (for you to try)', 'developer@demo.example')
@@ -39,9 +45,10 @@ export async function createDemoWorld(administration: Administration) {
     name: string,
     developerEmail: string,
     suites: string[] | 'all' = 'all',
+    note = '',
   ): Promise<Credentials> {
     const labels = { partner: developerEmail.replace(/^.*@|\.example$/g, '') }
-    const values = { ...VALUES, name, developerEmail, suites, labels }
+    const values = { ...VALUES, name, developerEmail, suites, labels, note }
     const { clientId, clientSecret } = await applications.register(values)
     return { clientId, clientSecret: clientSecret as string }
   }

@@ -41,17 +41,21 @@ export const LIVE_TOKENS = object('LiveTokens', 'Tokens that are valid now', {
   is_exact: flag('true: they were counted; false: it is an estimate'),
 })
 
-export const ENDING_SECRET = object('EndingSecret', 'An application or a suite whose last secret ends', {
-  kind: choice(['application', 'suite'], 'Its kind'),
-  id: text('Its client id or id'),
-  name: text('Its name'),
-  ends_at: time('When its last secret ends'),
-})
+export const ENDING_SECRET = object(
+  'EndingSecret',
+  'An application or a suite whose last secret ends, or the one that it still uses',
+  {
+    kind: choice(['application', 'suite'], 'Its kind'),
+    id: text('Its client id or id'),
+    name: text('Its name'),
+    ends_at: time('When that secret ends'),
+  },
+)
 
 export const ENDING_SECRETS = object('EndingSecrets', 'Applications and suites that will soon have no active secret', {
   in_a_day: whole('How many within a day'),
   in_a_week: whole('How many within a week'),
-  next: list('Some of them, the next one first', ENDING_SECRET),
+  next: list('Some of them, and of those that still use a secret that ends, the next one first', ENDING_SECRET),
 })
 
 export const WORKER = object('Worker', 'A process, in the last second', {

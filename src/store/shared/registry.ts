@@ -29,7 +29,7 @@ export function createRegistryLists({ ask, askPrimary }: Database) {
     },
     async listNames({ after = AFTER_THE_LAST, limit, suite }) {
       const rows = await ask(sql.listNames, [after, limit, suite])
-      const names = ['key', 'clientId', 'name', 'developerEmail', 'status', 'labels', 'isApproved'] as const
+      const names = ['key', 'clientId', 'name', 'developerEmail', 'status', 'labels', 'note', 'isApproved'] as const
       return toObjects<ApplicationNames>(rows, ...names)
     },
     findNamesakes: (names) => list<Application>(sql.findNamesakes, [namesJson(names)]),

@@ -79,7 +79,10 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
         '/refusals?reason=store+unavailable',
         'Outage of the database From 2027-01-15 06:00 UTC to 2027-01-15 07:00 UTC : 1 request answered with 503.',
       ],
-      ['/suites/store#secrets', `Store Its last secret ends at ${at} . After that, all its requests are refused.`],
+      [
+        '/suites/store#secrets',
+        `Store The secret that it uses ends at ${at} . After that, its requests are refused, unless it use`,
+      ],
       [
         '/suites/store#checks',
         `Checks at store The token is older than 60 minutes: 2 checks since ${at} ; 10 % of all checks in `,
@@ -107,8 +110,10 @@ t.test('Attention: of many of a kind the first five are shown, with a link to th
   })
   t.equal(matters.length, 18)
   t.match(matters[5], ['/applications?status=failing', /^3 more They/])
-  t.match(matters[11], ['/secrets', /^25 more Their/])
+  t.match(matters[11], ['/secrets?show=ending&amp;sort=end', /^25 more Their/])
   t.match(matters[17], ['/applications?status=heavy', /^1 more They/])
+  const used = mattersOf({ endingSecrets: { inADay: 0, inAWeek: 0, next } })
+  t.match(used.at(-1), ['/secrets?show=ending&amp;sort=end', /^2 more Their/], 'in use, though not the last ones')
 })
 
 t.test('Attention: a backup is missed on SQLite after two days; a few refused checks are usual', async (t) => {

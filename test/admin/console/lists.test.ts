@@ -26,6 +26,13 @@ t.test('Audit: changes are listed newest first, with author, origin and differen
   t.match(read(all), 'Operator logged in')
 })
 
+t.test('Audit: who used a hand-over link is not its operator', async (t) => {
+  const { signIn, context } = await createConsoleWorld(t)
+  const author: Author = { actor: 'bert', origin: 'hand-over link', remoteAddress: '192.0.2.1', requestId: 'request-1' }
+  await context.administration(author).suites.register({ suiteId: 'store', name: 'Store API' })
+  t.match(read((await (await signIn())('/audit')).body), 'link made by bert hand-over link, 192.0.2.1')
+})
+
 t.test('Audit: applications and suites are shown with name and id, even if they were removed', async (t) => {
   const { signIn, context, administration } = await createConsoleWorld(t)
   const { applications, suites, operators } = administration

@@ -29,14 +29,21 @@ async function start(t: Test) {
 const idsIn = (body: string) => [...body.matchAll(/<a href="\/requests\/(\w+)"/g)].map(([, id]) => id)
 
 t.test('Refusals: they are listed newest first, with links to where they are mended', async (t) => {
-  const { browser } = await start(t)
+  const { browser, store } = await start(t)
   const { body } = await browser('/refusals')
   t.strictSame(idsIn(body), ['r5', 'r4', 'r3', 'r2', 'r1'])
   const shown = textOf(body)
   t.match(shown, /2027-01-15 08:00:00 UTC r1 wrong secret <b>Shop/)
   t.match(shown, 'abcd... (9 characters) not registered')
+  t.notMatch(shown, 'swapped')
   t.match(shown, 'made up – /v1')
   t.match(body, 'href="/applications/shop%2F1"')
+  const clientId = 'abcd... (40 characters)'
+  await store.recordRefusedRequests([refusedRequest('r6', { clientId, reason: 'unknown client' })])
+  t.match(
+    textOf((await browser('/requests/r6')).body),
+    'not registered; as long as a secret: were id and secret swapped?',
+  )
   t.match(shown, 'newest first Client Suite Reason Times First Last <b>Shop – The secret does not match wrong secret 7')
 })
 

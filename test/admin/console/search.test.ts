@@ -6,7 +6,7 @@ import { refusedRequest } from '../../support/refusal.ts'
 async function start(t: Test) {
   const world = await createConsoleWorld(t)
   const { suites, applications } = world.administration
-  await suites.register({ suiteId: 'store', name: 'Store API', labels: { owner: 'web' } })
+  await suites.register({ suiteId: 'store', name: 'Store API', labels: { owner: 'web' }, note: 'Ask Zoe' })
   for (const [clientId, name] of [
     ['shop/1', 'Shop <one>'],
     ['shop/2', 'Store front'],
@@ -35,6 +35,7 @@ t.test('Search: a single hit is opened at once', async (t) => {
     viktor: '/operators#operator-viktor',
     ' ONE> ': '/applications/shop%2F1',
     api: '/suites/store',
+    zoe: '/suites/store',
     vik: '/operators#operator-viktor',
     'vera@': `/operators#operator-${encodeURIComponent(name)}`,
   })) {
@@ -66,6 +67,9 @@ t.test('Search: without a hit it says what is searched, and where a client id is
   const none = (await search('nobody/1')).body
   t.match(textOf(none), 'matches “ nobody/1 ”')
   t.match(none, '<a href="/applications/nobody%2F1">See why it is refused</a>')
+  const requestId = (await search('3ed9e1cb5f4d1ee3cb01')).body
+  t.match(textOf(requestId), 'A refusal shows up within 5 seconds')
+  t.notMatch(requestId, 'See why', 'the request ids of this server are no client ids')
   t.notMatch((await search('no')).body, 'See why')
   t.match((await search('')).body, 'Find anything')
 })

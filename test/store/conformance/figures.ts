@@ -90,6 +90,39 @@ export function figuresConformance(t: Test, harness: Harness): void {
     t.strictSame(await listed(NOW + 10), (await listed()).slice(0, 1))
   })
 
+  test('Store: an owner that still uses an old secret is listed with its end, but not counted', async (t, store) => {
+    const [NOW, SOON] = [START + 1000, START + 2000]
+    await store.register(
+      { suites: [{ ...suite('s'), secret: { ...SECRET, endsAt: NOW + 9 } }], applications: [] },
+      AUDIT,
+    )
+    await register(store, application('a', { secret: { ...SECRET, endsAt: NOW + 1 } }), 'unused')
+    for (const owner of ['a', 's']) await on(store).addSecret(owner, SECRET)
+    const idsOf = async (owner: 'a' | 's') =>
+      ((await store.findApplication(owner)) ?? (await store.findSuite(owner)))?.secrets.map(({ id }) => id) as number[]
+    const use = (secretId = 0, lastUsedAt = 0) => store.recordSecretUses([{ secretId, lastUsedAt }])
+    const listed = async () => (await store.listEndingSecrets(NOW, SOON, 9)).map(({ id, endsAt }) => [id, endsAt])
+    t.strictSame(await listed(), [], 'neither is used')
+    const [[old, newer], [ofSuite]] = [await idsOf('a'), await idsOf('s')]
+    await use(old, START)
+    await use(ofSuite, START)
+    const ending = [
+      ['a', NOW + 1],
+      ['s', NOW + 9],
+    ]
+    t.strictSame([await listed(), await store.countEndingSecrets(NOW, SOON)], [ending, 0])
+    await use(newer, START + 1)
+    t.strictSame(await listed(), ending.slice(1), 'the newer one was used')
+    await on(store).revokeSecret('a', newer as number, NOW - 1)
+    t.strictSame(await listed(), ending, 'and is revoked')
+    await on(store).revokeSecret('s', ofSuite as number, NOW - 1)
+    t.strictSame(await listed(), ending.slice(0, 1), 'an old one that is revoked does not end')
+    await register(store, application('ended', { secret: { ...SECRET, endsAt: NOW } }))
+    await on(store).addSecret('ended', { ...SECRET, endsAt: NOW + 2 })
+    await use(await secretIdOf(store, 'ended'), START)
+    t.strictSame((await listed()).at(-1), ['ended', NOW + 2], 'nobody uses one that has ended')
+  })
+
   test('Store: live tokens are counted as a check sees them, unless there are too many', async (t, store) => {
     const from = firstTokenIdAt(START)
     t.equal(await store.countLiveTokens(from, 10), 0)

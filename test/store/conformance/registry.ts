@@ -59,7 +59,7 @@ export function applicationConformance(t: Test, harness: Harness): void {
     const [applications, names] = [await store.listApplications(PAGE), await store.listNames(PAGE)]
     t.strictSame(applications[1], await store.findApplication('a'))
     const { key, clientId, name, developerEmail, status } = applications[1] as Application
-    t.strictSame(names[2], { key, clientId, name, developerEmail, status, labels: '{}', isApproved: 0 })
+    t.strictSame(names[2], { key, clientId, name, developerEmail, status, labels: '{}', note: '', isApproved: 0 })
     const approved = await store.listNames({ ...PAGE, suite: 'store' })
     t.strictSame(idsOf(approved.filter(({ isApproved }) => isApproved)), ['c'])
     await on(store).removeApplication('d')

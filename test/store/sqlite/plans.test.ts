@@ -1,5 +1,6 @@
 import t from 'tap'
 import * as sql from '../../../src/store/shared/statements/audit.ts'
+import { listEndingSecrets } from '../../../src/store/shared/statements/figures.ts'
 import { OLD_ROWS, type OldRows } from '../../../src/store/shared/statements/purge.ts'
 import {
   findRefusedRequests,
@@ -46,6 +47,7 @@ t.test(
       [listUsage(2), { 1: '["a"]', 2: 1, 3: 1, 4: 2 }, IN_SPANS],
       [listLastRefused, { 1: 100 }, newest],
       [keepNewestRefusedRequests, { 1: 1, 2: 1 }, 'refused_requests_by_known (is_known=?),'],
+      [listEndingSecrets, { 1: 1, 2: 2, 3: 9 }, 'SEARCH s USING INDEX secrets_ending (ends_at>? AND ends_at<?),'],
       ...purges,
       [listRefusedRequests, requests, 'SEARCH refused_requests USING INTEGER PRIMARY KEY (rowid<?),'],
       [findRefusedRequests, { ...requests, 8: 'r' }, 'refused_requests_by_request_id (request_id=? AND rowid<?),'],

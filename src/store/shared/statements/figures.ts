@@ -3,7 +3,6 @@
 export const oldestTokenAt = 'SELECT issued_at FROM tokens ORDER BY id LIMIT 1'
 export const newestTokenAt = 'SELECT issued_at FROM tokens ORDER BY id DESC LIMIT 1'
 
-// Of each owner the secret that ends last.
 const ENDING = `
     FROM secrets s
     LEFT JOIN applications a ON a.id = s.application_id
@@ -16,17 +15,23 @@ const ENDING = `
              FROM secrets other
             WHERE (other.application_id = s.application_id OR other.suite_id = s.suite_id)
               AND other.revoked_at IS NULL
-              AND (other.ends_at IS NULL OR (other.ends_at, other.id) > (s.ends_at, s.id)))`
+              AND`
 
-export const countEndingSecrets = `SELECT count(*) ${ENDING}`
+// Of each owner the secret that ends last.
+export const countEndingSecrets = `
+  SELECT count(*) ${ENDING} (other.ends_at IS NULL OR (other.ends_at, other.id) > (s.ends_at, s.id)))`
 
-// In index order, so that LIMIT stops the scan.
+const lastUse = (secret: string) => `coalesce((SELECT last_used_at FROM secret_uses WHERE secret_id = ${secret}.id), 0)`
+
+// Of each owner the secret that was used last, or else the one that ends last. In index order, so that LIMIT stops the scan.
 export const listEndingSecrets = `
   SELECT CASE WHEN s.suite_id IS NULL THEN 'application' ELSE 'suite' END,
          coalesce(a.client_id, u.suite_id),
          coalesce(a.name, u.name),
          s.ends_at
-  ${ENDING}
+  ${ENDING} (other.ends_at IS NULL OR other.ends_at > $1)
+              AND (${lastUse('other')}, coalesce(other.ends_at, 9007199254740991), other.id)
+                > (${lastUse('s')}, s.ends_at, s.id))
    ORDER BY s.ends_at, s.id
    LIMIT $3`
 

@@ -24,7 +24,7 @@ export const listApplicationsOf = `
 
 // Whether each is approved for the suite $3 is a column and no condition, so that a step takes the same time for every suite.
 export const listNames = `
-  SELECT a.id, a.client_id, a.name, a.developer_email, a.status, a.labels,
+  SELECT a.id, a.client_id, a.name, a.developer_email, a.status, a.labels, a.note,
          CAST(EXISTS (
            SELECT 1
              FROM approvals p
