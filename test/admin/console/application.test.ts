@@ -47,7 +47,7 @@ t.test('Application: the cause of its refusals comes first, with a remedy on the
   )
   t.match(
     await text(),
-    /Status As of \d\d:\d\d:00 UTC Pause Reload No problem is known\. It has not asked for a token yet\. .*still see errors\?/,
+    /no token yet Edit .*Status As of \d\d:\d\d:00 UTC Pause Reload No problem is known\. It has not asked for a token yet\. .*still see errors\?/,
   )
   await refuse({ count: 17 }, { reason: 'made up', suite: 'store', requestId: undefined, lastAt: clock.time - 1 })
   clock.time += 3 * MINUTE
@@ -56,6 +56,7 @@ t.test('Application: the cause of its refusals comes first, with a remedy on the
     wrong,
     /Status As of \d\d:\d\d:00 UTC Pause Reload There is a problem\. Its requests are refused, 17 times, .* that it sends is wrong, .*“Rotate secret”/,
   )
+  t.match(wrong, /failing Edit/)
   t.match(wrong, /The secret does not match wrong secret 17 .*192\.0\.2\.1 request-1/)
   t.match(wrong, /made up 1 3 min ago \S+ \S+ UTC \/v1\/oauth\/accesstoken store 192\.0\.2\.1 – /)
   await administration.applications.suspend(clientId)
