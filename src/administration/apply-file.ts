@@ -22,7 +22,7 @@ const applyFile = z
 /** Parses a YAML or JSON file. Throws OperatorError with every problem, its line and its column; the messages repeat no value. */
 export function parseApplyFile(file: string, content: string): Wanted {
   const lines = new LineCounter()
-  const document = parseDocument(content, { lineCounter: lines, prettyErrors: false, merge: true })
+  const document = parseDocument(content, { lineCounter: lines, prettyErrors: false, merge: true, logLevel: 'error' })
 
   /** Where a value begins; of what is missing, the nearest one around it. */
   function offsetOf(path: PropertyKey[]): number {
@@ -42,6 +42,16 @@ export function parseApplyFile(file: string, content: string): Wanted {
   const refuse = (problems: Problem[]) =>
     refused(problems.map(([path, why]) => [offsetOf(path), `${z.core.toDotPath(path) || 'file'}: ${why}`]))
 
+  function value(): unknown {
+    try {
+      // Aliases share one value, so it costs nothing to repeat them.
+      return document.toJS({ maxAliasCount: -1 })
+    } catch (error) {
+      // A merge key (<<) without a map. The error has no place.
+      throw refused([[0, withoutText((error as Error).message)]])
+    }
+  }
+
   // The rest of a message quotes the text, which may have a secret.
   const withoutText = (message: string) => message.replace(/(?<=\w)(: |; | sequence ).*/s, '')
   const faults = [...document.errors, ...document.warnings].map(
@@ -57,8 +67,7 @@ export function parseApplyFile(file: string, content: string): Wanted {
     },
   })
   if (faults.length > 0) throw refused(faults)
-  // Aliases share one value, so it costs nothing to repeat them.
-  const result = applyFile.safeParse(document.toJS({ maxAliasCount: -1 }))
+  const result = applyFile.safeParse(value())
   if (result.success) return { ...result.data, refuse }
   throw refuse(
     result.error.issues.flatMap((issue): Problem[] =>

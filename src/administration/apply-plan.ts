@@ -4,7 +4,7 @@ import type { OperatorError } from '../domain/operator-error.ts'
 import { unknownSuite } from '../domain/suite.ts'
 import { takenId } from './rules.ts'
 
-/** What a file may say of a suite or an application, by the names in JSON. `needed`: of a new one. */
+/** The fields that a file may have for a suite or an application, by their names in JSON. `needed`: those of a new one. */
 export const KINDS = {
   suite: { id: 'id', fields: ['name', 'labels', 'note'], needed: ['name'] },
   application: {
@@ -22,7 +22,7 @@ export type Fields = Readonly<Record<string, unknown>>
 /** A path in a file, and what is wrong there. */
 export type Problem = [path: PropertyKey[], message: string]
 
-/** A parsed file. Without a list it does not speak of that kind. `refuse`: the error that gives problems their places. */
+/** A parsed file. A kind without a list stays as it is. `refuse`: makes an error of problems, with their places in the file. */
 export interface Wanted extends Partial<Record<`${Kind}s`, readonly Fields[] | undefined>> {
   refuse(problems: Problem[]): OperatorError
 }
@@ -37,7 +37,7 @@ export interface PlannedChange {
 }
 
 /**
- * What is to change so that the registry is as the file says, with counts. `prune`: what has this label and is not in the file is
+ * The changes after which the registry is as the file says, with counts. `prune`: what has this label and is not in the file is
  * removed. Throws OperatorError with every problem and its place.
  */
 export function planOf(wanted: Wanted, present: Record<Kind, readonly Fields[]>, prune = '') {

@@ -65,7 +65,7 @@ export async function makeChange(registry: Registry, { kind, id, before, after }
   throw new OperatorError(`Others have changed the ${kind} ${id} since the plan, so it is left as it is.`)
 }
 
-/** Rethrows an error, unless it says that something was changed or removed in the meantime. */
+/** Rethrows an error, unless the cause is that something was changed or removed in the meantime. */
 function ifCurrent(error: unknown): undefined {
   if (!(error instanceof OperatorError && ['another version', 'not found'].includes(error.kind))) throw error
 }

@@ -195,7 +195,7 @@ function endedSecret(findings: Findings, state: 'expired' | 'revoked'): string {
   return newerSecret(findings, used ? endOf(used) : 'The secret that it uses is not valid', newest)
 }
 
-/** What is said of a newer secret after what is said of the old one. */
+/** A sentence about an old secret, which `ofOld` begins, and a newer one. */
 export function newerSecret(
   { clientId, now, instructions }: Findings,
   ofOld: string,

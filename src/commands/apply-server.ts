@@ -54,14 +54,14 @@ export function serverRegistry(url: string, key: string, wait: (time: number) =>
     const body = json ? JSON.stringify(json) : null
     const { response, text } = await send(path, { method, headers, body, redirect: 'manual' })
     const { ok, status } = response
-    const isJson = /json/.test(String(response.headers.get('content-type')))
-    const answered: Fields = isJson ? JSON.parse(text) : { detail: `It answers ${status}, and not as this API does.` }
-    if (!ok || (!isJson && status !== 204)) {
+    const answered = jsonIn(text)
+    if (!ok || (!answered && status !== 204)) {
       const kind = status === 404 ? 'not found' : status === 412 ? 'another version' : 'refused'
-      throw new OperatorError(`${origin}: ${answered.detail}`, { kind })
+      const { detail = `It answers ${status}, and not as this API does.` } = answered ?? {}
+      throw new OperatorError(`${origin}: ${detail}`, { kind })
     }
     // A proxy that compresses answers makes the tag weak.
-    return { json: answered, version: String(response.headers.get('etag')).replace(/^W\//, '') }
+    return { json: answered ?? {}, version: String(response.headers.get('etag')).replace(/^W\//, '') }
   }
 
   return {
@@ -95,5 +95,14 @@ export function serverRegistry(url: string, key: string, wait: (time: number) =>
       const method = !values ? 'DELETE' : kind === 'suite' ? 'PATCH' : 'PUT'
       await call(method, `/${kind}s/${encodeURIComponent(id)}`, values, { 'if-match': version })
     },
+  }
+}
+
+/** Undefined: it is not JSON. */
+function jsonIn(text: string): Fields | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }

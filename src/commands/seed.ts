@@ -44,7 +44,7 @@ interface Run {
   steps: AsyncIterable<SeedStep>
   output: ReturnType<typeof createSeedOutput>
   report(step: SeedStep, refused: number): void
-  /** What is said of entries that could not be printed, and how to do the rest. */
+  /** Sentences about entries that could not be printed, and about how to do the rest. */
   lost: string
   again: string
 }

@@ -138,7 +138,7 @@ export type Reason = CheckReason | AuthenticationReason | RequestReason
 
 const REASONS: Record<string, ReasonFacts> = { ...CHECK_REASONS, ...AUTHENTICATION_REASONS, ...REQUEST_REASONS }
 
-/** All reasons, in the order of the alphabet. */
+/** All reasons, in alphabetical order. */
 export const REASON_NAMES: readonly string[] = Object.keys(REASONS).sort()
 
 /** Undefined: only another version of this program has this reason. */

@@ -25,8 +25,8 @@ read()
 addEventListener('hashchange', read)
 addEventListener('click', async ({ target }) => {
   if (target.type !== 'button') return
-  await navigator.clipboard.writeText(target.previousElementSibling.textContent)
-  target.ariaLabel = target.textContent = 'Copied'
+  const copied = navigator.clipboard?.writeText(target.previousElementSibling.textContent) ?? Promise.reject()
+  target.ariaLabel = target.textContent = await copied.then(() => 'Copied', () => 'Select and copy it')
 })
 `
 

@@ -47,7 +47,7 @@ const MAX_ENDING = 20
 
 const MAX_NODES = 100
 
-/** How much older than usual the usage of all applications may be, while it is read anew: that takes a second for 10,000 of them. */
+/** How long the old usage of all applications is still shown while it is read again: a second for 10,000 of them. */
 const USAGE_GRACE_MS = 10 * 60_000
 
 type StoreSource = Figures & Pick<Store, 'ping' | 'clockOffset' | 'nodes' | 'listUsage' | 'listNames'>
@@ -145,8 +145,8 @@ export async function countLiveTokens(
 
 /**
  * Returns a function that resolves to a figure within `timeout` even if `read` hangs. All callers share one call of `read`, which
- * is repeated when its result is older than `maxAge`; nobody waits for that until the result is older by `grace`, too. `isFresh`:
- * whether the last call succeeded in time. Milliseconds.
+ * is repeated when its result is older than `maxAge`; they get the old result meanwhile, until it is older than `maxAge + grace`.
+ * `isFresh`: whether the last call succeeded in time. Milliseconds.
  */
 export function shareFigure<Figure>(
   read: () => Promise<Figure>,

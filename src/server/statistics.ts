@@ -19,7 +19,7 @@ import { startLoop, within } from './loops.ts'
 
 const { compare: byName } = new Intl.Collator('en', { numeric: true })
 
-/** How much older than usual the trouble that is shown may be, while it is found out anew. Milliseconds. */
+/** How long old trouble is still shown while it is read again. Milliseconds. */
 const TROUBLE_GRACE_MS = 60_000
 
 interface StatisticsOptions {

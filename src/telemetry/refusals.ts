@@ -14,7 +14,7 @@ type Rows = Map<string, RefusalCount>
 interface Options {
   now: Clock
   /** Called for each refusal. */
-  count?: (request: NewRefusedRequest) => void
+  count: (request: NewRefusedRequest) => void
 }
 
 /**
@@ -22,7 +22,7 @@ interface Options {
  * bounded: new refusals replace the oldest. Anybody can make up client ids that are not registered, so all of these together
  * have as much room as a few applications.
  */
-export function createRefusals({ now, count = () => {} }: Options) {
+export function createRefusals({ now, count }: Options) {
   let registered = new Map<string, Rows>()
   let unregistered: Rows = new Map()
   const requests = createRefusedRequests()

@@ -190,6 +190,7 @@ t.test('Apply: what is not YAML has its place, and nothing of its text is repeat
     ['suites: []\n---\n{}', 'apps.yaml:2:1 Source contains multiple documents'],
     ['suites: !hunter2 []', 'apps.yaml:1:9 Unresolved tag'],
     ["suites: 'a' hunter2", 'apps.yaml:1:13 Unexpected scalar at node end'],
+    ['<<: hunter2', 'apps.yaml:1:1 Merge sources must be maps or map aliases'],
   ]
   for (const [text, problem] of cases) {
     const found = await problems(text)

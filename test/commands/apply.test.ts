@@ -268,8 +268,10 @@ t.test('Apply to a server: a lost connection or a busy server delays, and nothin
   await t.rejects(registry.list('suite'), { message: /^http:\S+ does not answer: .+\.$/ })
   faults.push(...Array(5).fill(busy(503)))
   await t.rejects(registry.list('suite'), { message: /It answers 503, and not as this API does\.$/ })
-  faults.push(busy(200), busy(302, { location: url }))
-  for (const status of [200, 302])
+  // Such as the public port answers.
+  const foreign: Fault = (_, response) => response.writeHead(404).end('{"error":"invalid_request"}')
+  faults.push(busy(200), busy(302, { location: url }), foreign)
+  for (const status of [200, 302, 404])
     await t.rejects(registry.list('suite'), { message: `${proxied}: It answers ${status}, and not as this API does.` })
   const newcomers = Array.from({ length: 400 }, (_, n) => application(`many-${n}`))
   await store.register({ suites: [], applications: newcomers }, AUDIT)

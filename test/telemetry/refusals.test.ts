@@ -16,7 +16,7 @@ const expired = { ...ofAToken, reason: 'expired token' } as const
 /** Refusals with a clock, and a store that keeps what it is given in pieces. */
 function createWorld() {
   const clock = { time: START }
-  const refusals = createRefusals({ now: () => clock.time })
+  const refusals = createRefusals({ now: () => clock.time, count: () => {} })
   const see = (...events: Event[]) => events.forEach(refusals.observe)
 
   /** What the next flush gives to the store. */

@@ -563,7 +563,8 @@ const HISTORY: Record<string, OperationText> = {
     summary: 'List refused requests',
     description: lines(
       'Requests and token checks that were refused, or failed with 5xx, on all nodes, newest first. They show up within',
-      'five seconds. The last 5,000 of registered clients and of other callers are kept, for 30 days at most; a flood is not listed whole.',
+      'five seconds. The last 5,000 of registered clients, and 5,000 of other callers, are kept, for 30 days at most. Of a flood',
+      'only some are listed.',
     ),
     own: { client_id: 'client_id_filter', suite: 'suite_filter', limit: 'audit_limit' },
     answer: 'One page of these requests.',

@@ -33,7 +33,7 @@ function shownTexts() {
   return Object.fromEntries(shown) as Record<ApplicationColumn, z.ZodString>
 }
 
-/** From what the view of an application, or of one with more fields, is made. */
+/** The source of the view of an application, also of a view with more fields. */
 export function applicationSource<Shown extends Application>({ tokensValidFrom, ...application }: Shown) {
   return { ...application, tokensValidFrom: tokensValidFrom || null }
 }

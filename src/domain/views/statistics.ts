@@ -55,7 +55,10 @@ export const ENDING_SECRET = object(
 export const ENDING_SECRETS = object('EndingSecrets', 'Applications and suites that will soon have no active secret', {
   in_a_day: whole('How many within a day'),
   in_a_week: whole('How many within a week'),
-  next: list('Some of them, and of those that still use a secret that ends, the next one first', ENDING_SECRET),
+  next: list(
+    'Some of them, and some that still use a secret that ends although they have another; the next one first',
+    ENDING_SECRET,
+  ),
 })
 
 export const WORKER = object('Worker', 'A process, in the last second', {

@@ -10,7 +10,7 @@ export const SUITE = object('ListedSuite', 'A suite in a list', {
   ...SHOWN_ANNOTATIONS,
 })
 
-/** From what the view of a suite, or of one with more fields, is made. */
+/** The source of the view of a suite, also of a view with more fields. */
 export const suiteSource = <Shown extends Suite>({ suiteId: id, ...suite }: Shown) => ({ id, ...suite })
 
 export const suiteFields = (suite: Suite) => view(SUITE, suiteSource(suite))

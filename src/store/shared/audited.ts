@@ -15,7 +15,7 @@ import { readOperators } from './statements/operators.ts'
 import { readApplications, readSuites } from './statements/registry.ts'
 import { ask, namesJson, type Work } from './work.ts'
 
-// Loaded by what makes changes: a server that only issues and checks tokens does without the views.
+// Loaded only where changes are made: a server that only issues and checks tokens does without the views.
 
 /** The statements that find subjects of each kind by their ids, as JSON. The database itself is a subject without a row. */
 const READ = {
