@@ -51,10 +51,10 @@ export type AuthenticationReason = keyof typeof AUTHENTICATION_REASONS
 
 /** Why a token is not active (RFC 7662 §2.2). The answer is the same for all of these: only operators see the reason. */
 const INACTIVE_REASONS = {
-  'no token': invalidToken(),
-  'malformed token': invalidToken(),
-  'unknown token': invalidToken(),
-  'removed application': invalidToken(),
+  'no token': invalidToken('There is no token'),
+  'malformed token': invalidToken('The token is cut off, or of another server'),
+  'unknown token': invalidToken('The token is of another server, or ended long ago'),
+  'removed application': invalidToken('The application was removed'),
   'expired token': invalidToken('The token is older than 60 minutes'),
   'revoked token': invalidToken('The token was revoked'),
   'suspended application': invalidToken('The application is suspended'),
@@ -162,7 +162,7 @@ function notAuthenticated(words: string): ReasonFacts {
 }
 
 /** The answer to every token that is not active, RFC 6750 §3.1. */
-function invalidToken(words?: string): ReasonFacts {
+function invalidToken(words: string): ReasonFacts {
   return { status: 401, code: 'invalid_token', description: 'The token is invalid', words }
 }
 

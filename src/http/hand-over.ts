@@ -38,9 +38,9 @@ main { max-width: 42rem; margin: 6vh auto; padding: 1rem clamp(1rem, 5vw, 2rem);
 h1 { font-size: 1.5rem; line-height: 1.25 }
 label, dt { display: block; font-weight: 600 }
 dd { display: flex; flex-wrap: wrap; gap: .5rem; align-items: start; margin: .25rem 0 1rem }
-input, code { min-width: 0; padding: .5rem .625rem; border-radius: 6px; background: light-dark(#eef1f5, #222933); color: inherit; font: .875rem/1.5 ui-monospace, Menlo, Consolas, "Liberation Mono", monospace }
+input, code { min-width: 0; padding: .5rem .625rem; border-radius: 6px; background: none; color: inherit; font: clamp(.6875rem, 2.9vw, .875rem)/1.5 ui-monospace, Menlo, Consolas, "Liberation Mono", monospace }
 input { width: 100%; border: 1px solid light-dark(#828c99, #738091) }
-code { flex: 1 1 16rem; white-space: pre-wrap; user-select: all }
+code { flex: 1 1 16rem; background: light-dark(#eef1f5, #222933); white-space: pre-wrap; user-select: all }
 button { padding: .5rem 1rem; border: 0; border-radius: 6px; background: light-dark(#0b57c4, #8ab8ff); color: light-dark(#fff, #0b1b33); font: inherit; font-weight: 600; cursor: pointer }
 :is(a, button, input):focus-visible { outline: 2px solid light-dark(#0b57c4, #8ab8ff); outline-offset: 2px }
 dd button { border: 1px solid light-dark(#828c99, #738091); background: none; color: inherit; font-size: .875rem }
@@ -63,7 +63,7 @@ const config = {
   showError: (reply: FastifyReply, answer: ErrorAnswer, field?: string) =>
     showPage(
       reply.code(answer.status),
-      'This did not work',
+      answer.status === 403 ? 'This link no longer works' : 'This did not work',
       html`<p>${describe(answer, field)}.</p><p><a href="${HAND_OVER_PATH.slice(1)}">Enter a code</a></p>`,
     ),
 }
@@ -73,7 +73,9 @@ const config = {
  * sends the code, and the answer shows the new secret, once.
  */
 export function handOver(app: FastifyInstance, { issuer, observe, publicUrl }: CheckOptions): void {
-  app.get(HAND_OVER_PATH, { config }, (_request, reply) => showPage(reply, 'A client secret for you', FORM))
+  app.get(HAND_OVER_PATH, { config }, (_request, reply) =>
+    showPage(reply, `A client secret from ${new URL(publicUrl).host}`, FORM),
+  )
 
   app.post(HAND_OVER_PATH, { config, onRequest: formsOnly }, async (request, reply) => {
     // People may paste the whole link.
@@ -96,8 +98,8 @@ export function handOver(app: FastifyInstance, { issuer, observe, publicUrl }: C
 }
 
 /** Sent to a path next to this one, so that it works behind a proxy that adds a prefix. */
-const FORM = html`<p>Somebody has sent you a link to a new client secret. The button shows the secret, once: have a safe place ready for it.</p>
-<form method="post" action="${HAND_OVER_PATH.slice(1)}"><p><label for="code">Code, the part of the link after the #</label><input id="code" name="code" required autocomplete="off" autocapitalize="none" spellcheck="false"></p><p><button>Show the secret</button></p></form>`
+const FORM = html`<p>The button shows a new client secret, once: have a safe place ready for it.</p>
+<form method="post" action="${HAND_OVER_PATH.slice(1)}"><p><label for="code">Enter the code that you were sent: the part of the link after the #</label><input id="code" name="code" required autocomplete="off" autocapitalize="none" spellcheck="false"></p><p><button>Show the secret</button></p></form>`
 
 function copyable([label, value]: string[]): Html {
   return html`<dt>${label}</dt><dd><code>${value}</code><button type="button" aria-label="Copy: ${label}">Copy</button></dd>`

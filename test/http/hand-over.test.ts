@@ -96,6 +96,7 @@ t.test(
       t.strictSame([statusCode, headers['content-type']], [status, 'text/html; charset=utf-8'], what)
       t.match(headers['content-security-policy'], /default-src 'none'/)
       t.match(textOf(body), words, what)
+      t.match(body, status === 403 ? '<h1>This link no longer works' : '<h1>This did not work')
       t.strictSame(await world.store.listOwnedSecrets({ limit: 10 }), before)
       t.notMatch(world.lines.join(''), world.code)
     }

@@ -27,7 +27,7 @@ export function actionsOf(body: string): string[] {
 
 /** The text of the copyable element with this id. */
 export function copyOf(body: string, id: string): string {
-  return unescaped(new RegExp(`<code id="${id}">([^<]*)</code>`).exec(body)?.[1] ?? '')
+  return unescaped(new RegExp(`<code id="${id}"[^>]*>([^<]*)</code>`).exec(body)?.[1] ?? '')
 }
 
 /** Fragment links without a target on the page. */

@@ -9,6 +9,7 @@ import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
 import {
   age,
+  badge,
   card,
   emptyState,
   facts,
@@ -119,12 +120,11 @@ function createView(context: AdminContext) {
     const usage = { clientId, base, kinds: ['tokens', 'checks', 'refusals'], hint } as const
     const page: Page = {
       title: application.name,
-      heading: html`${name(application.name)} ${statusBadge(application.status)}`,
+      heading: html`${name(application.name)} ${live.state}`,
       section: '/applications',
       scripts: ['live.js', 'chart.js'],
       trail: [PARENT],
-      actions:
-        mayChange && html`<a class="button primary" href="${base}/edit">Edit</a>${statusChange(application, base)}`,
+      actions: mayChange && html`<a class="button" href="${base}/edit">Edit</a>${statusChange(application, base)}`,
       content: html`${notes(errors, mayChange)}
 ${withContents(html`${section('health', 'Status', html`${live.status}${live.figures}${factsOf(application)}`, html`${live.asOf}${liveControls(base, { client: clientId })}`)}
 ${lastTokenAt === undefined && use}
@@ -146,9 +146,17 @@ export function liveApplication(explanation: Explanation, { buttons }: PageInstr
   const { application } = explanation
   return {
     ...liveDiagnosis(explanation, buttons, now),
+    state: html`<span data-live="state">${application && state(application, explanation.health)}</span>`,
     // It may have been removed in the meantime.
     figures: html`<div data-live="figures">${application && figures(application, now)}</div>`,
   }
+}
+
+/** The state of an application in the words of the list. */
+function state({ status, lastTokenAt }: ShownApplication, health: Explanation['health']): Html {
+  if (status === 'suspended') return statusBadge(status)
+  if (health === 'wrong') return badge('failing', 'bad')
+  return lastTokenAt === undefined ? badge('no token yet') : statusBadge(status)
 }
 
 /** What is known about an unregistered client id. */

@@ -239,7 +239,9 @@ ${select({ label: 'Sort by', name: 'sort', value: sort }, SORT_CHOICES)}
 </form>`
 }
 
-function nothingFound({ search: text, for: target }: Filter): Html {
+function nothingFound({ search: text, for: target, suite, label }: Filter): Html {
+  if (`${text}${suite}${label}` === '')
+    return emptyState('No application is like this now', html`<p>There is nothing to do here.</p>`)
   return emptyState(
     'No matches',
     html`<p>No application matches${text !== '' && html`: “${name(text)}” is in no name, no client id, no developer’s email, no label and no note`}.</p>

@@ -96,8 +96,8 @@ const ACTIONS = [{ value: '', label: 'Any' }, ...AUDIT_ACTIONS.map((value) => ({
 function filterForm(filter: Filter, stateOf: (name: string) => FieldState, isFiltered: boolean): Html {
   const { since, until, action, actor, subject } = filter
   return html`<form class="filters" method="get" action="/audit" role="search" aria-label="Filter the changes">${[
-    field({ label: 'Since (00:00 UTC)', name: 'since', type: 'date', value: since, ...stateOf('since') }),
-    field({ label: 'Until (24:00 UTC)', name: 'until', type: 'date', value: until, ...stateOf('until') }),
+    field({ label: 'Since (UTC)', name: 'since', type: 'date', value: since, ...stateOf('since') }),
+    field({ label: 'Until (UTC)', name: 'until', type: 'date', value: until, ...stateOf('until') }),
     select({ label: 'Action', name: 'action', value: action }, ACTIONS),
     field({ label: 'Who', name: 'actor', value: actor, placeholder: 'Name or part' }),
     field({ label: 'Target', name: 'subject', value: subject, placeholder: 'Name, id or part' }),
@@ -149,7 +149,7 @@ function eventCells(event: AuditEvent, names: SubjectNames) {
   return [
     time(at),
     sentence(action),
-    linkTo(addressOf(subject), subject.id, names.get(keyOfSubject(subject))),
+    linkTo(addressOf(subject), subject.id, names.get(keyOfSubject(subject)), subject.kind !== 'operator'),
     // The recipient of a link is not known.
     html`${event.origin === 'hand-over link' && 'link made by '}${linkTo(path`/audit?actor=${actor}`, actor, names.get(`operator ${actor}`))}${sourceOf(event)}`,
     difference(before, after),
@@ -161,8 +161,8 @@ function sourceOf({ origin, remoteAddress, requestId }: AuditEvent): Html {
 }
 
 /** A name with its id, as long as it has a name besides. */
-function linkTo(address: string | undefined, id: string, named: string | undefined): Html {
-  const shortened = html`<bdi class="cut" title="${id}">${id}</bdi>`
+function linkTo(address: string | undefined, id: string, named: string | undefined, isCode = false): Html {
+  const shortened = html`<bdi class="cut${isCode && ' code'}" title="${id}">${id}</bdi>`
   if (address === undefined) return shortened
   if (named === undefined || named === id) return html`<a href="${address}">${shortened}</a>`
   return html`<a href="${address}">${name(named)}</a><div class="hint">${shortened}</div>`

@@ -56,7 +56,6 @@ export function chart(drawn: Chart): Html {
   const scale = scaleFor(known, { steps: ROWS, least: step })
   const hasOutage = moments.some((_, n) => isOut(drawn, n))
   return html`<figure class="figure">
-${(series.length > 1 || hasOutage) && legend(series, hasOutage)}
 <div class="plot" tabindex="0" role="application" aria-labelledby="${id}-title" aria-describedby="${id}-desc">
 <div class="plot-y" aria-hidden="true">${times(ROWS + 1, (row) => html`<span>${format(scale * (ROWS - row))}</span>`)}</div>
 <svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${id}-title" aria-describedby="${id}-desc">
@@ -69,6 +68,7 @@ ${series.map((one, n) => html`<g class="series-${n + 1}">${span ? bars(one, scal
 </svg>
 <div class="plot-x" aria-hidden="true">${times(COLUMNS, (column) => label(drawn, column))}<span>now</span></div>
 </div>
+${(series.length > 1 || hasOutage) && legend(series, hasOutage)}
 </figure>`
 }
 
@@ -157,7 +157,7 @@ function readout(drawn: Chart, n: number): string {
   const [moment, last] = [moments[n] as number, moments.at(-1) as number]
   const iso = new Date(moment).toISOString()
   const begin = `From ${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC${moment === last ? ', so far' : ''}`
-  const when = moment === last ? 'Now' : ago(moment, last)
+  const when = moment === last ? 'Now' : `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC, ${ago(moment, last)}`
   const figures = series.map(({ label, figures: { [n]: figure } }) => {
     return `${label} ${figure === undefined ? 'not known' : format(figure)}`
   })

@@ -19,7 +19,7 @@ export function name(text: string): Html {
 
 /** The words of a JSON name: `developer email` for `developer_email`. */
 export function words(jsonName: string): string {
-  return jsonName.replaceAll('_', ' ')
+  return jsonName.replaceAll('_', ' ').replace('hand over', 'hand-over')
 }
 
 /** The words of a JSON name as a label, with a capital first letter. Also accepts plain words. */

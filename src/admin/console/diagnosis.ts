@@ -27,23 +27,23 @@ export function instructionsFor(request: FastifyRequest): PageInstructions {
   }
   const named = (label: string, button: Html) => {
     buttons.set(label, button)
-    return `“${label}” below`
+    return `“${label}”`
   }
   const post = (label: string, action: string, fields: Record<string, string> = {}) =>
     named(
       label,
-      html`<form method="post" action="${action}">${hidden(fields)}<button class="button">${label}</button></form>`,
+      html`<form method="post" action="${action}">${hidden(fields)}<button class="button primary">${label}</button></form>`,
     )
   return {
     ...common,
     resume: (clientId) => post('Resume', path`/applications/${clientId}/resume`),
-    rotate: () => named('Rotate secret', html`<a class="button" href="#rotate">Rotate secret…</a>`),
+    rotate: () => named('Rotate secret', html`<a class="button primary" href="#rotate">Rotate secret…</a>`),
     approve(clientId, suites) {
       for (const suite of suites) post(`Approve for ${suite}`, path`/applications/${clientId}/approve`, { suite })
-      if (suites.length > 0) return suites.length === 1 ? `“Approve for ${suites[0]}” below` : 'use the buttons below'
+      if (suites.length > 0) return suites.length === 1 ? `“Approve for ${suites[0]}”` : 'use the buttons'
       return named(
         'Approve',
-        html`<a class="button" href="${path`/applications/${clientId}/edit`}#approvals">Approve…</a>`,
+        html`<a class="button primary" href="${path`/applications/${clientId}/edit`}#approvals">Approve…</a>`,
       )
     },
   }
@@ -119,7 +119,7 @@ const COLUMNS: readonly Column[] = [
   'Reason',
   number('Times'),
   { label: 'Last refused', kind: 'line' },
-  'Endpoint and suite',
+  'Endpoint',
   'Address',
   'Last request id',
 ]
@@ -163,22 +163,26 @@ const MAX_ROWS = 20
 
 const CLIENT_COLUMNS = ['Client', 'Suite', 'Reason', number('Times'), 'First', { label: 'Last', kind: 'line' }] as const
 
-/** Refusals by client, suite and reason, with links to where they are mended. `empty`: shown if there are none. */
-export function refusedTable(refused: readonly RefusedClient[], empty: string): Html {
+/**
+ * Refusals by client, suite and reason, with links to where they are mended. `empty`: shown if there are none; `isOfOne`: they
+ * are all of the same suite, so its column is left out.
+ */
+export function refusedTable(refused: readonly RefusedClient[], empty: string, isOfOne = false): Html {
   if (refused.length === 0) return html`<p class="quiet-text">${empty}</p>`
+  const cellsOf = <Cell>(row: readonly Cell[]) => (isOfOne ? row.toSpliced(1, 1) : row)
   const keyOf = ({ kind, id, suite, reason }: RefusedClient) => JSON.stringify([kind, id, suite, reason])
   const rows = [...Map.groupBy(refused, keyOf).values()].slice(0, MAX_ROWS).map((alike) => {
     const { kind, id, name: called, suite, reason, lastAt } = alike[0] as RefusedClient
     const isUnknown = kind === 'suite' && isTokenReason(reason)
     const place = placeOf(kind, id, reason)
-    return [
+    return cellsOf<Part>([
       isUnknown ? 'no known application' : html`<a href="${place}">${name(called)}</a>`,
       suite === '' ? '–' : html`<a href="${path`/suites/${suite}`}"><code>${suite}</code></a>`,
       html`<a href="${place}">${reasonOf(reason)}</a>`,
       alike.reduce((sum, { count }) => sum + count, 0).toLocaleString('en'),
       time(Math.min(...alike.map(({ firstAt }) => firstAt))),
       time(lastAt),
-    ]
+    ])
   })
-  return table('Refusals by client, suite and reason, newest first', CLIENT_COLUMNS, rows)
+  return table('Refusals by client, suite and reason, newest first', cellsOf<Column>(CLIENT_COLUMNS), rows)
 }

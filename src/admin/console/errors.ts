@@ -4,6 +4,7 @@ import { isAdminKey } from '../../domain/operator.ts'
 import type { AdminContext } from '../context.ts'
 import { isSafe } from '../wire/access.ts'
 import { type Problem, RefusedOperator, reportError, sendProblem } from '../wire/problem.ts'
+import { note } from './components.ts'
 import { fieldsOf, hidden } from './forms.ts'
 import { type Html, html, type Part } from './html.ts'
 import { type Page, showPage } from './layout.ts'
@@ -80,7 +81,7 @@ function errorPage({ status, detail }: Problem, { id }: FastifyRequest, kept: Pa
   const { title, advice } = PAGES[status] ?? (status < 500 ? MALFORMED : FAILED)
   return {
     title,
-    content: html`<div class="panel prose"><p>${detail}</p>${advice}${kept}<p class="hint">${status}, request id <code>${id}</code></p></div>`,
+    content: html`${note('warn', html`<p>${detail}</p>`)}<div class="panel prose">${advice}${kept}<p class="hint">${status}, request id <code>${id}</code></p></div>`,
   }
 }
 

@@ -26,7 +26,7 @@ export function changeHandOvers(console: FastifyInstance, context: AdminContext,
         title: `A hand-over link for ${owner.name}`,
         heading: html`<span>A hand-over link for ${name(owner.name)}</span>`,
         section,
-        trail: [{ href: base, label: name(owner.name) }],
+        trail: [parent, { href: base, label: name(owner.name) }],
         content: html`<div class="secret" role="group" aria-label="New link" data-left="${base}">${copyable('link', 'Hand-over link', made.link)}<div><p><strong>Copy the link now</strong> and send it to the developer. When you leave this page, it cannot be shown again. It works once, until ${time(made.endsAt)}: the first person who uses it gets a new secret, and the page of the application shows when that was.</p></div></div>
 <div class="buttons"><a class="button primary" href="${base}">Done</a></div>`,
       })

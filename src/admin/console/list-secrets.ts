@@ -57,7 +57,7 @@ ${table('Secrets', ['Application or suite', ...SECRET_COLUMNS], rows)}${pager(fr
 ${select({ label: 'Show', name: 'show', value: filter.show }, FILTERS)}
 ${select({ label: 'Sort by', name: 'sort', value: filter.sort }, ORDERS)}
 <div class="buttons"><button class="button">Show</button>${Object.values(filter).join('') !== '' && html`<a class="button" href="/secrets">Clear</a>`}</div>
-</form>${rows.length > 0 ? list : emptyState('No matches', html`<p>No secret is like this.</p>`)}`,
+</form>${rows.length > 0 ? list : filter.show === '' ? emptyState('No secrets yet', html`<p>Each application and suite gets one when it is registered.</p>`) : emptyState('No matches', html`<p>No secret is like this.</p>`)}`,
     })
   })
 

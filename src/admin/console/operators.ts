@@ -65,8 +65,9 @@ ${section('add', 'Add an operator, or a key', howToAdd(context))}`,
 }
 
 function howToAdd({ howToSignIn, provider }: AdminContext): Html {
+  if (howToSignIn !== undefined)
+    return html`<p>Operators and keys are added on the command line, which does not work here: this server keeps its data in memory. To sign in: ${howToSignIn}</p>`
   return html`<div class="prose">
-${howToSignIn !== undefined && html`<p>These commands do not work here, because this server keeps its data in memory. To sign in: ${howToSignIn}</p>`}
 ${provider && html`<p>People with a role at <bdi>${provider.host}</bdi> are added at their first sign-in, and have no keys.</p>`}
 <p>${provider ? 'Other operators' : 'Operators'} and keys are added on the command line only, where the database can be reached, so that a stolen session or key cannot create others.</p>
 <pre><code>token-server operators add NAME --role admin
@@ -131,13 +132,20 @@ function keyTable(operators: readonly ListedOperator[], viewer: Viewer): Html {
   return table('API keys', columns, rows, viewer.isAdmin && 'Revoke')
 }
 
+/** The browser in a User-Agent header, or the whole of it. */
+function browserOf(userAgent: string): string {
+  const [browser = userAgent] =
+    /(?:Edg|OPR|Firefox)\/\d+/.exec(userAgent) ?? /(?:Chrome|Safari)\/\d+/.exec(userAgent) ?? []
+  return browser
+}
+
 function sessionTable(operators: readonly ListedOperator[], viewer: Viewer): Html {
   const rows = operators.flatMap((operator) =>
     operator.sessions.map((session) => [
       html`${session.id}${session.id === viewer.sessionId && html` ${badge('this one', 'good')}`}`,
       html`<bdi>${readableName(operator)}</bdi>`,
       session.remoteAddress,
-      html`<span class="hint">${session.userAgent}</span>`,
+      html`<span class="hint" title="${session.userAgent}">${browserOf(session.userAgent)}</span>`,
       time(session.createdAt),
       time(session.lastSeenAt),
       (viewer.isAdmin || viewer.name === operator.name) &&

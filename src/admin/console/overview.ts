@@ -86,14 +86,14 @@ function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store
       : [percent(sum(({ cpuSeconds }) => cpuSeconds)), size(sum(({ residentBytes }) => residentBytes))]
   const isInMemory = store.databaseBytes === 0
   return [
-    card('Tokens issued, last minute', count(lastMinute.tokens), `${count(lastHour.tokens)} in the last hour`),
+    card('Tokens, last minute', count(lastMinute.tokens), `${count(lastHour.tokens)} in the last hour`),
     card(
       'Valid tokens',
       liveTokens ? `${liveTokens.isExact ? '' : 'about '}${count(liveTokens.count)}` : NONE,
       'not expired, not revoked',
     ),
     card(
-      'Token checks, last minute',
+      'Checks, last minute',
       count(lastMinute.activeChecks + lastMinute.inactiveChecks),
       html`${count(checks)} in the last hour${active}`,
     ),
@@ -108,7 +108,7 @@ function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store
       `for a token; ${duration(lastHour.checkLatency?.p99Seconds)} for a check`,
     ),
     card(
-      'Last secrets that end within 7 days',
+      'Secrets ending, 7 days',
       endingSecrets ? count(endingSecrets.inAWeek) : NONE,
       `${endingSecrets ? count(endingSecrets.inADay) : NONE} within 24 hours`,
     ),
@@ -139,7 +139,7 @@ function longCharts(usage: Usage | undefined, statistics: Statistics): Html {
   if (!usage) return html`<p class="quiet-text">Not known, because the database does not answer.</p>`
   const charts = usageCharts(usage, KINDS, statistics.outages)
   const sections = charts.map((one) => section(`${one.id}-heading`, one.title, chart(one)))
-  const ofLastHour = section('reasons', 'Refused and failed in the last hour, by reason', reasons(statistics))
+  const ofLastHour = section('reasons', 'Refused and failed, by reason (last hour only)', reasons(statistics))
   return html`<div class="columns">${sections}${ofLastHour}</div>`
 }
 

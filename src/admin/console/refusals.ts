@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
 import { LOOKED_AT } from '../../administration/trouble.ts'
 import { abbreviated } from '../../domain/application.ts'
-import { factsOf, REASON_NAMES } from '../../domain/reasons.ts'
+import { factsOf, isTokenReason, REASON_NAMES } from '../../domain/reasons.ts'
 import { ENDPOINTS, REFUSAL_FILTERS, type RefusedRequest } from '../../domain/refusal.ts'
 import { SECRET_LENGTH } from '../../domain/secret.ts'
 import type { Suite } from '../../domain/suite.ts'
@@ -10,7 +10,7 @@ import { camelCased } from '../../domain/text.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { listChoices } from './application.ts'
-import { asOf, emptyState, liveControls, name, note, pager, section, table, time } from './components.ts'
+import { asOf, emptyState, facts, liveControls, name, note, pager, section, table, time } from './components.ts'
 import { diagnosisNote, placeOf, refusedTable } from './diagnosis.ts'
 import { field, fieldsOf, select, textsIn } from './forms.ts'
 import { address, type Html, html, type Part, path } from './html.ts'
@@ -36,7 +36,10 @@ export function refusalPages(console: FastifyInstance, context: AdminContext): v
     const next =
       found.length > PAGE_SIZE && address('/refusals', { ...filter, before: String(found.at(PAGE_SIZE - 1)?.id) })
     const counted =
-      isFirst && !isFiltered && refusedTable(await store.listLastRefused(LOOKED_AT), 'None in the last 30 days.')
+      isFirst &&
+      !isFiltered &&
+      found.length > 0 &&
+      refusedTable(await store.listLastRefused(LOOKED_AT), 'None in the last 30 days.')
     return showPage(reply, {
       title: 'Refusals',
       section: '/refusals',
@@ -44,7 +47,7 @@ export function refusalPages(console: FastifyInstance, context: AdminContext): v
       scripts: isFirst ? ['live.js'] : [],
       actions: isFirst && liveControls(base, { page: 'refusals', ...filter }),
       content: html`${filterForm(filter, await listChoices(context), isFiltered)}
-${isFirst ? liveList(found, now()) : list(found)}
+${isFirst ? liveList(found, now(), isFiltered) : list(found, isFiltered)}
 ${pager(!isFirst && base, next || undefined)}
 ${counted && section('counted', 'By client, suite and reason', counted)}`,
     })
@@ -70,23 +73,26 @@ async function find(store: AdminContext['store'], filter: Filter, before?: numbe
 
 /** The parts of the first page that change while it is open. `query`: has the filter. */
 export async function liveRefusals({ store, now }: AdminContext, query: unknown): Promise<Html> {
-  return liveList(await find(store, textsIn(REFUSAL_FILTERS, query)), now())
+  const filter = textsIn(REFUSAL_FILTERS, query)
+  return liveList(await find(store, filter), now(), Object.values(filter).join('') !== '')
 }
 
-function liveList(found: readonly RefusedRequest[], now: number): Html {
-  return html`<div class="panel-part" data-live="refusals">${asOf(now)}${list(found)}</div>`
+function liveList(found: readonly RefusedRequest[], now: number, isFiltered: boolean): Html {
+  return html`<div class="panel-part" data-live="refusals">${asOf(now)}${list(found, isFiltered)}</div>`
 }
 
 const COLUMNS = [
   { label: 'When and request id', kind: 'line' },
   { label: 'Reason', kind: 'line' },
   'Client',
-  'Endpoint and suite',
+  'Endpoint',
   'Address',
 ] as const
 
-function list(found: readonly RefusedRequest[]): Html {
-  if (found.length === 0) return emptyState('No refusals', html`<p>Nothing was refused, or nothing that matches.</p>`)
+function list(found: readonly RefusedRequest[], isFiltered: boolean): Html {
+  if (found.length === 0 && isFiltered)
+    return emptyState('No matches', html`<p><a href="/refusals">All refusals</a></p>`)
+  if (found.length === 0) return emptyState('No refusals', html`<p>Nothing was refused in the last 30 days.</p>`)
   return table('Refusals, newest first', COLUMNS, found.slice(0, PAGE_SIZE).map(row))
 }
 
@@ -111,7 +117,7 @@ function clientOf({ kind, clientId, name: named, reason, suite }: RefusedRequest
       return html`<span class="code">${clientId}</span><div class="hint">not registered${clientId.endsWith(LIKE_SECRET) && '; as long as a secret: were id and secret swapped?'}</div>`
     return html`<a href="${placeOf(kind, clientId, reason)}">${name(named)}</a>`
   }
-  return suite ? html`<a href="${placeOf('suite', suite, reason)}">no known application</a>` : '–'
+  return suite ? 'no known application' : '–'
 }
 
 function filterForm(filter: Filter, suites: readonly Suite[], isFiltered: boolean): Html {
@@ -147,11 +153,28 @@ async function requestPage(id: string, found: readonly RefusedRequest[], { why }
     heading: html`<span>Request <code>${id}</code></span>`,
     section: '/refusals',
     trail: [PARENT],
-    actions: html`<a class="button" href="${address('/refusals', others)}">Other refusals like this</a>`,
-    lead: factsOf(String(found[0]?.reason))?.words,
-    content: html`${list(found)}
-${kind && clientId && section('why', html`${name(String(called))} now`, diagnosisNote(await why(clientId, INSTRUCTIONS)), html`<a class="button primary" href="${placeOf(kind, clientId, String(reason))}">Go to the ${kind}</a>`)}`,
+    content: html`${found.map(details)}
+${kind && clientId ? section('why', html`${name(String(called))} now`, diagnosisNote(await why(clientId, INSTRUCTIONS)), html`<a class="button primary" href="${placeOf(kind, clientId, String(reason))}">Go to the ${kind}</a>`) : found.slice(0, 1).map(answerNote)}
+<div class="buttons"><a class="button" href="${address('/refusals', others)}">Other refusals like this</a></div>`,
   }
+}
+
+const LABELS = ['When', 'Reason', 'Client', 'Endpoint', 'Address']
+
+function details(request: RefusedRequest): Html {
+  const [, ...cells] = row(request)
+  const values = [time(request.at, '', true), ...cells]
+  return html`<div class="panel">${facts(LABELS.map((label, n) => [label, values[n]]))}</div>`
+}
+
+/** Why a request that is of no registered client was refused, and what to do. */
+function answerNote({ reason, clientId }: RefusedRequest): Html {
+  const { description = reason, words = description.split(':')[0] } = factsOf(reason) ?? {}
+  const check = clientId
+    ? 'Compare the client id with that of the application.'
+    : 'The log has more: search it for this id.'
+  const advice = isTokenReason(reason) ? 'The caller should get a new token, and send the whole of it.' : check
+  return note('warn', html`<p><strong>${words}.</strong> ${advice}</p>`)
 }
 
 function unknownRequestPage(id: string): Page {

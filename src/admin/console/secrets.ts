@@ -41,7 +41,7 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
         title: `A new secret for ${owner.name}`,
         heading: html`A new secret for ${name(owner.name)}`,
         section,
-        trail: [{ href: base, label: name(owner.name) }],
+        trail: [parent, { href: base, label: name(owner.name) }],
         clientId: id,
         clientSecret,
         advice: html`Pass it on in a safe way. ${othersEndAt > context.now() ? html`The previous secrets work until ${time(othersEndAt)} at the latest.` : 'The previous secrets do not work any more.'}`,
@@ -136,7 +136,7 @@ ${field({ label: 'Or a number of hours', name: 'hours', type: 'number', value: t
 export function secretCells(secret: ListedSecret | BrowsedSecret, now: number): Part[] {
   const { id, origin, createdAt, endsAt, lastUsedAt } = secret
   return [
-    html`${id} <span class="hint">${origin}</span>`,
+    html`secret ${id} <span class="hint">· ${origin}</span>`,
     stateBadge(secret),
     time(endsAt),
     html`${time(createdAt)} <span class="hint">${age(createdAt, now)}</span>`,
@@ -208,7 +208,7 @@ ${content}`,
 
 /** A value with a copy button, which console.js shows. `id`: unique on the page. */
 export function copyable(id: string, label: string, value: string): Html {
-  return html`<div class="copyable"><p class="copyable-label" id="${id}-label">${label}</p><div class="copyable-value"><code id="${id}">${value}</code><button type="button" class="button" data-copy="${id}" aria-describedby="${id}-label" hidden>Copy</button></div></div>`
+  return html`<div class="copyable"><p class="copyable-label" id="${id}-label">${label}</p><div class="copyable-value"><code id="${id}"${value.includes('\n') && html` tabindex="0"`}>${value}</code><button type="button" class="button" data-copy="${id}" aria-describedby="${id}-label" hidden>Copy</button></div></div>`
 }
 
 /** Commands that get a token, and check it at the first of the approved suites. */

@@ -64,7 +64,7 @@ function createView(context: AdminContext) {
       section: '/suites',
       scripts: ['live.js', 'chart.js'],
       trail: [PARENT],
-      actions: mayChange && html`<a class="button primary" href="${base}/edit">Edit</a>`,
+      actions: mayChange && html`<a class="button" href="${base}/edit">Edit</a>`,
       content: html`${notes(errors, mayChange)}
 ${withContents(html`${section('health', 'Status', html`${live.status}${known}`, html`${live.asOf}${liveControls(base, { client: suiteId })}`)}
 ${await usagePanel(context, request, usage)}
@@ -89,7 +89,7 @@ export async function liveSuite(
 ) {
   const isCheck = ({ suite, reason }: RefusedClient) => suite === explanation.clientId && isTokenReason(reason)
   const checks = (await store.listLastRefused(LOOKED_AT)).filter(isCheck)
-  const refused = refusedTable(checks, 'No check was refused in the last 30 days.')
+  const refused = refusedTable(checks, 'No check was refused in the last 30 days.', true)
   return {
     ...liveDiagnosis(explanation, buttons, now),
     checks: html`<div class="panel-part" data-live="checks">${section('checks', 'Refused checks', refused)}</div>`,

@@ -90,7 +90,7 @@ export function topPanel(all: readonly ApplicationCounts[] | undefined, period: 
     const rows = top.map(
       ({ clientId, name: called, [kind]: times }) =>
         html`<li><a href="${address(path`/applications/${clientId}`, { period })}">${name(called)}</a> <span class="number">${count(times)}</span>
-${bar('series-1', (times * 100) / (top[0] as Counts)[kind])}</li>`,
+${bar(kind === 'refusals' ? 'series-2' : 'series-1', (times * 100) / (top[0] as Counts)[kind])}</li>`,
     )
     return html`<div><h3>${TITLES[kind]}</h3>${rows.length > 0 ? html`<ol class="bars">${rows}</ol>` : html`<p class="quiet-text">None.</p>`}</div>`
   }

@@ -36,10 +36,10 @@ const isLive = (page: Page) =>
 const card = (page: Page, label: string) => page.locator('.card').filter({ hasText: label })
 /** The tokens of the last hour that the page shows. */
 const tokensOf = async (page: Page) =>
-  Number.parseInt(await card(page, 'Tokens issued').locator('.card-hint').innerText(), 10)
+  Number.parseInt(await card(page, 'Tokens, last minute').locator('.card-hint').innerText(), 10)
 /** Resolves when the page shows this many tokens of the last hour. */
 const showsTokens = (page: Page, count: number) =>
-  card(page, 'Tokens issued')
+  card(page, 'Tokens, last minute')
     .getByText(new RegExp(`^${count} in the last hour$`))
     .waitFor(PATIENCE)
 
@@ -171,7 +171,7 @@ browserTest('Charts: the pointer and the arrow keys show the figures of a moment
   await page.keyboard.press('ArrowRight')
   t.match(await tip.textContent(), /^Now: /, 'there is nothing behind the last one')
   await page.keyboard.press('ArrowLeft')
-  t.match(await tip.textContent(), /^\d+ (s|min) ago: Tokens /)
+  t.match(await tip.textContent(), /^\d\d:\d\d, \d+ (s|min) ago: Tokens /)
   t.equal(await tip.getAttribute('role'), 'status', 'it is announced')
   await page.keyboard.press('Escape')
   t.equal(await tip.textContent(), '')

@@ -47,21 +47,22 @@ t.test('Application: the cause of its refusals comes first, with a remedy on the
   )
   t.match(
     await text(),
-    /Status As of \d\d:\d\d:00 UTC Pause Reload No problem is known\. It has not asked for a token yet\. .*still see errors\?/,
+    /no token yet Edit .*Status As of \d\d:\d\d:00 UTC Pause Reload No problem is known\. It has not asked for a token yet\. .*still see errors\?/,
   )
   await refuse({ count: 17 }, { reason: 'made up', suite: 'store', requestId: undefined, lastAt: clock.time - 1 })
   clock.time += 3 * MINUTE
   const wrong = await text()
   t.match(
     wrong,
-    /Status As of \d\d:\d\d:00 UTC Pause Reload There is a problem\. Its requests are refused, 17 times, .* that it sends is wrong, .*“Rotate secret” below/,
+    /Status As of \d\d:\d\d:00 UTC Pause Reload There is a problem\. Its requests are refused, 17 times, .* that it sends is wrong, .*“Rotate secret”/,
   )
+  t.match(wrong, /failing Edit/)
   t.match(wrong, /The secret does not match wrong secret 17 .*192\.0\.2\.1 request-1/)
   t.match(wrong, /made up 1 3 min ago \S+ \S+ UTC \/v1\/oauth\/accesstoken store 192\.0\.2\.1 – /)
   await administration.applications.suspend(clientId)
   t.match(
     await text(),
-    /suspended Edit .* Status .* An operator has suspended it\. It is suspended: .* To allow it again: “Resume” below\. Resume /,
+    /suspended Edit .* Status .* An operator has suspended it\. It is suspended: .* To allow it again: “Resume”\. Resume /,
   )
   t.notMatch(await page(), /class="(badge|note) bad"/, 'which is no problem')
 })
@@ -71,17 +72,17 @@ t.test('Application: remedies are worded for who reads them, and times are shown
   const viewer = await signIn('viewer')
   const shown = async () => textOf((await viewer(path)).body)
   await refuse({ reason: 'application not approved', suite: 'third', endpoint: '/v1/oauth/verify/:suite' })
-  t.match(await text(), 'It is not approved for third. If it should be: “Approve for third” below. Approve for third')
+  t.match(await text(), 'It is not approved for third. If it should be: “Approve for third”. Approve for third')
   t.match(await shown(), 'If it should be: ask an admin to approve it for third.')
   t.strictSame(actionsOf(await page()).slice(0, 2), [`${path}/suspend`, `${path}/approve`])
   await refuse({ reason: 'application not approved', suite: 'product', endpoint: '/v1/oauth/verify/:suite' })
-  t.match(await text(), 'If it should be: use the buttons below.')
+  t.match(await text(), 'If it should be: use the buttons.')
   await administration.applications.suspend(clientId)
   t.match(await shown(), 'To allow it again: ask an admin to resume it.')
   const [secret] = await administration.secrets.list('store')
   await administration.secrets.revoke('store', secret?.id as number, { force: true })
   t.match(textOf((await viewer('/suites/store')).body), '“Rotate secret” (ask an admin) makes a new one')
-  t.match((await browser('/suites/store')).body, '<a class="button" href="#rotate">Rotate secret…</a>')
+  t.match((await browser('/suites/store')).body, '<a class="button primary" href="#rotate">Rotate secret…</a>')
 
   await administration.applications.resume(clientId)
   const [first] = await administration.secrets.list(clientId)

@@ -43,7 +43,7 @@ t.test('Applications: they are found by text and status, and an empty result off
   const bodyOf = async (query: string) => (await browser(`/applications?${query}`)).body
   t.match(await bodyOf('search=a%2Fb%22cd'), 'href="/applications/a%2Fb%22cd">See why it is refused')
   t.match(textOf(await bodyOf('search=x&status=suspended')), 'No application matches: “ x ” is in no name')
-  t.match(textOf(await bodyOf('status=suspended')), 'No application matches.')
+  t.match(textOf(await bodyOf('status=suspended')), 'No application is like this now')
 })
 
 t.test('Applications: a row has suites, tokens and the last token; a tooltip has all suites', async (t) => {

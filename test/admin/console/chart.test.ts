@@ -75,9 +75,9 @@ const CASES: [rule: string, all: Record<string, string | undefined>, drawn: Reco
     'hovering shows the figures of the nearest moment',
     draw([0, 2, 4, undefined, 8], [1, 1, 1, 1, 1]),
     {
-      'at-0': '4 min ago: Series 0 0, Series 1 1',
-      'at-1': '3 min ago: Series 0 2, Series 1 1',
-      'at-3': '60 s ago: Series 0 not known, Series 1 1',
+      'at-0': '2027-01-15 08:00 UTC, 4 min ago: Series 0 0, Series 1 1',
+      'at-1': '2027-01-15 08:01 UTC, 3 min ago: Series 0 2, Series 1 1',
+      'at-3': '2027-01-15 08:03 UTC, 60 s ago: Series 0 not known, Series 1 1',
       'at-4': 'Now: Series 0 8, Series 1 1',
       'at-5': undefined,
     },

@@ -7,7 +7,8 @@ import { START } from '../../support/world.ts'
 const DAY = 24 * 60 * 60_000
 
 /** The ids of the secrets that a page lists. */
-const idsIn = (body: string) => [...body.matchAll(/data-label="Secret"><div>(\d+) /g)].map(([, id]) => Number(id))
+const idsIn = (body: string) =>
+  [...body.matchAll(/data-label="Secret"><div>secret (\d+) /g)].map(([, id]) => Number(id))
 
 t.test('Secrets: all are listed by age, end or last use, with filters, and each leads to its owner', async (t) => {
   const { signIn, administration, store } = await createConsoleWorld(t)
@@ -44,6 +45,8 @@ t.test('Secrets: all are listed by age, end or last use, with filters, and each 
   t.match(textOf((await viewer('/secrets?show=old')).body), ' 1 secret ')
   await applications.remove('Shop/1')
   t.match((await viewer('/secrets?show=old')).body, 'No matches')
+  await suites.remove('store')
+  t.match((await viewer('/secrets')).body, 'No secrets yet')
 })
 
 t.test('Secrets: the list has pages, of more secrets than are read at a time', async (t) => {

@@ -161,7 +161,7 @@ t.test('Demo: every page says that it is one, what to try and how to sign in wit
   }
   const browser = await signIn()
   const [overview, operators] = [textOf((await browser('/')).body), textOf((await browser('/operators')).body)]
-  t.match(operators, `do not work here, because this server keeps its data in memory. To sign in: ${howToSignIn}`)
+  t.match(operators, `does not work here: this server keeps its data in memory. To sign in: ${howToSignIn}`)
   for (const text of [overview, operators]) t.match(text, 'This is a demo , with made-up partners.')
   const other = await createConsoleWorld(t)
   t.notMatch((await (await other.signIn())('/')).body, 'This is a demo')

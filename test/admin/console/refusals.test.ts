@@ -37,9 +37,7 @@ t.test('Refusals: they are listed newest first, with links to where they are men
   t.match(shown, 'abcd... (9 characters) not registered')
   t.notMatch(shown, 'swapped')
   t.match(shown, 'made up – /v1')
-  for (const link of ['/applications/shop%2F1', '/suites/store#gateway']) {
-    t.match(body, `href="${link}"`)
-  }
+  t.match(body, 'href="/applications/shop%2F1"')
   const clientId = 'abcd... (40 characters)'
   await store.recordRefusedRequests([refusedRequest('r6', { clientId, reason: 'unknown client' })])
   t.match(
@@ -64,7 +62,7 @@ t.test(
     })) {
       const { body } = await browser(`/refusals?${query}`)
       t.strictSame(idsIn(body), ids, query)
-      t.equal(body.includes('No refusals'), ids.length === 0)
+      t.equal(body.includes('No matches'), ids.length === 0)
       t.notMatch(body, 'By client, suite and reason')
     }
     const { body } = await browser('/refusals?reason=gone')
@@ -96,7 +94,7 @@ t.test('Refusals: a page has 50; the first is live, and the others are not', asy
 t.test('Request: its id leads to why it was refused, and to the client', async (t) => {
   const { browser, administration } = await start(t)
   const { body } = await browser('/requests/r1')
-  t.strictSame(idsIn(body), ['r1'])
+  t.match(textOf(body), 'When 2027-01-15 08:00:00 UTC Reason wrong secret Client <b>Shop')
   t.match(textOf(body), /<b>Shop now Go to the application There is a problem\./)
   t.match(textOf(body), 'approve it for a suite on its page')
   t.match(body, 'href="/refusals?client_id=shop%2F1"')
@@ -108,6 +106,9 @@ t.test('Request: its id leads to why it was refused, and to the client', async (
   t.match(check, '<a class="button primary" href="/applications/shop%2F1">')
   const other = (await browser('/requests/r4')).body
   t.match(other, 'href="/refusals?remote_address=%3A%3A1"')
+  t.match(textOf(other), 'made up. The log has more')
+  t.match(textOf((await browser('/requests/r2')).body), 'has this client id. Compare the client id')
+  t.match(textOf((await browser('/requests/r3')).body), 'ended long ago. The caller should get a new token')
   t.notMatch(other, 'Go to the')
 })
 
@@ -116,7 +117,7 @@ t.test('Request: one id may be of several requests; an unknown one says why it m
   await store.recordRefusedRequests([refusedRequest('r1', { clientId: 'store' })])
   const { body } = await browser('/requests/r1')
   t.match(body, 'Go to the suite')
-  t.strictSame(idsIn(body), ['r1', 'r1'])
+  t.equal(body.match(/<dl class="facts">/g)?.length, 2)
   const unknown = await browser('/requests/nobody%2F')
   t.equal(unknown.statusCode, 404)
   t.match(textOf(unknown.body), 'has the request id nobody/ .')

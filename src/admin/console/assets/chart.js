@@ -15,14 +15,15 @@ let shown
 /** Shows the figures of a moment, in the reader's time zone; without one, hides them. @param {Element} [zone] */
 function show(zone) {
   shown = zone
-  tip.textContent = (zone?.textContent ?? '').replace(/(\S+) (\d\d:\d\d) UTC/, (_, day, clock) => {
+  tip.textContent = (zone?.textContent ?? '').replace(/(From )?(\S+) (\d\d:\d\d) UTC/, (_, from = '', day, clock) => {
     // Sweden writes dates as in ISO 8601.
-    return new Date(`${day}T${clock}Z`).toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
+    const shown = new Date(`${day}T${clock}Z`).toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
+    return from === '' ? shown.slice(11) : from + shown
   })
   if (!zone) return
   const { left, top, width, height } = zone.getBoundingClientRect()
-  const room = document.documentElement.clientWidth - tip.offsetWidth
-  const x = Math.max(0, Math.min(left + (width - tip.offsetWidth) / 2, room))
+  const plot = /** @type {Element} */ (zone.closest('.plot')).getBoundingClientRect()
+  const x = Math.max(plot.left, Math.min(left + (width - tip.offsetWidth) / 2, plot.right - tip.offsetWidth))
   Object.assign(tip.style, { left: `${x}px`, top: `${top - tip.offsetHeight}px` })
   tip.style.setProperty('--line', `${left + width / 2 - x}px`)
   tip.style.setProperty('--height', `${height}px`)
