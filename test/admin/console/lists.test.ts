@@ -46,7 +46,7 @@ t.test('Audit: applications and suites are shown with name and id, even if they 
   /** How often a page has a part. */
   const count = (body: string, part: string) => body.split(part).length - 1
   const shown = (address: string, name: string, id: string) =>
-    `<a href="${address}"><bdi class="name" title="${name}">${name}</bdi></a><div class="hint"><bdi class="cut" title="${id}">${id}</bdi></div>`
+    `<a href="${address}"><bdi class="name" title="${name}">${name}</bdi></a><div class="hint"><bdi class="cut code" title="${id}">${id}</bdi></div>`
   const { body } = await browser('/audit')
   t.equal(count(body, shown('/applications/same-id', 'New', 'same-id')), 2, 'with its current name')
   t.match(body, shown('/suites/store', 'Store API', 'store'))
