@@ -46,7 +46,7 @@ t.test('Audit: applications and suites are shown with name and id, even if they 
   /** How often a page has a part. */
   const count = (body: string, part: string) => body.split(part).length - 1
   const shown = (address: string, name: string, id: string) =>
-    `<a href="${address}"><bdi class="name" title="${name}">${name}</bdi></a><div class="hint"><bdi class="cut code" title="${id}">${id}</bdi></div>`
+    `<a href="${address}"><bdi class="name" title="${name}">${name}</bdi></a><div class="hint"><bdi class="cut${address.startsWith('/audit') ? '' : ' code'}" title="${id}">${id}</bdi></div>`
   const { body } = await browser('/audit')
   t.equal(count(body, shown('/applications/same-id', 'New', 'same-id')), 2, 'with its current name')
   t.match(body, shown('/suites/store', 'Store API', 'store'))
@@ -72,7 +72,7 @@ t.test('Audit: applications and suites are shown with name and id, even if they 
 
   const events = await context.store.listAuditEvents({ limit: 50 })
   context.store.listAuditEvents = async () => events.map((event) => ({ ...event, before: null, after: {} }))
-  t.match((await browser('/audit')).body, '<a href="/applications/gone"><bdi class="cut" title="gone">')
+  t.match((await browser('/audit')).body, '<a href="/applications/gone"><bdi class="cut code" title="gone">')
 })
 
 t.test('Audit: it can be filtered by day, actor and subject, and the form keeps the filter', async (t) => {
