@@ -17,7 +17,7 @@ export interface SearchFilter {
 }
 
 export interface BrowseQuery extends SearchFilter {
-  /** `name`, or `used`: the last token first; anything else: newest first. */
+  /** `name`; `used`: the last token first; `tokens`: most in the last 60 minutes first; anything else: newest first. */
   sort?: string
   /** Further conditions. */
   accepts?: ((names: ApplicationNames) => boolean) | false
@@ -81,11 +81,12 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
     const all = await find(filter, { limit: Infinity })
     const found = accepts ? all.filter(accepts) : all
     if (sort === 'name') return found.sort((one, other) => byName(one.name, other.name))
-    if (sort !== 'used' && !uses) return found
+    if (sort !== 'used' && sort !== 'tokens' && !uses) return found
     const used: (ApplicationNames & RecentUse)[] = []
     await inSteps(found, async (step) => void used.push(...(await withUse(context, step))), USES_AT_A_TIME)
     const lastUse = ({ lastTokenAt }: RecentUse) => lastTokenAt ?? 0
     if (sort === 'used') used.sort((one, other) => lastUse(other) - lastUse(one))
+    if (sort === 'tokens') used.sort((one, other) => other.tokensThisHour - one.tokensThisHour)
     return uses ? used.filter(uses) : used
   }
 

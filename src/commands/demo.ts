@@ -12,9 +12,6 @@ const FIRST_ADMIN_PORT = 8081
 /** Short, so that new tokens show up in the console at once. This is cheap with a store in memory. */
 const USAGE_INTERVAL_MS = 1000
 
-/** `token-server console` cannot reach a store in memory. */
-const HOW_TO_SIGN_IN = 'Press Enter in the terminal where the demo runs, and open the link that it prints.'
-
 /** `demo`: a server with a store in memory, which listens on this machine only. */
 export function addDemo(program: Command, terminal: Terminal): void {
   const command = program.command('demo').description('run a throw-away server with its console, on this machine only')
@@ -26,7 +23,9 @@ async function demo(terminal: Terminal): Promise<void> {
   const { run } = await import('../server/serve.ts')
   const { createTelemetry } = await import('../server/telemetry.ts')
   const { openStore } = await import('../store/open.ts')
-  const { createDemoWorld, explain, makeLink, makeTraffic, printLinkOnEnter } = await import('./demo/world.ts')
+  const { createDemoWorld, explain, makeLink, makeTraffic, printLinkOnEnter, signInHint } = await import(
+    './demo/world.ts'
+  )
 
   const port = await firstFree(FIRST_PORT)
   const adminPort = await firstFree(Math.max(FIRST_ADMIN_PORT, port + 1))
@@ -47,7 +46,7 @@ async function demo(terminal: Terminal): Promise<void> {
   const administration = createAdministration({ store, now: Date.now, observe, author: commandAuthor() })
   const world = await createDemoWorld(administration)
 
-  const options = { ...config, usageInterval: USAGE_INTERVAL_MS, howToSignIn: HOW_TO_SIGN_IN }
+  const options = { ...config, usageInterval: USAGE_INTERVAL_MS, howToSignIn: signInHint(terminal.stdin) }
   await run(async () => store, telemetry, options)
   const link = () => makeLink(administration, `http://${HOST}:${adminPort}`)
   terminal.stdout.write(explain(address, await link(), world.application, terminal.stdin))

@@ -1,7 +1,14 @@
 import { Readable } from 'node:stream'
 import t from 'tap'
 import { createAdministration } from '../../src/administration/administration.ts'
-import { createDemoWorld, explain, makeLink, makeTraffic, printLinkOnEnter } from '../../src/commands/demo/world.ts'
+import {
+  createDemoWorld,
+  explain,
+  makeLink,
+  makeTraffic,
+  printLinkOnEnter,
+  signInHint,
+} from '../../src/commands/demo/world.ts'
 import { commandAuthor } from '../../src/commands/shared/administer.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { createWorld } from '../support/world.ts'
@@ -14,6 +21,8 @@ t.test('Demo: Enter prints a new link, and is named, only if stdin is a terminal
     explain('http://localhost:8080', 'http://link', { clientId: 'an-id', clientSecret: 'a-secret' }, { isTTY })
   t.match(explainOn(true), 'Press Enter for another link.')
   t.notMatch(explainOn(false), 'Enter')
+  t.match(signInHint({ isTTY: true }), 'Press Enter')
+  t.notMatch(signInHint({}), 'Enter')
   /** Types this input. Resolves to the output. */
   async function typed(keys: string[], isTTY: boolean): Promise<string> {
     let out = ''

@@ -269,7 +269,7 @@ t.test('Demo: it prints a login link and a curl command that gets a token, whate
   t.match(await page('/applications'), /Warehouse scanner/, 'its first link leads to a console')
   t.match(await page('/audit'), /Application suspended/)
   t.match(await page('/'), /This is a demo ?, with/)
-  t.match(await page('/login'), 'Press Enter in the terminal where the demo runs')
+  t.match(await page('/login'), 'Open the link that the demo printed when it started.')
   await until(async () => /wrong secret/.test(await page('/')))
   const mine = `/applications/${new URLSearchParams(form).get('client_id')}`
   await until(async () => !/Last token never/.test(await page(mine)))

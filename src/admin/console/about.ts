@@ -32,7 +32,7 @@ export function aboutPage(console: FastifyInstance, context: AdminContext): void
     ])
     const columns = ['Setting', 'Value', 'Meaning']
     const rows = settings.map(({ name, value, meaning }) => [
-      html`<code>${name}</code>`,
+      html`<code id="${name}">${name}</code>`,
       value,
       html`<span class="hint">${meaning}</span>`,
     ])

@@ -130,7 +130,7 @@ ${withContents(html`${section('health', 'Status', html`${live.status}${live.figu
 ${lastTokenAt === undefined && use}
 ${await usagePanel(context, request, usage)}
 ${live.refusals}
-${section('approvals', 'Approvals', approvals(approved, await listChoices(context)))}
+${section('approvals', 'Approvals', approvals(approved, await listChoices(context)), mayChange && html`<a class="button" href="${`${base}/edit#approvals`}">Edit approvals</a>`)}
 ${secretsPanel({ base, secrets, now: at, request, handsOver: handOvers.isOn, hours: statesOf(errors)('hours') })}
 ${handOversPanel(base, links, { canChange: mayChange, now: at })}
 ${lastTokenAt !== undefined && use}

@@ -27,7 +27,7 @@ import {
 import { whyRefused } from './diagnosis.ts'
 import { exportLinks, exportList } from './exports.ts'
 import { many } from './figures.ts'
-import { allOrNone, canChange, field, fieldsOf, hidden, redirectDone, select, textsIn } from './forms.ts'
+import { allOrNone, canChange, field, fieldsOf, hidden, newRequestKey, redirectDone, select, textsIn } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { changesIn, optionalInputs, registrationForm } from './owner.ts'
@@ -60,6 +60,7 @@ const SORT_CHOICES = [
   { value: '', label: 'Newest first' },
   { value: 'name', label: 'Name' },
   { value: 'used', label: 'Last token' },
+  { value: 'tokens', label: 'Tokens, last hour' },
 ]
 
 /** How many applications whose secrets end are looked at. */
@@ -130,13 +131,20 @@ ${table('Applications', [...COLUMNS, number('Tokens/h')], rows)}`
     const { applications, suites } = administrationOf(context, request)
     const { all, text } = fieldsOf(request.body)
     const isApproval = text('change') === 'approve'
+    const query = new URLSearchParams(request.query as Record<string, string>)
     const filter = textsIn(FILTERS, request.query)
     const matching = text('matching') === 'all' && (await applications.match(await queryOf(request, filter)))
     const ids = matching ? matching.map(({ clientId }) => clientId) : all('client_id')
     if (ids.length === 0) throw new OperatorError('Tick at least one application.', { kind: 'invalid' })
+    const asks = !isApproval && text('confirmed') === ''
+    const approved = asks ? await suites.listApproved(request.params.id) : []
+    const count = new Set(approved.map(({ clientId }) => clientId)).intersection(new Set(ids)).size
+    if (count > 0) {
+      const sent = matching ? hidden({ matching: 'all' }) : ids.flatMap((id) => hidden({ client_id: id }))
+      return showPage(reply, withdrawal(await suites.show(request.params.id), count, `${query}`, sent))
+    }
     const changed = await suites.changeApprovals(request.params.id, ids, isApproval)
     const done = isApproval ? 'many-approved' : 'many-withdrawn'
-    const query = new URLSearchParams(request.query as Record<string, string>)
     return redirectDone(reply, `/applications?${query}`, changed.length > 0 ? done : 'nothing-changed')
   })
 
@@ -190,7 +198,15 @@ function approvalForm({ suiteId }: Suite, filter: Record<string, string>, count:
   const others = html`<label class="choice"><input type="checkbox" name="matching" value="all"><span>All that match, on all pages: ${many(count, 'application')}</span></label>`
   return html`<form class="edit" method="post" action="${address(path`/suites/${suiteId}/approvals`, filter)}" data-guard>
 <div class="parts" data-checks>${list}</div>
-<div class="buttons">${allOrNone()}${count > PAGE_SIZE && others}<button class="button primary" name="change" value="approve">Approve</button><button class="button danger-quiet" name="change" value="withdraw">Withdraw approval</button></div></form>`
+<div class="buttons">${allOrNone()}${count > PAGE_SIZE && others}<button class="button primary" name="change" value="approve">Approve</button><button class="button danger-quiet" name="change" value="withdraw">Withdraw approval…</button></div></form>`
+}
+
+/** Asks before approvals are withdrawn. `query`: of the list; `sent`: what was ticked. */
+function withdrawal(suite: Suite, count: number, query: string, sent: readonly Html[]): Page {
+  const content = html`<form class="panel form" method="post" action="${`${path`/suites/${suite.suiteId}/approvals`}?${query}`}">${hidden({ change: 'withdraw', confirmed: 'yes' })}${sent}<div class="consequences">
+<p>Withdraw the approval of ${many(count, 'application')} for ${name(suite.name)}? Their requests are refused there from the next check on. You can approve them again at any time.</p></div>
+<div class="buttons"><button class="button danger">Withdraw approval</button><a class="button" href="${`/applications?${query}`}">Keep it</a></div></form>`
+  return { ...headOf(suite), lead: undefined, content }
 }
 
 function nothingYet(canChange: boolean): Html {
@@ -314,10 +330,8 @@ ${optionalInputs(OPTIONAL, body, stateOf)}`
         suites: all('suite'),
         clientId: text('client_id') || undefined,
       }
-      return registeredPage(
-        await administrationOf(context, request).applications.register(wanted, repeatable),
-        publicUrl,
-      )
+      const { applications, handOvers } = administrationOf(context, request)
+      return registeredPage(await applications.register(wanted, repeatable), publicUrl, handOvers.isOn)
     },
   })
 }
@@ -326,7 +340,11 @@ ${optionalInputs(OPTIONAL, body, stateOf)}`
 function registeredPage(
   { clientId, clientSecret = '', name: named, suites }: RegisteredApplication & { suites: readonly string[] },
   publicUrl: string,
+  handsOver: boolean,
 ): Page {
+  const base = path`/applications/${clientId}`
+  // The secret that is shown here ends when the link is used.
+  const handOver = html`<form method="post" action="${base}/hand-over-links">${hidden({ request_key: newRequestKey(), overlap: '0' })}<button class="button">Make a hand-over link instead</button></form>`
   return credentialsPage({
     title: `${named} is registered`,
     heading: html`${name(named)} is registered`,
@@ -337,6 +355,6 @@ function registeredPage(
     advice: 'Send both to the developer in a safe way. If the secret is lost, rotate it to get a new one.',
     content: html`${suites.length === 0 && note('warn', html`<p>It is not approved for any suite yet, so its tokens are not valid anywhere.</p>`)}
 ${tryIt({ clientId, clientSecret, suites, publicUrl })}
-<div class="buttons"><a class="button primary" href="${path`/applications/${clientId}`}">Go to the application</a><a class="button" href="/new-application">Register another one</a></div>`,
+<div class="buttons"><a class="button primary" href="${base}">Go to the application</a>${handsOver && handOver}<a class="button" href="/new-application">Register another one</a></div>`,
   })
 }

@@ -12,6 +12,7 @@ import { AUDIT_ACTIONS } from '../../domain/events.ts'
 import { type Labels, labelTexts } from '../../domain/labels.ts'
 import { isDay } from '../../domain/time.ts'
 import { DAY } from '../../domain/usage.ts'
+import { text } from '../../domain/views/schema.ts'
 import type { AdminContext } from '../context.ts'
 import { ProblemError } from '../wire/problem.ts'
 import { emptyState, name, pager, section, sentence, table, time, words } from './components.ts'
@@ -56,13 +57,15 @@ ${pager(before !== undefined && address('/audit', filter), older)}`,
   exportList(console, context, {
     path: '/audit',
     list: 'audit_events',
-    row: AUDIT_EVENT,
+    row: AUDIT_EVENT.extend({ subject_name: text('The name of what was changed; empty: it has none') }),
     async *pages(request) {
       const { wrong, ...query } = await askedFor(store, request)
       if (wrong.length > 0) throw new ProblemError({ status: 422, detail: WRITE_A_DAY })
       yield* everyPage<number>(async ({ after: before, limit }) => {
         const { events, next } = await searchAuditEvents(store, { ...query, before, limit }, EXPORT_STEPS)
-        return { rows: events.map(auditEventView), next }
+        const names = await namesOfSubjects(store, events)
+        const nameOf = ({ subject }: AuditEvent) => names.get(keyOfSubject(subject)) ?? ''
+        return { rows: events.map((event) => ({ ...auditEventView(event), subject_name: nameOf(event) })), next }
       })
     },
   })

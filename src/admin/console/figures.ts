@@ -64,7 +64,7 @@ export function overviewCharts(statistics: Statistics): Chart[] {
       Valid: ({ activeChecks }) => activeChecks,
       'Not valid': ({ inactiveChecks }) => inactiveChecks,
     }),
-    lines(['refusals', 'Refusals per minute', refused], {
+    lines(['refusals', 'Refused requests per minute', refused], {
       Refused: ({ refusals }) => refusals,
       Failed: ({ failures }) => failures,
     }),

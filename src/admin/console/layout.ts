@@ -64,7 +64,7 @@ export function showPage(reply: FastifyReply, page: Page, { status = 200 } = {})
   )
 }
 
-const DEMO = html`<aside class="note demo" aria-label="About this demo"><p><strong>This is a demo</strong>, with made-up partners. Some have a problem: the <a href="/">overview</a> shows which. Everything is gone when it stops.</p></aside>`
+const DEMO = html`<aside class="note demo" aria-label="About this demo"><p><strong>This is a demo</strong>, with made-up partners. Some have a problem at first: the <a href="/">overview</a> shows which. Everything is gone when it stops.</p></aside>`
 
 const LIVE_ENDED = html`<div data-live-ended hidden>${note('warn', html`<p>Your session has ended, so these figures have stopped. <a href="/login">Sign in again</a></p>`)}</div>`
 

@@ -29,7 +29,9 @@ const FILTERS: { value: string; label: string; matches: Test }[] = [
 ]
 
 const ORDERS: { value: string; label: string; rank: (secret: BrowsedSecret) => number }[] = [
-  { value: '', label: 'Oldest first', rank: ({ createdAt }) => createdAt },
+  // Those that end: the first end first.
+  { value: '', label: 'Default order', rank: ({ createdAt }) => createdAt },
+  { value: 'age', label: 'Oldest first', rank: ({ createdAt }) => createdAt },
   { value: 'end', label: 'Ending first', rank: ({ endsAt }) => endsAt ?? Infinity },
   { value: 'use', label: 'Unused for longest', rank: ({ lastUsedAt }) => lastUsedAt ?? 0 },
 ]
@@ -74,8 +76,9 @@ ${select({ label: 'Sort by', name: 'sort', value: filter.sort }, ORDERS)}
 function askedFor({ query }: FastifyRequest) {
   const { text } = fieldsOf(query)
   const [show, sort] = [choiceIn(FILTERS, text('show')), choiceIn(ORDERS, text('sort'))]
+  const { rank } = show.value === 'ending' && sort.value === '' ? choiceIn(ORDERS, 'end') : sort
   const matches: Test = (secret, now) => secret.state === 'active' && show.matches(secret, now)
-  return { filter: { show: show.value, sort: sort.value }, matches, rank: sort.rank }
+  return { filter: { show: show.value, sort: sort.value }, matches, rank }
 }
 
 /** The choice with this value, or the first one. */

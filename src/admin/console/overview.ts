@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { usageOf } from '../../administration/usage.ts'
+import { REASON_NAMES } from '../../domain/reasons.ts'
 import type { NodeStatistics, Statistics, WorkerStatistics } from '../../domain/statistics.ts'
 import type { ApplicationCounts, Period } from '../../domain/usage.ts'
 import type { Usage } from '../../domain/views/usage.ts'
@@ -9,7 +10,7 @@ import { bar, chart } from './chart.ts'
 import { badge, card, emptyState, facts, liveControls, name, number, section, table, time } from './components.ts'
 import { count, duration, NONE, overviewCharts, percent, size, topReasons, uptime } from './figures.ts'
 import { canChange } from './forms.ts'
-import { type Html, html, type Part } from './html.ts'
+import { address, type Html, html, type Part } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { KINDS, periodLinks, periodOf, topPanel, usageCharts } from './usage.ts'
 
@@ -97,7 +98,7 @@ function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store
       html`${count(checks)} in the last hour${active}`,
     ),
     card(
-      'Refusals, last hour',
+      'Refused requests, last hour',
       count(lastHour.refusals),
       html`${count(lastMinute.refusals)} in the last minute${failed}`,
     ),
@@ -144,7 +145,7 @@ function longCharts(usage: Usage | undefined, statistics: Statistics): Html {
 
 /** What is counted apart, and the kinds of its reasons. */
 const COUNTED: readonly (readonly [label: Part, kinds: readonly string[]])[] = [
-  ['Refusals: requests without a token check', ['authentication', 'request']],
+  ['Refused requests, without token checks', ['authentication', 'request']],
   [html`Token checks: not valid. <a href="/refusals#counted">By application and suite</a>`, ['check']],
   ['Failures: answered with 5xx', ['failure']],
 ]
@@ -159,7 +160,8 @@ function reasons({ refusals }: Statistics): Part {
 }
 
 function reasonBar({ reason, count: times, share }: ReturnType<typeof topReasons>[number]): Html {
-  return html`<li>${reason} <span class="number">${count(times)}</span>
+  const link = html`<a href="${address('/refusals', { reason })}">${reason}</a>`
+  return html`<li>${REASON_NAMES.includes(reason) ? link : reason} <span class="number">${count(times)}</span>
 ${bar('series-2', share)}</li>`
 }
 
@@ -173,10 +175,15 @@ function nodesSection({ nodes, at }: Statistics): Html | false {
     'Nodes',
     html`${table(
       'The nodes that share the database',
-      ['Node', 'Version', ...['Processes', 'Tokens/min', 'Checks/min', 'Refusals/min'].map(number), 'Last seen'],
+      [
+        'Node',
+        'Version',
+        ...['Processes', 'Tokens/min', 'Checks/min', 'Refused requests/min'].map(number),
+        'Last seen',
+      ],
       nodes.map(nodeRow),
     )}
-<p class="quiet-text">Together in the last minute: ${sum(({ lastMinute }) => lastMinute.tokens)} tokens, ${sum(({ lastMinute }) => lastMinute.checks)} checks, ${sum(({ lastMinute }) => lastMinute.refusals)} refusals. As of ${time(at)}; reload for newer figures. A node without <code>ADMIN_ADDRESS</code> is not listed.</p>`,
+<p class="quiet-text">Together in the last minute: ${sum(({ lastMinute }) => lastMinute.tokens)} tokens, ${sum(({ lastMinute }) => lastMinute.checks)} checks, ${sum(({ lastMinute }) => lastMinute.refusals)} refused requests. As of ${time(at)}; reload for newer figures. A node without <code>ADMIN_ADDRESS</code> is not listed.</p>`,
   )
 }
 
@@ -197,7 +204,7 @@ function figuresTable({ minutes, at }: Statistics): Html {
     'Tokens',
     'Valid',
     'Not valid',
-    'Refusals',
+    'Refused requests',
     'Failures',
     'Token, median',
     'Token, p99',
@@ -215,7 +222,7 @@ function figuresTable({ minutes, at }: Statistics): Html {
     return [[isLast ? 'Last 60 seconds' : time(endedAt), ...counts, ...latencies]]
   })
   return html`<details><summary>Every minute of the last hour, as of ${time(at)}</summary>${table(
-    'Tokens, checks, refusals and how long requests took, by minute',
+    'Tokens, checks, refused requests and how long requests took, by minute',
     ['Minute until', ...columns.map(number)],
     rows.toReversed(),
   )}</details>`

@@ -9,6 +9,7 @@ import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
 import { emptyState, facts, liveControls, name, section, time } from './components.ts'
 import { instructionsFor, liveDiagnosis, type PageInstructions, refusedTable } from './diagnosis.ts'
+import { many } from './figures.ts'
 import { canChange, type Refused, statesOf } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
@@ -98,7 +99,7 @@ export async function liveSuite(
 /** `count`: the number of approved applications. */
 function approvedPanel(suiteId: string, count: number, canChange: boolean): Html {
   const title = `Approved applications (${count.toLocaleString('en')})`
-  const list = html`<a class="button" href="${address('/applications', { suite: suiteId })}">List them</a>`
+  const list = html`<a class="button" href="${address('/applications', { suite: suiteId })}">List ${many(count, 'application')}</a>`
   const change = html`<a class="button" href="${address('/applications', { for: suiteId })}">Approve or withdraw…</a>`
   const buttons = html`<div class="buttons">${count > 0 && list}${canChange && change}</div>`
   return section('approved', title, count > 0 ? buttons : emptyState('No application is approved yet', buttons))

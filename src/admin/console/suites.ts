@@ -119,7 +119,7 @@ function registeredPage(suite: RegisteredSuite & { notApproved: number }, urls: 
     clientId: suiteId,
     clientSecret,
     advice: 'It is needed for introspection, not for the gateway check.',
-    content: html`${notApproved > 0 && note('warn', html`<p>No application is approved for it yet (there ${notApproved === 1 ? 'is 1' : `are ${notApproved.toLocaleString('en')}`}). Tick it under “Approvals” of each application that may use it.</p>`)}
+    content: html`${notApproved > 0 && note('warn', html`<p>No application is approved for it yet (there ${notApproved === 1 ? 'is 1' : `are ${notApproved.toLocaleString('en')}`}). <a href="${address('/applications', { for: suiteId })}">Approve those that may use it</a>.</p>`)}
 ${section('gateway', 'How tokens are checked', howToCheckTokens({ suiteId, clientSecret, ...urls }))}
 <div class="buttons"><a class="button primary" href="${path`/suites/${suiteId}`}">Go to the suite</a></div>`,
   })

@@ -34,7 +34,7 @@ export const KINDS = ['tokens', 'checks', 'refusals'] as const
 
 type Kind = (typeof KINDS)[number]
 
-const TITLES: Record<Kind, string> = { tokens: 'Tokens issued', checks: 'Valid checks', refusals: 'Refusals' }
+const TITLES = { tokens: 'Tokens issued', checks: 'Valid checks', refusals: 'Refused requests and checks' }
 
 /** A chart of each of these kinds of counts. */
 export function usageCharts({ period, points }: Usage, kinds: readonly Kind[], outages: readonly Outage[]): Chart[] {
@@ -69,7 +69,7 @@ export async function usagePanel(
     'usage',
     'Usage',
     html`<div class="usage">${sums}</div>
-<p class="hint">${hint} ${words.text}, per ${words.each}, on all nodes; up to a minute late.</p>
+<p class="hint">${hint} ${words.text}, per ${words.each}, on all nodes, up to a minute late. Not live: reload for newer figures.</p>
 <details><summary>As a table</summary>${table(
       `Usage ${words.text}`,
       ['From', ...kinds.map((kind) => number(TITLES[kind]))],
@@ -80,6 +80,8 @@ export async function usagePanel(
 }
 
 const TOP = 5
+
+const MORE = html`<a href="/applications?sort=tokens">All, by tokens in the last hour</a>`
 
 /** The applications that did most in a period. `all`: undefined if that is not known yet. */
 export function topPanel(all: readonly ApplicationCounts[] | undefined, period: Period): Html {
@@ -94,7 +96,7 @@ ${bar(kind === 'refusals' ? 'series-2' : 'series-1', (times * 100) / (top[0] as 
   }
   const lists = html`<div class="usage">${KINDS.map(list)}</div>`
   const unknown = html`<p class="quiet-text">Not known yet. Reload the page in a moment.</p>`
-  return section('top', `Applications that did most ${WORDS[period].text}`, all ? lists : unknown)
+  return section('top', `Applications that did most ${WORDS[period].text}`, all ? lists : unknown, MORE)
 }
 
 /** In one pass, for there may be many applications. */

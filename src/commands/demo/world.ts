@@ -128,6 +128,12 @@ export async function makeTraffic(
   }
 }
 
+/** How to sign in: `token-server console` cannot reach a store in memory. */
+export function signInHint({ isTTY }: Pick<Terminal['stdin'], 'isTTY'>): string {
+  if (isTTY) return 'Press Enter in the terminal where the demo runs, and open the link that it prints.'
+  return 'Open the link that the demo printed when it started. For another one, start the demo again.'
+}
+
 /** The first output of the demo: a login link, and requests to try. */
 export function explain(
   address: string,

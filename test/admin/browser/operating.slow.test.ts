@@ -53,6 +53,21 @@ browserTest('Secrets: “Back” to a new one says that it cannot be shown again
   t.strictSame(complaints, [])
 })
 
+browserTest('Rotate secret: the button beside a problem asks in the same dialog', async (t) => {
+  const { page, own, complaints } = await start(t)
+  await page.getByText('Revoke…').click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('checkbox').check()
+  await dialog.getByRole('button', { name: 'Revoke', exact: true }).click()
+  await page.getByRole('link', { name: 'Rotate secret…' }).click()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  t.equal(page.url(), own)
+  await page.getByRole('link', { name: 'Rotate secret…' }).click()
+  await dialog.getByRole('button', { name: 'Rotate', exact: true }).click()
+  await page.getByText('Copy the secret now.').waitFor()
+  t.strictSame(complaints, [])
+})
+
 browserTest('Keyboard: an application is registered without a mouse', async (t) => {
   const { console, page, complaints } = await start(t)
   await page.goto(console.origin)

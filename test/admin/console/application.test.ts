@@ -184,6 +184,7 @@ t.test('Application: of many suites 200 can be ticked, and the others keep their
   t.match(textOf(body), 'At most 200 suites are shown here.')
   const seen = textOf((await (await signIn('viewer'))(path)).body)
   t.match(seen, 'Approvals store store s-199 s-199', 'all of them')
+  t.match(textOf((await browser(path)).body), 'Approvals Edit approvals store store', 'an admin has a link to the form')
 })
 
 const MAIL = 'dev@partner.example'

@@ -138,6 +138,7 @@ t.test('Applications: heavy and quiet ones, and those whose secret ends, are mar
   }
   const { body } = await browser('/applications?sort=used')
   t.strictSame(idsIn(body), ['a-0', 'a-3', 'a-2', 'a-1', 'a-4'], 'the last token first')
+  t.equal(idsIn((await browser('/applications?sort=tokens')).body)[0], 'a-0', 'most tokens first')
   const rows = [...body.matchAll(/class="badges">(.*?)<\/span><\/div>/g)].map(([, badges]) =>
     textOf(badges as string).trim(),
   )
@@ -170,10 +171,21 @@ t.test('Applications: many are approved for a suite at once, or their approvals 
   const matching = actionsOf((await browser(`${path}&search=shop+1`)).body)[0] as string
   await send(matching, { matching: 'all', change: 'approve' })
   t.strictSame((await approved()).length, 13, 'all that match')
+  const withdrawn = { client_id: ['a-3', 'a-2'], change: 'withdraw' }
+  const asked = (await browser(`${action}&from=50`, { form: withdrawn })).body
+  t.match(textOf(asked), 'Withdraw the approval of 1 application for Store API ?')
+  t.strictSame(
+    [valuesOf(asked, 'client_id'), (await approved()).length],
+    [['a-3', 'a-2'], 13],
+    'nothing is changed yet',
+  )
   t.equal(
-    await send(`${action}&from=50`, { client_id: ['a-3', 'a-2'], change: 'withdraw' }),
+    await send(actionsOf(asked)[0] as string, { ...withdrawn, confirmed: valuesOf(asked, 'confirmed') }),
     `${path}&from=50&done=many-withdrawn`,
   )
+  const all = (await browser(matching, { form: { matching: 'all', change: 'withdraw' } })).body
+  t.match(textOf(all), /approval of 11 applications/)
+  t.strictSame([valuesOf(all, 'matching'), valuesOf(all, 'client_id')], [['all'], []])
   t.equal(await send(action, { client_id: 'a-2', change: 'withdraw' }), `${path}&done=nothing-changed`)
   const none = await browser(action, { form: { change: 'approve' } })
   t.strictSame([none.statusCode, textOf(none.body).match(/Tick at least one application\./)?.length], [422, 1])

@@ -3,6 +3,7 @@ import { actionsOf, copyOf, createConsoleWorld, textOf, valuesOf } from '../../s
 
 const PAGE = '/applications/a'
 const LINKS = `${PAGE}/hand-over-links`
+const NEW = { name: 'New', developer_email: 'a@b.example' }
 const HOUR = 3_600_000
 const URL = 'https://token.example/hand-over'
 
@@ -44,6 +45,18 @@ t.test('Hand-over links: one is made with the choice of the operator, shown once
   t.equal((await browser(`${LINKS}/1/withdraw`, { form: {} })).statusCode, 404)
 })
 
+t.test('Hand-over links: a new application is offered one, which replaces its secret', async (t) => {
+  const { browser, store } = await setting(t, URL)
+  const { body } = await browser('/new-application', { form: { ...NEW, request_key: 'b' } })
+  const [action = ''] = actionsOf(body)
+  t.match(action, /^\/applications\/[^/]+\/hand-over-links$/)
+  const made = await browser(action, {
+    form: { request_key: valuesOf(body, 'request_key'), overlap: valuesOf(body, 'overlap') },
+  })
+  t.match(copyOf(made.body, 'link'), `${URL}#`)
+  t.match(await store.listHandOverLinks(copyOf(body, 'client-id')), [{ overlapSeconds: 0 }])
+})
+
 t.test('Hand-over links: an expired one is not listed', async (t) => {
   const { browser, signIn, clock } = await setting(t, URL)
   await browser(LINKS, { form: { overlap: '0' } })
@@ -64,6 +77,9 @@ t.test('Hand-over links: a wrong number of hours and an unknown application are 
 t.test('Hand-over links: where they are off, no page offers them, and none is made', async (t) => {
   const { browser, store } = await setting(t)
   t.notMatch((await browser(PAGE)).body, 'hand-over-links')
+  t.match(textOf((await browser(PAGE)).body), 'To send it by a link that shows it once: HANDOVER=on')
+  t.notMatch((await browser('/suites/store')).body, 'HANDOVER')
+  t.notMatch((await browser('/new-application', { form: { ...NEW, request_key: 'b' } })).body, 'hand-over-links')
   const { statusCode, body } = await browser(LINKS, { form: { overlap: '0' } })
   t.equal(statusCode, 409)
   t.match(body, 'Hand-over links are off: HANDOVER=on turns them on.')

@@ -22,7 +22,7 @@ t.test('Secrets: all are listed by age, end or last use, with filters, and each 
   await on(store).addSecret('store', secret(START - 100 * DAY, START))
   await on(store).addSecret('store', secret(START - 50 * DAY))
   await on(store).revokeSecret('store', 7, START)
-  await on(store).addSecret('Shop/1', { ...secret(START), digest: '$scrypt$x' }, AUDIT)
+  await on(store).addSecret('Shop/1', { ...secret(START, START + 29 * DAY), digest: '$scrypt$x' }, AUDIT)
   await store.recordSecretUses([
     { secretId: 1, lastUsedAt: START - 5 },
     { secretId: 3, lastUsedAt: START - 9 },
@@ -30,9 +30,10 @@ t.test('Secrets: all are listed by age, end or last use, with filters, and each 
   const viewer = await signIn('viewer')
   const list = async (query: string) => idsIn((await viewer(`/secrets${query}`)).body)
   t.strictSame(await list(''), [3, 4, 5, 1, 2, 8])
-  t.strictSame(await list('?sort=end'), [4, 5, 1, 2, 3, 8])
+  t.strictSame(await list('?sort=end'), [8, 4, 5, 1, 2, 3])
   t.strictSame(await list('?sort=use'), [2, 4, 5, 8, 3, 1])
-  t.strictSame(await list('?show=ending'), [4])
+  t.strictSame(await list('?show=ending'), [8, 4], 'those that end first')
+  t.strictSame(await list('?show=ending&sort=age'), [4, 8])
   t.strictSame(await list('?show=unused'), [4, 5, 2, 8])
   t.strictSame(await list('?show=old'), [3])
   t.strictSame(await list('?show=toString&sort=toString'), await list(''))
@@ -40,7 +41,7 @@ t.test('Secrets: all are listed by age, end or last use, with filters, and each 
   t.match(unescaped(body), '<a href="/applications/Shop%2F1#secrets">')
   t.match(body, '<code title="Shop/1">')
   t.match(body, '<a href="/suites/store#secrets">')
-  t.match(textOf(body), /6 secrets .* imported active /)
+  t.match(textOf(body), /6 secrets .* imported active, ends /)
   t.match(textOf((await viewer('/secrets?show=old')).body), ' 1 secret ')
   await applications.remove('Shop/1')
   t.match((await viewer('/secrets?show=old')).body, 'No matches')

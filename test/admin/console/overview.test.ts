@@ -156,7 +156,7 @@ t.test('Overview: nodes that share a store are in a table, and gone nodes have a
     ['web-2:8080', 'gone', '1.2.4', '–', '–', '–', '–', momentOf(at)],
     ['&lt;b&gt;web-3&lt;/b&gt;', '1.2.3', '1 of 2', '3', '4', '5', momentOf(START)],
   ])
-  t.match(text, 'Together in the last minute: 6 tokens, 8 checks, 10 refusals.', 'only nodes that are not gone')
+  t.match(text, 'Together in the last minute: 6 tokens, 8 checks, 10 refused requests.', 'only nodes that are not gone')
   t.notMatch(page({ nodes: [{ ...serverNode(), ...self }] }), 'this node', 'a single node has no table')
 })
 
@@ -191,6 +191,7 @@ t.test('Overview: refusals, checks that were not valid and failures are counted 
   })
   const shown = textOf(text)
   t.match(shown, /Token checks: not valid\. By application and suite unknown token 1 Failures: .* store unavailable 3/)
+  t.match(text, '<li><a href="/refusals?reason=unknown+token">unknown token</a> <')
   t.match(shown, ', 3 more failed')
   t.match(text, '<a href="#reasons">50\u00a0% valid</a>')
 })

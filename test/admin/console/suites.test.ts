@@ -43,6 +43,7 @@ t.test('New suite: the response says how to use the credentials', async (t) => {
   t.equal(copyOf(body, 'verify'), 'http://localhost:8080/v1/oauth/verify/product')
   t.match(copyOf(body, 'use'), /^curl -i 'http:\/\/localhost:8080\/v1\/oauth\/verify\/product' .*ACCESS_TOKEN"$/s)
   t.match(textOf(body), 'No application is approved for it yet (there is 1)')
+  t.match(body, '<a href="/applications?for=product">Approve those that may use it</a>')
   await register('b', [])
   t.match(textOf((await send('third')).body), '(there are 2)')
   const docs = (docsUrl: string | undefined) =>
@@ -67,7 +68,7 @@ t.test('Suite: its page shows its health, a link to its approved applications, a
   t.match(textOf(body), /Last changes All changes .* Suite registered/)
   t.match(
     body,
-    '<a class="button" href="/applications?suite=store">List them</a><a class="button" href="/applications?for=store">',
+    '<a class="button" href="/applications?suite=store">List 1 application</a><a class="button" href="/applications?for=store">',
   )
   t.match(body, /<nav class="contents".*<li><a href="#approved">Approved applications \(1\)</s)
   t.equal((await browser('/suites/nowhere')).statusCode, 404)

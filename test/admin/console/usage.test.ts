@@ -33,7 +33,7 @@ t.test(
       const [, section = ''] = body.split('id="usage"')
       t.match(section, /href="\/applications\/a-0\?period=7d#usage"/)
       return textOf(section)
-        .match(/Tokens issued ([\d,]+) .*?Valid checks ([\d,]+) .*?Refusals ([\d,]+) /)
+        .match(/Tokens issued ([\d,]+) .*?Valid checks ([\d,]+) .*?Refused requests and checks ([\d,]+) /)
         ?.slice(1)
     }
     t.strictSame(await sums('?period=1h'), ['1', '2', '3'])
@@ -45,7 +45,7 @@ t.test(
     t.match(body, '<title>From 2027-01-15 08:00 UTC, so far: Tokens issued 1</title>')
     t.match(
       textOf(body),
-      /From Tokens issued Valid checks Refusals 2027-01-15 08:00 UTC 1 2 3 2027-01-15 07:55 UTC 0 0 0 /,
+      /From Tokens issued Valid checks Refused requests and checks 2027-01-15 08:00 UTC 1 2 3 2027-01-15 07:55 UTC 0 0 0 /,
     )
     t.notMatch(body, 'class="outage"')
     Object.assign(statistics, statisticsOf({ outages: [{ beganAt: START - 60_000, endedAt: START, failures: 9 }] }))
@@ -57,7 +57,7 @@ t.test('Usage: the page of a suite has its checks and refusals', async (t) => {
   const { did, bodyOf } = await setting(t)
   await did('store', [0, 5, 7])
   const [, section = ''] = (await bodyOf('/suites/store')).split('id="usage"')
-  t.match(textOf(section), /Valid checks 5 .*Refusals 7 /)
+  t.match(textOf(section), /Valid checks 5 .*Refused requests and checks 7 /)
   t.notMatch(section, 'Tokens issued')
 })
 
@@ -76,7 +76,10 @@ t.test('Overview: longer periods are of all nodes, from the store', async (t) =>
 
 t.test('Overview: the applications that did most in the period are links, the most first', async (t) => {
   const { did, bodyOf, administration, context } = await setting(t, 8)
-  t.match(textOf(await bodyOf('/')), /Applications that did most in the last 60 minutes Tokens issued None\./)
+  t.match(
+    textOf(await bodyOf('/')),
+    /Applications that did most in the last 60 minutes All, by tokens in the last hour Tokens issued None\./,
+  )
   for (let n = 0; n < 8; n++) await did(`a-${n}`, [n, 8 - n, 0])
   await did('a-0', [99, 0, 1], 30)
   await did('a-6', [0, 0, 0])

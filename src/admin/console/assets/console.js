@@ -77,6 +77,15 @@ function confirmInDialogs(part) {
   }
 }
 
+/** Opens the question about rotating from a link to it, also from one that live.js has added. */
+function rotateInDialog() {
+  document.addEventListener('click', (event) => {
+    if (!(event.target instanceof Element && event.target.closest('a[href="#rotate"]'))) return
+    event.preventDefault()
+    document.getElementById('rotate')?.closest('details')?.querySelector('summary')?.click()
+  })
+}
+
 /** Moves a confirmation form into a dialog, and back when the dialog closes. @param {Element} details @param {HTMLFormElement} form */
 function ask(details, form) {
   const dialog = document.createElement('dialog')
@@ -178,6 +187,7 @@ nameZone()
 removeDone()
 enableCopyButtons(document)
 confirmInDialogs(document)
+rotateInDialog()
 sendOnce()
 guardForms()
 enableTicking()
