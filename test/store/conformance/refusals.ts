@@ -199,5 +199,11 @@ export function refusalConformance(t: Test, harness: Harness): void {
     t.equal(kept.length, 2 * MAX_REFUSED_REQUESTS)
     t.equal(kept.at(-1)?.requestId, 'true 3')
     t.equal(kept.at(MAX_REFUSED_REQUESTS - 1)?.requestId, 'false 3')
+    const purge = (limit: number) => store.purge('refused requests', START + 1, limit)
+    t.strictSame(
+      [await purge(MAX_REFUSED_REQUESTS - 1), await purge(3)],
+      [MAX_REFUSED_REQUESTS - 1, 3],
+      'ids may be apart',
+    )
   })
 }

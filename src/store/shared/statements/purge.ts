@@ -13,9 +13,13 @@ export const OLD_ROWS: Record<Exclude<Purgeable, 'tokens'>, OldRows[]> = {
     `span = ${span} AND since < CAST($1 AS bigint) - ${kept} ORDER BY since`,
   ]),
   refusals: [['refusals', 'rowid', 'last_at < $1 ORDER BY last_at']],
-  // In the order of the ids, because there is no index on the time.
+  // Of the first rows by id, because there is no index on the time.
   'refused requests': [
-    ['refused_requests', 'id', 'at < $1 AND id < (SELECT min(id) FROM refused_requests) + $2 ORDER BY id'],
+    [
+      'refused_requests',
+      'id',
+      'at < $1 AND id <= (SELECT max(id) FROM (SELECT id FROM refused_requests ORDER BY id LIMIT $2) oldest) ORDER BY id',
+    ],
   ],
   'audit events': [['audit_events', 'id', 'at < $1 ORDER BY at']],
   'idempotency records': [['idempotency_keys', 'digest', 'created_at < $1 ORDER BY created_at']],
