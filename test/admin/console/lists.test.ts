@@ -141,7 +141,7 @@ t.test('Audit: events of a database have no link', async (t) => {
   const what = { action: 'backup made', subject: { kind: 'database', id: 'db' }, before: null, after: {} } as const
   store.listAuditEvents = async () => [{ id: 1, at: 0, ...author, ...what }]
   const { body } = await (await signIn())('/audit')
-  t.match(body, /Backup made<\/div><\/td><td [^>]*><div><bdi class="cut" title="db">db<\/bdi>/)
+  t.match(body, /Backup made<\/div><\/td><td [^>]*><div><bdi class="cut code" title="db">db<\/bdi>/)
   t.match(read(body), 'command line, machine ')
 })
 
