@@ -163,7 +163,7 @@ function withEndingSecret(found: Diagnosis, findings: Findings): Diagnosis {
   const endOf = ({ endsAt }: ListedSecret) => endsAt ?? Number.POSITIVE_INFINITY
   const [used, ...others] = active.toSorted((a, b) => lastUse([b]) - lastUse([a]) || endOf(b) - endOf(a))
   if (!used || endOf(used) > now + SOON_MS) return found
-  const newer = others.findLast((secret) => endOf(secret) > endOf(used))
+  const newer = others.filter((secret) => endOf(secret) > endOf(used)).sort((a, b) => b.id - a.id)[0]
   const line = newer
     ? newerSecret(findings, `It still uses secret ${used.id}, which ends at ${timestamp(endOf(used))}`, newer)
     : `Its last secret (${used.id}) ends at ${timestamp(endOf(used))}. After that, all its requests are refused. ` +

@@ -70,7 +70,9 @@ export function serverRegistry(url: string, key: string, wait: (time: number) =>
       let after: unknown
       do {
         const { json } = await call('GET', `/${kind}s?limit=200${after ? `&after=${after}` : ''}`)
-        rows.push(...(json[`${kind}s`] as Fields[]))
+        const page = json[`${kind}s`]
+        if (!Array.isArray(page)) throw new OperatorError(`${origin} does not answer as this API does.`)
+        rows.push(...page)
         after = json.next
       } while (after)
       return rows

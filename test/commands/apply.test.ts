@@ -273,6 +273,8 @@ t.test('Apply to a server: a lost connection or a busy server delays, and nothin
   faults.push(busy(200), busy(302, { location: url }), foreign)
   for (const status of [200, 302, 404])
     await t.rejects(registry.list('suite'), { message: `${proxied}: It answers ${status}, and not as this API does.` })
+  faults.push((_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"suites":{}}'))
+  await t.rejects(registry.list('suite'), { message: /does not answer as this API does\.$/ })
   const newcomers = Array.from({ length: 400 }, (_, n) => application(`many-${n}`))
   await store.register({ suites: [], applications: newcomers }, AUDIT)
   t.equal(new Set((await registry.list('application')).map(({ client_id }) => client_id)).size, 401, 'three pages')

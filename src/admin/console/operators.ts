@@ -158,6 +158,6 @@ function sessionTable(operators: readonly ListedOperator[], viewer: Viewer): Htm
     ]),
   )
   const columns = ['Session', 'Operator', 'Address', 'Browser', 'Began', 'Last seen']
-  // The one who looks at this page has a session.
+  // Whoever looks at this page has a session.
   return table('Sessions', columns, rows, 'End')
 }

@@ -97,7 +97,7 @@ function nothingFound(wanted: string): Html {
     )
   return emptyState(
     'No matches',
-    html`<p>No application, suite, operator or refused request matches “${name(wanted)}”. A refusal shows up within 5 seconds, and the last 5,000 of registered clients and of others are kept; a request that succeeded is not kept.</p>
+    html`<p>No application, suite, operator or refused request matches “${name(wanted)}”. A refusal shows up within 5 seconds, and the last 5,000 of registered clients and 5,000 of others are kept; a request that succeeded is not kept.</p>
 ${whyRefused(wanted)}`,
   )
 }
