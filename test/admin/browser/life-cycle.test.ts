@@ -20,7 +20,7 @@ browserTest('Console: an application is operated from its registration to its re
   t.equal((await command('secrets', 'list', clientId)).length, 2, 'and makes no second one')
 
   await page.goto(own)
-  await page.getByRole('link', { name: 'Edit' }).click()
+  await page.getByRole('link', { name: 'Edit', exact: true }).click()
   await page.getByLabel('API prices').uncheck()
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Store front of the north')
   await page.getByRole('button', { name: 'Save', exact: true }).click()
