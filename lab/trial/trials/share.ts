@@ -14,6 +14,8 @@ import { startServer } from '../world/server.ts'
 const PATIENCE_MS = 120_000
 const PIPELINED = 65
 const IMPORTED = 31
+/** How often a client asks while the server is busy (503). */
+const TRIES = 3
 const OTHER = '127.0.0.2'
 
 export const share: Trial = {
@@ -95,32 +97,43 @@ async function privateProxies(world: World): Promise<void> {
     const server = await startServer(world, data)
     const attack = isAttacked ? startAttack(world, { ...flood, port: server.port }) : undefined
     await sleep(1500)
-    const { statuses, longest } = await useAll(server.port, imported)
+    const { statuses, repeated, longest } = await useAll(server.port, imported)
     const attacked = await attack?.stop()
     await server.stop()
     const answered = statuses.filter((status) => status === 200).length
     world.expect(
       answered === IMPORTED,
       `${IMPORTED} imported secrets for the first time, ${attacked ? 'while an address that is no trusted proxy invents addresses and client ids' : 'and nothing else'}`,
-      `${answered} get a token (${[...new Set(statuses)]}), after ${longest.toFixed(1)} s at most${attacked ? `; the flood: ${JSON.stringify(attacked.statuses)}` : ''}`,
+      `${answered} get a token (${[...new Set(statuses)]}), ${repeated} requests repeated after 503, after ${longest.toFixed(1)} s at most${attacked ? `; the flood: ${JSON.stringify(attacked.statuses)}` : ''}`,
     )
   }
 }
 
-/** Each application asks for a token once. The status is 0 where there is no answer; `longest` is in seconds. */
+/**
+ * Each application asks for a token, and again after 503, as a client does. The status is 0 where there is no answer; `longest` is
+ * in seconds.
+ */
 async function useAll(port: number, applications: Credentials[]) {
   const queue = applications.values()
   const statuses: number[] = []
+  let repeated = 0
   let longest = 0
   const loop = async () => {
     const client = openClient(port, { timeout: PATIENCE_MS })
+    const ask = (application: Credentials) => client.status(tokenRequest(application)).catch(() => 0)
     for (const application of queue) {
       const startedAt = performance.now()
-      statuses.push(await client.status(tokenRequest(application)).catch(() => 0))
+      let status = await ask(application)
+      for (let tries = 1; status === 503 && tries < TRIES; tries++) {
+        repeated++
+        await sleep(1000)
+        status = await ask(application)
+      }
+      statuses.push(status)
       longest = Math.max(longest, (performance.now() - startedAt) / 1000)
     }
     client.close()
   }
   await Promise.all(Array.from({ length: 4 }, loop))
-  return { statuses, longest }
+  return { statuses, repeated, longest }
 }
