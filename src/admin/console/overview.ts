@@ -108,9 +108,9 @@ function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store
       `for a token; ${duration(lastHour.checkLatency?.p99Seconds)} for a check`,
     ),
     card(
-      'Secrets ending, 7 days',
+      'Last secrets ending',
       endingSecrets ? count(endingSecrets.inAWeek) : NONE,
-      `${endingSecrets ? count(endingSecrets.inADay) : NONE} within 24 hours`,
+      `in 7 days; ${endingSecrets ? count(endingSecrets.inADay) : NONE} in 24 hours`,
     ),
     card(
       'Processes',
