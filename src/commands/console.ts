@@ -10,6 +10,10 @@ import { addCommand, type JsonOption, print, type Terminal } from './shared/term
 /** The port on the browser's machine from which SSH forwards to a Unix socket. */
 const FORWARDED_PORT = 8081
 
+/** What to say where the admin listener is off. */
+export const NO_CONSOLE =
+  'There is no console: set ADMIN_ADDRESS, for example to 127.0.0.1:8081, for the server and for the commands.'
+
 /** Hosts that a browser on this machine reaches without forwarding. */
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '::1']
 
@@ -62,11 +66,7 @@ interface ConsoleAccess {
  * addresses, and another user of the machine could listen on the second.
  */
 function accessOf({ ADMIN_ADDRESS: place, ADMIN_URL }: Pick<Config, 'ADMIN_ADDRESS' | 'ADMIN_URL'>): ConsoleAccess {
-  if (!place) {
-    throw new OperatorError(
-      'There is no console: set ADMIN_ADDRESS, for example to 127.0.0.1:8081, for the server and for this command.',
-    )
-  }
+  if (!place) throw new OperatorError(NO_CONSOLE)
   if (ADMIN_URL !== undefined) return { base: ADMIN_URL, worksHere: true }
   if ('socket' in place) return forwarded(FORWARDED_PORT, place.socket)
   const { port } = place

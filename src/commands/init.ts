@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
@@ -6,7 +6,7 @@ import { readConfig, settings } from '../config.ts'
 import { isLocalHost } from '../domain/address.ts'
 import { locationText } from '../domain/database-location.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { loginLink } from './console.ts'
+import { loginLink, NO_CONSOLE } from './console.ts'
 import { administer } from './shared/administer.ts'
 import { ENV_FILE, readEnvFile } from './shared/env-file.ts'
 import { addCommand, type JsonOption, print, type Terminal } from './shared/terminal.ts'
@@ -22,8 +22,9 @@ interface InitOptions extends JsonOption {
   yes?: boolean
 }
 
-/** Resolves to the answer: the option, else what is typed, else what is proposed. */
-type Ask = (question: string, option: 'data' | 'publicUrl' | 'operator', proposed: string) => Promise<string>
+type Question = 'data' | 'publicUrl' | 'operator'
+/** Resolves to the answer: the option, else what is typed, else what is proposed. `check` throws what is wrong with one. */
+type Ask = (words: string, option: Question, proposed: string, check: (answer: string) => unknown) => Promise<string>
 
 /** `init`: what a new installation needs. What is there stays as it is. */
 export function addInit(program: Command, terminal: Terminal): void {
@@ -50,11 +51,17 @@ async function init(terminal: Terminal, options: InitOptions): Promise<void> {
   }
   const [oldest] = await administer(here, ({ operators }) => operators.list(), { onMissing })
   const { SUDO_USER, USER = 'admin' } = terminal.env
-  const name = oldest?.name ?? (await ask('The first operator of the console', 'operator', SUDO_USER ?? USER))
+  const { operatorSchema, valid } = await import('../administration/rules.ts')
+  const check = (name: string) => valid(operatorSchema, { name, role: 'admin' })
+  const name = oldest?.name ?? (await ask('The first operator of the console', 'operator', SUDO_USER ?? USER, check))
   await end()
   // All questions are answered: from here on things are made.
-  if (!oldest) await administer(here, ({ operators }) => operators.add(name, 'admin'), { create: true })
   if (isNew) writeSettings(file, env)
+  const undo = (error: unknown) => {
+    if (isNew) rmSync(file)
+    throw error
+  }
+  if (!oldest) await administer(here, ({ operators }) => operators.add(name, 'admin'), { create: true }).catch(undo)
 
   const login = !oldest && console ? await loginLink(here, name) : undefined
   const made = (isMade: boolean) => (isMade ? 'made' : 'was there')
@@ -65,10 +72,11 @@ async function init(terminal: Terminal, options: InitOptions): Promise<void> {
   })
   // npx sets this.
   const command = terminal.env.npm_command === 'exec' ? 'npx token-server' : 'token-server'
+  const later = console ? `"${command} console ${name}" prints a link to the console.` : NO_CONSOLE
   const next = [
-    `Next: start the server with "${command} serve", or as a service with "systemctl restart token-server".`,
-    login ? `Then open the console:\n\n${login.words}` : `"${command} console ${name}" prints a link to the console.`,
-    'Before partners depend on it: docs/operations/production-checklist.md',
+    `Next: start the server with "${command} serve", or (re)start its service or its container.`,
+    login ? `Then open the console:\n\n${login.words}` : later,
+    'Before partners depend on it, go through the production checklist in the documents.',
   ]
   const result = {
     settings: { file, made: isNew },
@@ -81,16 +89,24 @@ async function init(terminal: Terminal, options: InitOptions): Promise<void> {
 
 function createAsk({ stdin, stderr }: Terminal, options: InitOptions) {
   const typed = stdin[Symbol.asyncIterator]()
-  const ask: Ask = async (question, option, proposed) => {
+  const ask: Ask = async (words, option, proposed, check) => {
     const given = options[option] ?? (options.yes ? proposed : undefined)
-    if (given !== undefined) return given
-    if (!stdin.isTTY) {
+    if (given === undefined && !stdin.isTTY) {
       throw new OperatorError('This is not a terminal: answer with --data, --public-url and --operator, or give --yes.')
     }
-    stderr.write(`${question} [${proposed}]: `)
-    const { done, value } = await typed.next()
+    if (given === undefined) stderr.write(`${words} [${proposed}]: `)
+    const { done, value } = given === undefined ? await typed.next() : { done: false, value: given }
     if (done) throw new OperatorError('Nothing was made: the input ended.')
-    return String(value).trim() || proposed
+    const answer = String(value).trim() || proposed
+    try {
+      check(answer)
+      return answer
+    } catch (error) {
+      const wrong = (error as Error).message.replace(/^(?=[a-z])/, 'It ').replace(/\.?$/, '.')
+      if (given !== undefined) throw new OperatorError(`--${option.replace('U', '-u')}: ${wrong}`, { cause: error })
+      stderr.write(`${wrong}\n`)
+      return ask(words, option, proposed, check)
+    }
   }
   // Otherwise the terminal would keep the process alive.
   return { ask, end: async () => void (await typed.return?.()) }
@@ -99,15 +115,18 @@ function createAsk({ stdin, stderr }: Terminal, options: InitOptions) {
 /** The environment with the answers, which take precedence. */
 async function newSettings(ask: Ask, env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
   const { HOST = settings.HOST.default, PORT = settings.PORT.default, DATABASE_URL = './data' } = env
-  const data = await ask('Where the data goes: a folder, or postgres://USER@HOST/DATABASE', 'data', DATABASE_URL)
+  const urlOf = (data: string) =>
+    /^(sqlite:|[a-z]+:\/\/)/.test(data) ? data : `sqlite:${data.replace(/\/$/, '')}/token-server.db`
+  const words = 'Where the data goes: a folder, or postgres://USER@HOST/DATABASE'
+  const data = await ask(words, 'data', DATABASE_URL, (data) => settings.DATABASE_URL.parse(urlOf(data)))
   const local = env.PUBLIC_URL ?? `http://localhost:${PORT}`
-  const publicUrl = await ask('The URL that clients use', 'publicUrl', local)
+  const publicUrl = await ask('The URL that clients use', 'publicUrl', local, settings.PUBLIC_URL.parse)
   return {
     ADMIN_ADDRESS,
     // A proxy speaks TLS, and if nothing else reaches the server, it is on this machine.
     ...(publicUrl.startsWith('https:') && isIP(HOST) && isLocalHost(HOST) && { TRUST_PROXY: HOST }),
     ...env,
-    DATABASE_URL: /^(sqlite|postgres(ql)?):/.test(data) ? data : `sqlite:${data.replace(/\/$/, '')}/token-server.db`,
+    DATABASE_URL: urlOf(data),
     PUBLIC_URL: publicUrl,
   }
 }
@@ -129,7 +148,7 @@ function writeSettings(file: string, env: NodeJS.ProcessEnv): void {
     const quoted = /[\s#]/.test(value) ? `"${value}"` : value
     return `\n# ${meaning}\n${value === byDefault ? '# ' : ''}${name}=${quoted}\n`
   })
-  const head = '# The settings of token-server, made by "token-server init". Restart the server after a change.\n'
+  const head = '# Made by "token-server init". The environment takes precedence. Restart the server after a change.\n'
   try {
     writeFileSync(file, head + lines.join(''), { mode: 0o600, flag: 'wx' })
   } catch (error) {

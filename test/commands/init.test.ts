@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
@@ -71,7 +71,7 @@ t.test('Init: settings of the environment are written, too, and quoted where the
     PUBLIC_URL: 'https://a.example',
   }
   const { out } = await run(`init --settings ${file} --yes`, { env: { ...env, npm_command: 'exec' } })
-  t.match(out, /admin \(made\)[\s\S]*"npx token-server console admin"/, 'without a console there is no link')
+  t.match(out, /admin \(made\)[\s\S]*"npx token-server serve"[\s\S]*There is no console: set ADMIN_ADDRESS/)
   const { ADMIN_ADDRESS, ...written } = env
   t.strictSame({ ...readEnvFile(file).settings }, written, 'and no proxy is trusted, as others reach the server')
 })
@@ -91,17 +91,22 @@ t.test('Init: nothing is made if an answer is missing or wrong', async (t) => {
   const { folder, here, run } = place(t)
   await expectAll(t, { run }, [
     [`init ${here}`, fails(/This is not a terminal: answer with --data, --public-url and --operator, or give --yes/)],
-    [`init ${here} --operator anna --public-url nonsense`, fails(/^PUBLIC_URL must be an http or https URL/)],
-    [`init ${here} --yes --operator a/b`, fails(/^The name must be/)],
     [
-      `init --data ${folder} --settings ${folder}/none/x --yes --operator anna`,
+      `init ${here} --operator anna --public-url nonsense`,
+      fails(/^--public-url: It must be an http or https URL.*at the end\.\n$/),
+    ],
+    [`init ${here} --yes --operator a/b`, fails(/^--operator: The name must be/)],
+    [`init --settings ${folder}/settings.env --data mysql://db/x --yes`, fails(/^--data: It must be sqlite: /)],
+    [`init --settings ${folder}/settings.env --data /dev/null/x --yes --operator anna`, fails(/./)],
+    [
+      `init --data ${folder}/data --settings ${folder}/none/x --yes --operator anna`,
       fails(/^The settings could not be written/),
     ],
   ])
-  t.notOk(existsSync(join(folder, 'settings.env')))
+  t.strictSame(readdirSync(folder), [])
 })
 
-t.test('Init: on a terminal it asks; an empty answer takes the proposed one', async (t) => {
+t.test('Init: on a terminal it asks, again after a wrong answer; an empty answer takes the proposed one', async (t) => {
   const { folder, file } = place(t)
   async function typed(lines: string[]) {
     let [out, err] = ['', '']
@@ -123,11 +128,14 @@ t.test('Init: on a terminal it asks; an empty answer takes the proposed one', as
   const ended = await typed([`${folder}/x\n`])
   t.match(ended, { status: 1, err: /Nothing was made: the input ended\.\n$/ })
   t.strictSame(readdirSync(folder), [])
-  const { status, out, err } = await typed([`${folder}/x/\n`, '\n', ' \n'])
+  const { status, out, err } = await typed([
+    ...['postgres://\n', `${folder}/x/\n`],
+    ...['https://api.example/\n', '\n', 'a/b\n', ' \n'],
+  ])
   t.equal(status, 0, err)
   t.match(
     err,
-    /^Where the data goes: .* \[\.\/data\]: The URL that clients use \[http:\/\/localhost:9000\]: The first operator .* \[anna\]: /,
+    /^(Where the data goes: .* \[\.\/data\]: (It must .*\.\n)?){2}(The URL that clients use \[http:\/\/localhost:9000\]: (It must .*\.\n)?){2}(The first operator .* \[anna\]: (The name must .*\.\n)?){2}/,
   )
   t.match(out, /x\/token-server\.db \(made\)\noperator +anna \(made\)/)
 })

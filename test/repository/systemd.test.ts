@@ -1,8 +1,10 @@
-import { globSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { globSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { readConfig, settings } from '../../src/config.ts'
 import { CLOSE_TIMEOUT_MS } from '../../src/server/signals.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { ROOT, read as readFile } from './files.ts'
 
 const FOLDER = 'deploy/systemd'
@@ -63,3 +65,30 @@ t.test('systemd: a command runs as the user of the server, with its settings and
   const missing = asked.filter((one) => !/^(LoadCredential|DATABASE_PASSWORD_FILE)=/.test(one) && !unit.includes(one))
   t.strictSame(missing, [])
 })
+
+t.test(
+  'Debian: a command has the database of the unit, unless the settings name another, before `init`, too',
+  async (t) => {
+    const folder = temporaryFolder(t)
+    const settingsFile = join(folder, 'settings.env')
+    for (const [name, text] of Object.entries({ id: 'echo 0', setpriv: 'echo "$DATABASE_URL $*"' })) {
+      writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+    }
+    const script = readFile('lab/release/debian/token-server')
+      .replace('/etc/token-server/settings.env', settingsFile)
+      .replace('cd /var/lib/token-server', `cd ${folder}`)
+    const env = { PATH: `${folder}:${process.env.PATH}` }
+    const ran = (...args: string[]) =>
+      execFileSync('sh', ['-c', script, 'token-server', ...args], { env, encoding: 'utf8' })
+    const [, ofUnit = ''] = /^Environment=DATABASE_URL=(.*)$/m.exec(read('token-server.service')) ?? []
+    const byDefault = ofUnit.replace('%S', '/var/lib')
+    const missing = ran('migrate')
+    t.ok(missing.startsWith(`${byDefault} `), missing)
+    t.notMatch(missing, 'env-file', 'Node.js does not warn of a missing file')
+    writeFileSync(settingsFile, '# DATABASE_URL=sqlite:./x.db\n')
+    t.ok(ran('migrate').startsWith(`${byDefault} `))
+    writeFileSync(settingsFile, 'DATABASE_URL=postgres://a@b/c\n')
+    for (const command of ['migrate', 'init'])
+      t.match(ran(command), new RegExp(`^ .*--env-file=${settingsFile} .*${command}`))
+  },
+)
