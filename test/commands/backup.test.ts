@@ -85,7 +85,7 @@ t.test('Backup: it replaces the backup that was there, whole or not at all', asy
     'no-folder/store.db': /^The database .* could not be backed up: .*no-folder is no folder\. Name another place\.\n$/,
   }
   for (const [name, err] of Object.entries(failures)) {
-    await expectAll(t, at(inFolder(name)), [[`backup ${copy}`, { status: 1, err }]])
+    for (const target of [copy, '-']) await expectAll(t, at(inFolder(name)), [[`backup ${target}`, { status: 1, err }]])
   }
   t.equal(readFileSync(copy, 'utf8'), 'the last one')
   t.equal(readFileSync(inFolder('alone.db-wal'), 'utf8'), 'a log', 'nor is anything deleted')

@@ -73,7 +73,7 @@ function explainPermission(path: string, { uid, mode }: Stats): string {
 
 /** Advises no change of a place that is not the database's, such as /etc. */
 function explainUse(error: Parameters<typeof explain>[0], file: string, use?: 'read' | 'write to'): string {
-  if (!use || !/^(EACCES|EPERM|EROFS)$/.test(error.code ?? '')) return explain(error, file)
+  if (!use || !/^(EACCES|EPERM|EROFS)$/.test(`${error.code}`)) return explain(error, file)
   const [place] = nearestExisting(resolve(error.path ?? file))
   const user = `token-server runs as uid ${process.getuid?.()}, which may not ${use} ${place}`
   const problem = error.code === 'EROFS' ? `the file system of ${place} is read-only` : user

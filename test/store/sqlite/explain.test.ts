@@ -78,7 +78,7 @@ t.test('Explain: a permission error names the owner and the user', async (t) => 
   )
 })
 
-t.test('Explain: the advice for a place that is not the database’s is another place', async (t) => {
+t.test('Explain: the advice for a place of the operator is another place', async (t) => {
   const folder = temporaryFolder(t)
   const say = (code: string, wanted: 'read' | 'write to', path?: string) => {
     const cause = Object.assign(new Error('no'), { code, syscall: 'open', ...(path && { path }) })
