@@ -1,5 +1,6 @@
 import { appendFile, fchmodSync, fstatSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
+import { resolve } from 'node:path'
 import { type Command, CommanderError } from 'commander'
 import { databaseRegistry, makeChange, type Registry } from '../administration/apply.ts'
 import { planOf, planText, type Wanted } from '../administration/apply-plan.ts'
@@ -72,7 +73,8 @@ async function apply(terminal: Terminal, options: ApplyOptions, registry: Regist
     say(terminal, options, 'warning', `${done} of ${changes.length} changes were made. ${AGAIN}`)
     throw error
   })
-  if (!json) await print(terminal, options, plan, `Added: ${add}, changed: ${change}, removed: ${remove}.`)
+  const place = add > 0 && secretsTo && secretsTo !== '-' ? `New credentials are in ${resolve(secretsTo)}.\n` : ''
+  if (!json) await print(terminal, options, plan, `${place}Added: ${add}, changed: ${change}, removed: ${remove}.`)
 }
 
 /** Throws OperatorError unless `yes` is typed. */

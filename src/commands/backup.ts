@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { timestamp } from '../administration/views.ts'
 import { locationText } from '../domain/database-location.ts'
@@ -19,7 +20,8 @@ export function addBackup(program: Command, terminal: Terminal): void {
       const observe = await commandLog(terminal, LOG_LEVEL)
       observe({ type: 'backup made', file, withoutTokens, ...commandAuthor() })
       const out = file === '-' ? { ...terminal, stdout: terminal.stderr } : terminal
-      await print(out, options, { file, ...contentsView(contents) }, `Backed up to ${file}: ${contentsText(contents)}.`)
+      const text = `Backed up to ${file === '-' ? file : resolve(file)}: ${contentsText(contents)}.`
+      await print(out, options, { file, ...contentsView(contents) }, text)
     })
 }
 

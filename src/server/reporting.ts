@@ -19,6 +19,7 @@ export function startReporting(
   // Not Node.js's own histogram of delays, which misses a delay that begins right after a reset.
   let expected = performance.now() + LAG_INTERVAL_MS
   let lag = 0
+  let residentBytes = 0
 
   function measureLag(): void {
     const now = performance.now()
@@ -30,7 +31,12 @@ export function startReporting(
     const before = cpu
     cpu = process.cpuUsage()
     const cpuSeconds = (cpu.user - before.user + cpu.system - before.system) / 1e6
-    const sample = { ...load(), cpuSeconds, residentBytes: process.memoryUsage.rss(), lagSeconds: lag / 1000 }
+    try {
+      residentBytes = process.memoryUsage.rss()
+    } catch {
+      // It needs /proc and a free file descriptor: the last figure stays.
+    }
+    const sample = { ...load(), cpuSeconds, residentBytes, lagSeconds: lag / 1000 }
     lag = 0
     send({ counted: counters.take(), sample }, onSent)
   }

@@ -1,7 +1,7 @@
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { databaseRegistry, makeChange, type Registry } from '../../src/administration/apply.ts'
@@ -51,7 +51,9 @@ for (const way of ['the database', 'a server']) {
     const dry = `apply ${file} --dry-run${to}`
     t.match(await run(dry), { status: 2, err: '', out: /^\+ suite store {2}"Store API"\n\+ application shop {2}/ })
     t.equal(await store.countApplications(), 0, 'a dry run changes nothing')
-    t.match(await run(`apply ${file} --yes --secrets-to ${secrets}${to}`), { status: 0, err: '', out: sum(3, 0, 0) })
+    const { out, ...rest } = await run(`apply ${file} --yes --secrets-to ${relative('', secrets)}${to}`)
+    t.match({ out, ...rest }, { status: 0, err: '', out: sum(3, 0, 0) })
+    t.match(out, `\nNew credentials are in ${secrets}.\n`, 'a relative name in full')
     t.equal(statSync(secrets).mode & 0o777, 0o600)
     t.match(
       readFileSync(secrets, 'utf8'),
@@ -88,7 +90,9 @@ for (const way of ['the database', 'a server']) {
     ])
     t.strictSame(counts, { add: 0, change: 3, remove: 0, unchanged: 0 })
     const before = await store.listAuditEvents({ limit: 100 })
-    t.match(await run(`apply ${file} --yes${to}`), { status: 0, err: '', out: sum(0, 3, 0) })
+    const changed = await run(`apply ${file} --yes --secrets-to ${secrets}${to}`)
+    t.match(changed, { status: 0, err: '', out: sum(0, 3, 0) })
+    t.notMatch(changed.out, 'New credentials')
     const events = (await store.listAuditEvents({ limit: 100 })).slice(0, -before.length)
     t.match(
       events.map(({ action, subject, origin }) => [action, subject.id, origin]),

@@ -1,5 +1,5 @@
-import { chmodSync, linkSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, chownSync, linkSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { Readable } from 'node:stream'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
@@ -85,7 +85,7 @@ t.test('Backup: it replaces the backup that was there, whole or not at all', asy
     'no-folder/store.db': /^The database .* could not be backed up: .*no-folder is no folder\. Name another place\.\n$/,
   }
   for (const [name, err] of Object.entries(failures)) {
-    await expectAll(t, at(inFolder(name)), [[`backup ${copy}`, { status: 1, err }]])
+    for (const target of [copy, '-']) await expectAll(t, at(inFolder(name)), [[`backup ${target}`, { status: 1, err }]])
   }
   t.equal(readFileSync(copy, 'utf8'), 'the last one')
   t.equal(readFileSync(inFolder('alone.db-wal'), 'utf8'), 'a log', 'nor is anything deleted')
@@ -102,11 +102,43 @@ t.test('Backup: the database itself, and what is no file, is not replaced', asyn
     [inFolder('same.db'), /belongs to the database itself/],
     [`${file}-wal`, /belongs to the database itself/],
     [folder, /is not a file/],
-    ['/dev/null', /^\/dev\/null is not a file\.\n$/],
+    ['/dev/null', /^The database .* could not be backed up: \/dev\/null is not a file\.\n$/],
     [inFolder('no/where'), /could not be backed up: there is no folder .*\/no\. Create it/],
   ]
   for (const [target, err] of targets) await expectAll(t, { run }, [[`backup ${target}`, { status: 1, err }]])
   t.strictSame(read(file), before)
+})
+
+t.test('Backup: a place without access is the cause, and no advice is to change its owner', async (t) => {
+  const { copy, file, folder, inFolder, run } = await createDatabase(t)
+  // Also loads the code, which others may not be able to read.
+  for (const command of [`backup ${copy}`, 'restore /dev/null']) await run(command)
+  mkdirSync(inFolder('closed'), 0o000)
+  mkdirSync(inFolder('fixed'), 0o555)
+  const cases = [
+    ['backup', 'closed', 'write to', 'output'],
+    ['backup', 'fixed', 'write to', 'output'],
+    ['restore', 'closed', 'read', 'input'],
+  ]
+  const isRoot = process.getuid?.() === 0
+  if (isRoot) for (const one of [folder, file, copy]) chownSync(one, 65534, 65534)
+  try {
+    if (isRoot) process.seteuid?.(65534)
+    for (const [command, name, use, stream] of cases) {
+      const place = inFolder(name as string)
+      const err = new RegExp(
+        `: token-server runs as uid \\d+, which may not ${use} ${place}\\. .* standard ${stream}\\.\n$`,
+      )
+      t.match(await run(`${command} ${place}/x.db`), { status: 1, err })
+    }
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+  }
+})
+
+t.test('Backup: a relative name is printed in full', async (t) => {
+  const { copy, run } = await createDatabase(t)
+  t.match((await run(`backup ${relative('', copy)}`)).out, `Backed up to ${copy}: `)
 })
 
 t.test('Backup: an old database is not migrated, and that of another program is refused', async (t) => {

@@ -365,6 +365,26 @@ t.test('Statistics: nodes on one PostgreSQL see each other, and which one was ki
   t.strictSame(await seen(), ['web-1:80'], 'only this node is known while the store is away')
 })
 
+t.test('Sampler: where the memory cannot be read, the last figure stays', async (t) => {
+  const samples: Sample[] = []
+  const { stop } = startReporting(
+    createCounters(),
+    () => LOAD,
+    ({ sample }, onSent) => {
+      samples.push(sample)
+      onSent?.()
+    },
+  )
+  const rss = mock.method(process.memoryUsage, 'rss', () => 7)
+  t.teardown(() => rss.mock.restore())
+  await stop()
+  rss.mock.mockImplementation(() => {
+    throw new Error('EMFILE: too many open files, uv_resident_set_memory')
+  })
+  await stop()
+  t.match(samples, [{ residentBytes: 7 }, { residentBytes: 7 }])
+})
+
 t.test('Sampler: each sample has the CPU time and the delay since the one before, until it is stopped', async (t) => {
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())

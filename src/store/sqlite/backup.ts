@@ -27,9 +27,9 @@ export async function backUpSqlite(
   { withoutTokens }: { withoutTokens: boolean },
 ): Promise<BackupContents> {
   const database = locate(path)
-  if (typeof target === 'string') assertReplaceable(target, database)
   const neighbour = typeof target === 'string' ? resolve(target) : path
   try {
+    if (typeof target === 'string') assertReplaceable(target, database)
     const { contents, stream } = await inTemporaryFolder(`${neighbour}.partial-`, async (folder) => {
       const copy = join(folder, 'copy.db')
       // SQLite writes into an existing empty file and keeps its permissions.
@@ -50,7 +50,8 @@ export async function backUpSqlite(
     if (stream && typeof target !== 'string') for await (const chunk of stream) await target(chunk)
     return contents
   } catch (error) {
-    throw toOperatorError(`The database ${path} could not be backed up`, error, neighbour)
+    const use = typeof target === 'string' ? 'write to' : undefined
+    throw toOperatorError(`The database ${path} could not be backed up`, error, neighbour, use)
   }
 }
 

@@ -18,10 +18,10 @@ export function isExpected(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error
 }
 
-/** Returns an expected error as one sentence for the operator, and any other unchanged. */
-export function toOperatorError(beginning: string, error: unknown, file: string): unknown {
+/** Returns an expected error as one sentence for the operator, and any other unchanged. `use`: of a file of the operator. */
+export function toOperatorError(beginning: string, error: unknown, file: string, use?: 'read' | 'write to'): unknown {
   if (!isExpected(error)) return error
-  const cause = error instanceof OperatorError ? withPeriod(error.message) : explain(error, file)
+  const cause = error instanceof OperatorError ? withPeriod(error.message) : explainUse(error, file, use)
   return new OperatorError(`${beginning}: ${cause}`, { cause: error })
 }
 
@@ -69,6 +69,15 @@ function explainPermission(path: string, { uid, mode }: Stats): string {
   const owner = `uid ${uid} (mode ${(mode & 0o777).toString(8)})`
   const problem = `${path} belongs to ${owner}, and this process, uid ${user}, may not write there.`
   return `${problem} ${fix} or name another place in DATABASE_URL.`
+}
+
+/** Advises no change of a place that is not the database's, such as /etc. */
+function explainUse(error: Parameters<typeof explain>[0], file: string, use?: 'read' | 'write to'): string {
+  if (!use || !/^(EACCES|EPERM|EROFS)$/.test(`${error.code}`)) return explain(error, file)
+  const [place] = nearestExisting(resolve(error.path ?? file))
+  const user = `token-server runs as uid ${process.getuid?.()}, which may not ${use} ${place}`
+  const problem = error.code === 'EROFS' ? `the file system of ${place} is read-only` : user
+  return `${problem}. Choose another place, or name - and redirect standard ${use === 'read' ? 'input' : 'output'}.`
 }
 
 /** The path itself or its nearest folder that exists and is visible. */

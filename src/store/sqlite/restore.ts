@@ -74,7 +74,8 @@ export async function restoreSqlite(
       throw toOperatorError(`Restored${before}, but a later step failed`, error, path)
     }
     putLogBack?.()
-    throw toOperatorError('Nothing was restored', error, path)
+    const use = (error as NodeJS.ErrnoException).path === source ? 'read' : undefined
+    throw toOperatorError('Nothing was restored', error, path, use)
   }
 }
 

@@ -78,6 +78,23 @@ t.test('Explain: a permission error names the owner and the user', async (t) => 
   )
 })
 
+t.test('Explain: the advice for a place of the operator is another place', async (t) => {
+  const folder = temporaryFolder(t)
+  const say = (code: string, wanted: 'read' | 'write to', path?: string) => {
+    const cause = Object.assign(new Error('no'), { code, syscall: 'open', ...(path && { path }) })
+    return (toOperatorError('Nothing was done', cause, `${folder}/x.db`, wanted) as Error).message
+  }
+  const uid = `Nothing was done: token-server runs as uid ${process.getuid?.()}, which may not`
+  const output = 'Choose another place, or name - and redirect standard output.'
+  for (const code of ['EACCES', 'EPERM']) t.equal(say(code, 'write to'), `${uid} write to ${folder}. ${output}`)
+  t.equal(say('EROFS', 'write to'), `Nothing was done: the file system of ${folder} is read-only. ${output}`)
+  t.equal(say('EACCES', 'read', '/no/x.db'), `${uid} read /. ${output.replace('output', 'input')}`)
+  t.equal(
+    say('ENOENT', 'read', '/no/x.db'),
+    'Nothing was done: there is no folder /no. Create it, or name another place.',
+  )
+})
+
 t.test('Explain: an error that an operator can fix is one sentence, and a bug stays a bug', async (t) => {
   const folder = temporaryFolder(t)
   const say = (error: unknown) => toOperatorError('Nothing was done', error, `${folder}/copy.db`)
