@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import t from 'tap'
-import { providerSettings, readConfig } from '../src/config.ts'
+import { handOverUrl, providerSettings, readConfig } from '../src/config.ts'
 import { OperatorError } from '../src/domain/operator-error.ts'
 
 const DEFAULTS = {
@@ -184,4 +184,10 @@ t.test('Settings: invalid values are reported all at once, and no URL is repeate
   const names = error.message.split('\n').map((line) => line.split(' ')[0])
   t.strictSame(names, Object.keys(env))
   t.notMatch(error.message, /hunter2/)
+})
+
+t.test('Hand-over links begin with PUBLIC_URL, and there are none unless HANDOVER is on', async (t) => {
+  const PUBLIC_URL = 'https://auth.example'
+  t.equal(handOverUrl({ HANDOVER: true, PUBLIC_URL }), 'https://auth.example/hand-over')
+  t.equal(handOverUrl({ HANDOVER: false, PUBLIC_URL }), undefined)
 })

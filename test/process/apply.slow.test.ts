@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
@@ -75,9 +75,12 @@ t.test('Apply: 20,000 beside a server under load; a signal ends it, and the next
   const apply = ['apply', applyFile(folder, COUNT), '--yes', '--secrets-to', secrets]
   const child = start(t, apply, env)
   const err = text(child.stderr as NodeJS.ReadableStream)
-  child.stdout?.once('data', () => setTimeout(() => child.kill('SIGTERM'), 50))
   child.stdout?.resume()
-  const [status] = await once(child, 'exit')
+  const exited = once(child, 'exit')
+  // Before the first credentials are written, a signal ends it at once.
+  await until(() => child.exitCode !== null || (existsSync(secrets) && statSync(secrets).size > 0))
+  child.kill('SIGTERM')
+  const [status] = await exited
   t.equal(status, 1)
   t.match(await err, /changes were made\. .*\nStopped by SIGTERM\. Run apply again to do the rest\.\n$/)
   t.match(await command(t, apply, env), { status: 0 })

@@ -112,5 +112,5 @@ function parserOf(type: number): (text: string) => unknown {
 
 /** Ids or numbers as an array in PostgreSQL's syntax. */
 export function arrayOf(items: readonly unknown[]): string {
-  return `{${items.map((item) => item ?? 'NULL').join(',')}}`
+  return `{${items.join(',')}}`
 }

@@ -186,6 +186,9 @@ t.test('Export: the pages of the console link to files with their filters, as CS
     (await file('/audit?subject=two', 'csv')).body,
     /,subject_kind,subject_id,before,after,subject_name\r\n.*,suite,two,,"\{""id"".*,'=A\r\n/,
   )
+  await administration.operators.add('eve', 'viewer')
+  await administration.operators.makeLoginCode('eve')
+  t.match(await json('/audit?action=login+link+made'), [{ subject: { kind: 'operator', id: 'eve' }, subject_name: '' }])
   t.strictSame((await browser('/audit.json?until=2027-01-14')).json(), [])
   t.equal((await browser('/audit.csv?until=tomorrow')).statusCode, 422)
 })

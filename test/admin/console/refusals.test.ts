@@ -25,6 +25,14 @@ async function start(t: Test) {
   return { ...world, browser: await world.signIn('viewer') }
 }
 
+t.test('Refusals: without any, the page tells a search without a hit from a server that refused nothing', async (t) => {
+  const { signIn } = await createConsoleWorld(t)
+  const browser = await signIn('viewer')
+  const shown = async (query: string) => textOf((await browser(`/refusals${query}`)).body)
+  t.match(await shown(''), 'No refusals Nothing was refused in the last 30 days.')
+  t.match(await shown('?suite=store'), 'No matches All refusals')
+})
+
 /** The request ids in the list, in their order. */
 const idsIn = (body: string) => [...body.matchAll(/<a href="\/requests\/(\w+)"/g)].map(([, id]) => id)
 
