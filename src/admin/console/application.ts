@@ -73,7 +73,7 @@ export function application(console: FastifyInstance, context: AdminContext): vo
     find: (id, request) => actions(request).show(id),
     update: (id, changes, request) => save(context, id, changes, request),
     remove: (id, request) => actions(request).remove(id),
-    consequencesOf: async (id, request) => consequencesOf(await actions(request).show(id)),
+    consequencesOf: async (owner) => consequencesOf(owner as ShownApplication),
     show,
     inputs: async (owner, request, stateOf) => {
       const { suites } = owner as Application

@@ -89,10 +89,11 @@ export function listApplications(console: FastifyInstance, context: AdminContext
     const mayChange = canChange(request)
     const { applications, suites } = administrationOf(context, request)
     const target = filter.for !== '' && mayChange ? await suites.show(filter.for) : undefined
-    const found = await applications.browse({ ...(await queryOf(request, filter)), from, limit: PAGE_SIZE })
-    const [failing, ending] = [await findFailing(), await findEnding()]
+    const states = await findStates()
+    const query = await queryOf(request, filter, states)
+    const found = await applications.browse({ ...query, from, limit: PAGE_SIZE })
     const now = context.now()
-    const rows = found.applications.map((one) => row(one, { failing, ending, now, target }))
+    const rows = found.applications.map((one) => row(one, { ...states, now, target }))
     const following = address('/applications', { ...filter, from: String(from + PAGE_SIZE) })
     const next = from + PAGE_SIZE < found.total ? following : undefined
     const list = html`<p class="hint">${many(found.total, 'application')} · ${exportLinks('/applications', filter)}</p>
@@ -120,7 +121,7 @@ ${table('Applications', [...COLUMNS, number('Tokens/h')], rows)}`
     list: 'applications',
     row: LISTED_APPLICATION,
     async *pages(request) {
-      const query = await queryOf(request, textsIn(FILTERS, request.query))
+      const query = await queryOf(request, textsIn(FILTERS, request.query), await findStates())
       const found = administrationOf(context, request).applications.pages(query)
       for await (const page of found) yield page.map(listedApplicationView)
     },
@@ -133,7 +134,8 @@ ${table('Applications', [...COLUMNS, number('Tokens/h')], rows)}`
     const isApproval = text('change') === 'approve'
     const query = new URLSearchParams(request.query as Record<string, string>)
     const filter = textsIn(FILTERS, request.query)
-    const matching = text('matching') === 'all' && (await applications.match(await queryOf(request, filter)))
+    const matching =
+      text('matching') === 'all' && (await applications.match(await queryOf(request, filter, await findStates())))
     const ids = matching ? matching.map(({ clientId }) => clientId) : all('client_id')
     if (ids.length === 0) throw new OperatorError('Tick at least one application.', { kind: 'invalid' })
     const asks = !isApproval && text('confirmed') === ''
@@ -148,22 +150,17 @@ ${table('Applications', [...COLUMNS, number('Tokens/h')], rows)}`
     return redirectDone(reply, `/applications?${query}`, changed.length > 0 ? done : 'nothing-changed')
   })
 
-  /** The clients that are refused now. Empty as long as that is not known. */
-  async function findFailing(): Promise<ReadonlySet<string>> {
-    return new Set((await context.statistics.readTrouble())?.failing.map(({ id }) => id))
-  }
-
-  /** The clients whose secrets end soon. */
-  async function findEnding(): Promise<ReadonlySet<string>> {
+  async function findStates(): Promise<States> {
     const now = context.now()
     const ending = await context.store.listEndingSecrets(now, now + WEEK_MS, MAX_ENDING)
-    return new Set(ending.map(({ id }) => id))
+    const trouble = await context.statistics.readTrouble()
+    return { failing: new Set(trouble?.failing.map(({ id }) => id)), ending: new Set(ending.map(({ id }) => id)) }
   }
 
-  async function queryOf(request: FastifyRequest, filter: Filter): Promise<BrowseQuery> {
+  async function queryOf(request: FastifyRequest, filter: Filter, states: States): Promise<BrowseQuery> {
     const { search: text, status, suite, label, sort } = filter
     const now = context.now()
-    const within = status === 'failing' ? await findFailing() : status === 'ending' ? await findEnding() : undefined
+    const within = status === 'failing' || status === 'ending' ? states[status] : undefined
     const isWithout = suite.startsWith(NOT)
     const { listApproved } = administrationOf(context, request).suites
     const approved = isWithout ? await listApproved(suite.slice(NOT.length)) : []
@@ -249,10 +246,10 @@ ${whyRefused(text)}<p><a class="button" href="${address('/applications', { for: 
   )
 }
 
-interface RowContext {
-  /** The client ids of those that are refused now, and of those whose secret ends soon. */
-  failing: ReadonlySet<string>
-  ending: ReadonlySet<string>
+/** The client ids of those that are refused now, none as long as that is not known, and of those whose secret ends soon. */
+type States = Record<'failing' | 'ending', ReadonlySet<string>>
+
+interface RowContext extends States {
   now: number
   /** The suite to approve applications for. */
   target: Suite | undefined

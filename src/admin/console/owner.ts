@@ -35,7 +35,7 @@ export interface Owners {
   update: (id: string, changes: Changes, request: FastifyRequest) => Promise<boolean>
   remove: (id: string, request: FastifyRequest) => Promise<unknown>
   /** What a removal ends. */
-  consequencesOf: (id: string, request: FastifyRequest) => Promise<Part>
+  consequencesOf: (owner: Owner, request: FastifyRequest) => Promise<Part>
   /** Shows the page again, with what was sent. */
   show: (id: string, reply: FastifyReply, refused: Refused) => Promise<FastifyReply>
   /** What the form has besides the values. */
@@ -235,7 +235,8 @@ export function removeOwner(console: FastifyInstance, { parent, find, remove, co
   console.get<{ Params: { id: string } }>(`${parent.href}/:id/remove`, async (request, reply) => {
     assertCanChange(request)
     const { id } = request.params
-    const { name: named } = await find(id, request)
+    const owner = await find(id, request)
+    const named = owner.name
     const base = `${parent.href}${path`/${id}`}`
     return showPage(reply, {
       title: `Remove ${named}?`,
@@ -243,7 +244,7 @@ export function removeOwner(console: FastifyInstance, { parent, find, remove, co
       section: parent.href,
       trail: [parent, { href: base, label: name(named) }],
       content: html`<form class="panel form" method="post" action="${base}/remove"><div class="consequences">
-<p>This cannot be undone.</p>${await consequencesOf(id, request)}</div>
+<p>This cannot be undone.</p>${await consequencesOf(owner, request)}</div>
 <div class="buttons"><button class="button danger">Remove it</button><a class="button" href="${base}">Keep it</a></div></form>`,
     })
   })

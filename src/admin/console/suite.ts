@@ -32,8 +32,10 @@ export function suite(console: FastifyInstance, context: AdminContext): void {
     find: (id, request) => actions(request).show(id),
     update: (id, changes, request) => actions(request).update(id, changes),
     remove: (id, request) => actions(request).remove(id),
-    consequencesOf: async (id, request) =>
-      consequencesOf(await actions(request).show(id), await actions(request).countApproved(id)),
+    consequencesOf: async (owner, request) => {
+      const suite = owner as ShownSuite
+      return consequencesOf(suite, await actions(request).countApproved(suite.suiteId))
+    },
     show,
   }
   changeNames(console, suites)
