@@ -52,7 +52,7 @@ export function databaseRegistry(on: (conditions: Conditions) => Administration)
 }
 
 /** Makes a planned change, unless it is made already. Throws OperatorError if others have changed what it would change. */
-export async function makeChange(registry: Registry, { kind, id, before, after }: PlannedChange): Promise<void> {
+export async function applyChange(registry: Registry, { kind, id, before, after }: PlannedChange): Promise<void> {
   // Again if others have just changed what it leaves as it is.
   for (let tries = 0; tries < 3; tries++) {
     const found = await registry.find(kind, id).catch(ifCurrent)

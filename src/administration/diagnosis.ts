@@ -145,6 +145,10 @@ function nothingHappens({ application: { lastTokenAt }, refusals: [last], now }:
   return `It works again: it got a token ${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}, after its last refusal (${refusal}).`
 }
 
+function withWarning(found: Diagnosis, line: string): Diagnosis {
+  return { ...found, health: found.health === 'well' ? 'doubtful' : found.health, lines: [...found.lines, line] }
+}
+
 /** Adds a warning if it got so many tokens in the last 60 minutes or those before that the log warns too. */
 function withManyTokens(found: Diagnosis, { application }: ApplicationFindings): Diagnosis {
   const { tokensThisHour, tokensLastHour } = application
@@ -153,7 +157,7 @@ function withManyTokens(found: Diagnosis, { application }: ApplicationFindings):
   const line =
     `It got many tokens, ${isNow ? `${tokensThisHour} in the last 60 minutes` : `${tokensLastHour} between one and two hours ago`}: ` +
     'it probably asks for one before each call. It should use each token until it expires.'
-  return { ...found, health: found.health === 'well' ? 'doubtful' : found.health, lines: [...found.lines, line] }
+  return withWarning(found, line)
 }
 
 /** Adds a warning if the active secret that was used last, or else the last to end, ends soon: as listEndingSecrets of the store. */
@@ -168,7 +172,7 @@ function withEndingSecret(found: Diagnosis, findings: Findings): Diagnosis {
     ? newerSecret(findings, `It still uses secret ${used.id}, which ends at ${timestamp(endOf(used))}`, newer)
     : `Its last secret (${used.id}) ends at ${timestamp(endOf(used))}. After that, all its requests are refused. ` +
       `${instructions.rotate(clientId)} makes a new one: hand it over before that.`
-  return { ...found, health: found.health === 'well' ? 'doubtful' : found.health, lines: [...found.lines, line] }
+  return withWarning(found, line)
 }
 
 /** What is most likely wrong with a suite now, as for an application. */

@@ -2,7 +2,7 @@ import { appendFile, fchmodSync, fstatSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { resolve } from 'node:path'
 import { type Command, CommanderError } from 'commander'
-import { databaseRegistry, makeChange, type Registry } from '../administration/apply.ts'
+import { applyChange, databaseRegistry, type Registry } from '../administration/apply.ts'
 import { planOf, planText, type Wanted } from '../administration/apply-plan.ts'
 import type { SeedStep } from '../administration/seed.ts'
 import { OperatorError } from '../domain/operator-error.ts'
@@ -66,7 +66,7 @@ async function apply(terminal: Terminal, options: ApplyOptions, registry: Regist
   async function* steps(): AsyncGenerator<SeedStep> {
     yield* registry.register(changes.filter(({ before }) => !before))
     const others = changes.filter(({ before }) => before)
-    for (const one of others) yield { ...NONE, register: () => makeChange(registry, one).then(() => []) }
+    for (const one of others) yield { ...NONE, register: () => applyChange(registry, one).then(() => []) }
   }
   const lost = `Entries that could not be written are not registered${options.server ? ROTATE : ''}.`
   await carryOut(terminal, options, { steps: steps(), output, report, lost, again: AGAIN }).catch((error) => {

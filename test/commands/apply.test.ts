@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join, relative } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { databaseRegistry, makeChange, type Registry } from '../../src/administration/apply.ts'
+import { applyChange, databaseRegistry, type Registry } from '../../src/administration/apply.ts'
 import type { PlannedChange } from '../../src/administration/apply-plan.ts'
 import { serverRegistry } from '../../src/commands/apply-server.ts'
 import { createAdminWorld } from '../support/admin.ts'
@@ -264,7 +264,7 @@ t.test('Apply to a server: a lost connection or a busy server delays, and nothin
 
   const change = { ...ADDED, action: 'change' as const, before: { name: 'A' }, after: { name: 'B' } }
   faults.push((_request, _response, pass) => pass(), answerLost)
-  await makeChange(registry, change)
+  await applyChange(registry, change)
   t.match(await administration.applications.show('a/b'), { name: 'B' })
   t.equal((await store.listAuditEvents({ limit: 10, subject: 'a/b' })).length, 2, 'it is changed once')
 
@@ -313,32 +313,32 @@ for (const way of ['the database', 'a server']) {
     await suites.register({ suiteId: 's', name: 'S' })
     let notes = 0
     const others = async () => void (notes++ < 2 && (await applications.update('a', { note: `${notes}` })))
-    await makeChange(withOthers(registry, others), rename('B'))
+    await applyChange(withOthers(registry, others), rename('B'))
     t.match(await applications.show('a'), { name: 'B', note: '2' })
-    await makeChange(registry, rename('B'))
-    await t.rejects(makeChange(registry, rename('C')), refused('a'), 'it has another name already')
+    await applyChange(registry, rename('B'))
+    await t.rejects(applyChange(registry, rename('C')), refused('a'), 'it has another name already')
     const renamed = async () => void (await applications.update('a', { name: 'By hand' }))
-    await t.rejects(makeChange(withOthers(registry, renamed), rename('C', 'B')), refused('a'), 'it gets one meanwhile')
+    await t.rejects(applyChange(withOthers(registry, renamed), rename('C', 'B')), refused('a'), 'it gets one meanwhile')
     const rotated = async () => void (await secrets.rotate('a', 0))
-    await t.rejects(makeChange(withOthers(registry, rotated), rename('C', 'By hand')), refused('a'), 'again and again')
+    await t.rejects(applyChange(withOthers(registry, rotated), rename('C', 'By hand')), refused('a'), 'again and again')
     t.match(await applications.show('a'), { name: 'By hand' })
     const unknown = { ...rename(''), before: { suites: [] }, after: { suites: ['s', 'gone'] } }
-    await t.rejects(makeChange(registry, unknown), { message: /There is no suite with the id gone\.$/ })
+    await t.rejects(applyChange(registry, unknown), { message: /There is no suite with the id gone\.$/ })
 
     const removal = (kind: 'application' | 'suite', id: string, name: string): PlannedChange => {
       return { action: 'remove', kind, id, before: { name }, after: null }
     }
-    await t.rejects(makeChange(registry, removal('suite', 's', 'T')), refused('s', 'suite'))
+    await t.rejects(applyChange(registry, removal('suite', 's', 'T')), refused('s', 'suite'))
     const renamedSuite = async () => void (await suites.update('s', { name: 'T' }))
-    await t.rejects(makeChange(withOthers(registry, renamedSuite), removal('suite', 's', 'S')), refused('s', 'suite'))
+    await t.rejects(applyChange(withOthers(registry, renamedSuite), removal('suite', 's', 'S')), refused('s', 'suite'))
     await suites.update('s', { name: 'S' })
-    await makeChange(
+    await applyChange(
       withOthers(registry, () => suites.remove('s')),
       removal('suite', 's', 'S'),
     )
-    await makeChange(registry, removal('suite', 's', 'S'))
+    await applyChange(registry, removal('suite', 's', 'S'))
     await applications.remove('a')
-    await t.rejects(makeChange(registry, rename('C')), refused('a'), 'it is gone')
+    await t.rejects(applyChange(registry, rename('C')), refused('a'), 'it is gone')
     t.equal((await store.listAuditEvents({ limit: 1 }))[0]?.action, 'application removed')
   })
 }

@@ -31,7 +31,7 @@ export function refusalPages(console: FastifyInstance, context: AdminContext): v
     const before = /^[1-9]\d{0,14}$/.exec(fieldsOf(request.query).text('before'))?.[0]
     const found = await find(store, filter, before === undefined ? undefined : Number(before))
     const base = address('/refusals', filter)
-    const isFiltered = base !== '/refusals'
+    const isFiltered = isAnySet(filter)
     const isFirst = before === undefined
     const next =
       found.length > PAGE_SIZE && address('/refusals', { ...filter, before: String(found.at(PAGE_SIZE - 1)?.id) })
@@ -74,7 +74,11 @@ async function find(store: AdminContext['store'], filter: Filter, before?: numbe
 /** The parts of the first page that change while it is open. `query`: has the filter. */
 export async function liveRefusals({ store, now }: AdminContext, query: unknown): Promise<Html> {
   const filter = textsIn(REFUSAL_FILTERS, query)
-  return liveList(await find(store, filter), now(), Object.values(filter).join('') !== '')
+  return liveList(await find(store, filter), now(), isAnySet(filter))
+}
+
+function isAnySet(filter: Filter): boolean {
+  return Object.values(filter).some((value) => value !== '')
 }
 
 function liveList(found: readonly RefusedRequest[], now: number, isFiltered: boolean): Html {
