@@ -60,11 +60,7 @@ async function tryOut(artifact: string, install: (ports: Ports, old?: Old) => In
   const did = async (done: string, action: (port: number, ports: Ports) => Promise<unknown>): Promise<Verdict> => {
     const port = await freePort()
     const ports = { PORT: String(port), ADMIN_ADDRESS: `127.0.0.1:${await freePort()}` }
-    const found = await Promise.try(action, port, ports).then(
-      () => 'works',
-      (error: Error) => `FAILED: ${error.message}`,
-    )
-    return { artifact, done, found }
+    return attempt(artifact, done, () => action(port, ports))
   }
   return [
     await did('init, register, token, check, revoke, backup', (port, ports) => mainJob(install(ports), port)),
@@ -91,18 +87,17 @@ export async function checkPackage({ folder, version }: Release, work: string, o
     const node = join(prefix, 'node_modules', binaries, 'bin/node')
     verdicts.push(...(await tryOut(artifact, install(node), old)))
     // How the server stops the parser of HTTP depends on the inside of Node.js.
-    verdicts.push(attempt(artifact, 'tests of the ports', () => run(node, ['test/listener/ports.test.ts'])))
+    verdicts.push(await attempt(artifact, 'tests of the ports', () => run(node, ['test/listener/ports.test.ts'])))
   }
   return verdicts
 }
 
-function attempt(artifact: string, done: string, action: () => unknown): Verdict {
-  try {
-    action()
-    return { artifact, done, found: 'works' }
-  } catch (error) {
-    return { artifact, done, found: `FAILED: ${(error as Error).message}` }
-  }
+async function attempt(artifact: string, done: string, action: () => unknown): Promise<Verdict> {
+  const found = await Promise.try(action).then(
+    () => 'works',
+    (error: Error) => `FAILED: ${error.message}`,
+  )
+  return { artifact, done, found }
 }
 
 /** A place with Debian as debootstrap makes it, and the package installed in it by dpkg. */
@@ -136,7 +131,7 @@ export async function checkDebian({ folder, version }: Release, work: string, ol
   const verdicts = await tryOut(artifact, install, old)
   // The root in which the main job was done.
   const root = join(work, 'debian-1')
-  verdicts.push(attempt(artifact, `upgrade to ${version}+next, remove, purge`, () => lifeCycle(root, next)))
+  verdicts.push(await attempt(artifact, `upgrade to ${version}+next, remove, purge`, () => lifeCycle(root, next)))
   return has('lintian') ? [...verdicts, lint(artifact, file)] : verdicts
 }
 

@@ -1,9 +1,9 @@
+import { freePort } from '../../../test/support/free-port.ts'
 import type { Bench } from '../bench.ts'
 import type { Turn } from '../row.ts'
 import { defineSection } from '../section.ts'
 import { atMost } from '../targets.ts'
 import { adminRequest, tokenRequest } from '../world/requests.ts'
-import { freePort } from '../world/server-process.ts'
 
 /** How much an operator who searches many applications slows down token requests to the same process. */
 export const listing = defineSection({

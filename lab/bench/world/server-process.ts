@@ -2,10 +2,10 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync, readFileSync } from 'node:fs'
 import http from 'node:http'
-import { createServer } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../../test/support/free-port.ts'
 import { cpuTime, memory, processTree } from './proc-stat.ts'
 
 /** What to undo when the program ends, however it ends. Synchronous: nothing is awaited at exit. */
@@ -96,14 +96,4 @@ function isReady(port: number, path: string): Promise<boolean> {
     })
     request.on('error', () => resolve(false))
   })
-}
-
-/** A free TCP port on this machine. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

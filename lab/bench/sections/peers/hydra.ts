@@ -1,7 +1,7 @@
+import { freePort } from '../../../../test/support/free-port.ts'
 import type { Bench } from '../../bench.ts'
 import { peerClient } from '../../servers/peer.ts'
 import type { Postgres } from '../../world/postgres.ts'
-import { freePort } from '../../world/server-process.ts'
 import { isInstalled, openPeer, type Peer, runCommand } from './peer.ts'
 
 /** Another program has this name too. */
