@@ -365,7 +365,7 @@ t.test('Statistics: nodes on one PostgreSQL see each other, and which one was ki
   t.strictSame(await seen(), ['web-1:80'], 'only this node is known while the store is away')
 })
 
-t.test('Sampler: where the memory cannot be read, the last figure stays', async (t) => {
+function startSampling() {
   const samples: Sample[] = []
   const { stop } = startReporting(
     createCounters(),
@@ -375,6 +375,11 @@ t.test('Sampler: where the memory cannot be read, the last figure stays', async 
       onSent?.()
     },
   )
+  return { samples, stop }
+}
+
+t.test('Sampler: where the memory cannot be read, the last figure stays', async (t) => {
+  const { samples, stop } = startSampling()
   const rss = mock.method(process.memoryUsage, 'rss', () => 7)
   t.teardown(() => rss.mock.restore())
   await stop()
@@ -388,15 +393,7 @@ t.test('Sampler: where the memory cannot be read, the last figure stays', async 
 t.test('Sampler: each sample has the CPU time and the delay since the one before, until it is stopped', async (t) => {
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
-  const samples: Sample[] = []
-  const { stop } = startReporting(
-    createCounters(),
-    () => LOAD,
-    ({ sample }, onSent) => {
-      samples.push(sample)
-      onSent?.()
-    },
-  )
+  const { samples, stop } = startSampling()
   mock.timers.tick(999)
   t.equal(samples.length, 0)
   mock.timers.tick(1)
