@@ -174,8 +174,10 @@ function lifeCycle(root: string, next: string): void {
   const settings = statSync(join(root, kept[0] as string))
   expect((settings.mode & 0o777) === 0o600, 'Others may read the settings.')
   installFile(root, next)
+  // Left over in the shell: the settings count.
+  const env = { PATH: PATHS, DATABASE_URL: 'sqlite:/tmp/rehearsal.db' }
   expect(
-    run('chroot', [root, '/usr/sbin/token-server', 'applications', 'list']).includes('Store front'),
+    run('chroot', [root, '/usr/sbin/token-server', 'applications', 'list'], { env }).includes('Store front'),
     'The upgrade lost data.',
   )
   expect(isKept(), 'The upgrade changed files.')

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { globSync, writeFileSync } from 'node:fs'
+import { chownSync, globSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { readConfig, settings } from '../../src/config.ts'
 import { CLOSE_TIMEOUT_MS } from '../../src/server/signals.ts'
+import { MAIN } from '../support/spawn.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { ROOT, read as readFile } from './files.ts'
 
@@ -66,6 +67,8 @@ t.test('systemd: a command runs as the user of the server, with its settings and
   t.strictSame(missing, [])
 })
 
+const COMMAND = readFile('lab/release/debian/token-server')
+
 t.test(
   'Debian: a command has the database of the unit, unless the settings name another, before `init`, too',
   async (t) => {
@@ -74,10 +77,11 @@ t.test(
     for (const [name, text] of Object.entries({ id: 'echo 0', setpriv: 'echo "$DATABASE_URL $*"' })) {
       writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
     }
-    const script = readFile('lab/release/debian/token-server')
-      .replace('/etc/token-server/settings.env', settingsFile)
-      .replace('cd /var/lib/token-server', `cd ${folder}`)
-    const env = { PATH: `${folder}:${process.env.PATH}` }
+    const script = COMMAND.replace('/etc/token-server/settings.env', settingsFile).replace(
+      'cd /var/lib/token-server',
+      `cd ${folder}`,
+    )
+    const env = { PATH: `${folder}:${process.env.PATH}`, DATABASE_URL: 'sqlite:left-over.db' }
     const ran = (...args: string[]) =>
       execFileSync('sh', ['-c', script, 'token-server', ...args], { env, encoding: 'utf8' })
     const [, ofUnit = ''] = /^Environment=DATABASE_URL=(.*)$/m.exec(read('token-server.service')) ?? []
@@ -85,6 +89,7 @@ t.test(
     const missing = ran('migrate')
     t.ok(missing.startsWith(`${byDefault} `), missing)
     t.notMatch(missing, 'env-file', 'Node.js does not warn of a missing file')
+    t.ok(ran('init').startsWith(`${env.DATABASE_URL} `), 'what the shell sets becomes a setting')
     writeFileSync(settingsFile, '# DATABASE_URL=sqlite:./x.db\n')
     t.ok(ran('migrate').startsWith(`${byDefault} `))
     writeFileSync(settingsFile, 'DATABASE_URL=postgres://a@b/c\n')
@@ -92,3 +97,28 @@ t.test(
       t.match(ran(command), new RegExp(`^ .*--env-file=${settingsFile} .*${command}`))
   },
 )
+
+t.test('Debian: the command drops each setting of the shell, and no other variable', async (t) => {
+  const [, dropped = ''] = /^ *unset ((?:[A-Z_]+|\\\n| )+)$/m.exec(COMMAND) ?? []
+  t.strictSame(dropped.split(/[\s\\]+/), Object.keys(settings))
+})
+
+const NOBODY = 65534
+const ROOT_ONLY = { skip: process.getuid?.() !== 0 && 'needs root, as the command itself' }
+
+t.test('Debian: a setting that is left in the shell of root changes no other database', ROOT_ONLY, async (t) => {
+  const folder = temporaryFolder(t)
+  const data = join(folder, 'data')
+  mkdirSync(data)
+  for (const path of [folder, data]) chownSync(path, NOBODY, NOBODY)
+  const script = COMMAND.replaceAll('/etc/token-server', folder)
+    .replaceAll('/var/lib/token-server', data)
+    .replaceAll('=token-server ', `=${NOBODY} `)
+    .replace('--init-groups', '--clear-groups')
+    .replace('/usr/lib/token-server/node', process.execPath)
+    .replace('/usr/lib/token-server/lib/main.js', MAIN)
+  const env = { PATH: process.env.PATH, DATABASE_URL: `sqlite:${folder}/rehearsal.db` }
+  writeFileSync(join(folder, 'settings.env'), `DATABASE_URL=sqlite:${data}/real.db\n`)
+  execFileSync('sh', ['-c', script, 'token-server', 'migrate'], { env, stdio: 'pipe' })
+  t.strictSame(globSync('**/*.db', { cwd: folder }), ['data/real.db'])
+})
