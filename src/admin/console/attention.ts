@@ -1,5 +1,5 @@
 import { factsOf } from '../../domain/reasons.ts'
-import { OLD_BACKUP_MS, type Statistics } from '../../domain/statistics.ts'
+import { type EndingSecrets, OLD_BACKUP_MS, type Statistics } from '../../domain/statistics.ts'
 import { DAY } from '../../domain/usage.ts'
 import { badge, name, section, type Tone, time } from './components.ts'
 import { placeOf } from './diagnosis.ts'
@@ -66,14 +66,20 @@ function* ofOutages({ at, outages }: Statistics): Generator<Matter> {
 }
 
 function* ofSecrets({ endingSecrets }: Statistics): Generator<Matter> {
-  const { next, inAWeek } = endingSecrets ?? { next: [], inAWeek: 0 }
+  if (!endingSecrets) return
+  const { next } = endingSecrets
   for (const { kind, id, name: called, endsAt } of next.slice(0, SHOWN)) {
     const detail = html`The secret that it uses ends at ${time(endsAt)}. After that, its requests are refused, unless it uses a newer one.`
     yield ['warn', `${placeOf(kind, id, 'expired secret')}#secrets`, name(called), detail]
   }
-  const more = Math.max(inAWeek, next.length) - SHOWN
+  const more = endingInUse(endingSecrets) - SHOWN
   if (more > 0)
     yield ['warn', '/secrets?show=ending&sort=end', `${count(more)} more`, 'Their secrets end within 7 days.']
+}
+
+/** How many applications and suites use a secret that ends within 7 days, whether they have a newer one or not. */
+export function endingInUse({ next, inAWeek }: EndingSecrets): number {
+  return Math.max(inAWeek, next.length)
 }
 
 function* ofChecks({ lastHour, refusals, trouble }: Statistics): Generator<Matter> {

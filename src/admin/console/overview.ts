@@ -5,7 +5,7 @@ import type { NodeStatistics, Statistics, WorkerStatistics } from '../../domain/
 import type { ApplicationCounts, Period } from '../../domain/usage.ts'
 import type { Usage } from '../../domain/views/usage.ts'
 import type { AdminContext } from '../context.ts'
-import { attention } from './attention.ts'
+import { attention, endingInUse } from './attention.ts'
 import { bar, chart } from './chart.ts'
 import { badge, card, emptyState, facts, liveControls, name, number, section, table, time } from './components.ts'
 import { count, duration, NONE, overviewCharts, percent, size, topReasons, uptime } from './figures.ts'
@@ -108,9 +108,9 @@ function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store
       `for a token; ${duration(lastHour.checkLatency?.p99Seconds)} for a check`,
     ),
     card(
-      'Last secrets ending',
-      endingSecrets ? count(endingSecrets.inAWeek) : NONE,
-      `in 7 days; ${endingSecrets ? count(endingSecrets.inADay) : NONE} in 24 hours`,
+      'Used secrets ending',
+      endingSecrets ? count(endingInUse(endingSecrets)) : NONE,
+      `in 7 days; ${endingSecrets ? count(endingSecrets.inAWeek) : NONE} without a newer one`,
     ),
     card(
       'Processes',

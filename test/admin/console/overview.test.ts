@@ -90,7 +90,10 @@ t.test('Overview: its figures are rounded, and unknown ones are not shown as zer
   expect(page({ startedAt: START - 59 * MINUTE }), 'up for 59 min.')
   expect(page({ startedAt: START + MINUTE }), 'up for less than a minute.')
   const unknown = page({ liveTokens: undefined, endingSecrets: undefined })
-  expect(unknown, 'Valid tokens – not', 'Last secrets ending – in 7 days; – in 24 hours')
+  expect(unknown, 'Valid tokens – not', 'Used secrets ending – in 7 days; – without a newer one')
+  const next = [{ kind: 'suite' as const, id: 'store', name: 'Store API', endsAt: START + HOUR }]
+  const ending = page({ endingSecrets: { inADay: 0, inAWeek: 0, next } })
+  expect(ending, 'Used secrets ending 1 in 7 days; 0 without a newer one')
   expect(
     pageOfStore({ databaseBytes: undefined, logBytes: undefined }),
     'Database – on disk Traffic 1 h 24 h 7 days Tokens',
