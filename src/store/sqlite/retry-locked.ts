@@ -10,7 +10,7 @@ const RETRY_MS = 2
 export type RetryLocked = <Result>(action: () => Result) => Promise<Result>
 
 interface Options {
-  /** Called when SQLite fails for a reason other than a lock. */
+  /** Called when SQLite fails, or is still locked at the deadline. */
   onError: () => void
   /** Called when an fsync by SQLite itself fails. */
   distrust: (cause: unknown) => void
@@ -25,10 +25,10 @@ export function createRetryLocked(file: string, timeout: number, { onError, dist
         return action()
       } catch (error) {
         if (!(error instanceof Database.SqliteError)) throw error
-        if (!isLocked(error)) onError()
         if (isFsyncFailure(error)) distrust(error)
         deadline ??= performance.now() + timeout
         if (!isLocked(error) || performance.now() >= deadline) {
+          onError()
           const cause = explain(error, file)
           throw new StoreUnavailable(`the database ${file} answered ${error.code}: ${cause}`, { cause: error })
         }

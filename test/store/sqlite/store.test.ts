@@ -63,7 +63,9 @@ t.test('SQLite: requests wait for a locked database, and then all fail at once',
   })
   await Promise.all(writes)
   await t.rejects(on(store).setStatus('a', 'active'), StoreUnavailable)
+  await t.rejects(store.ping(), StoreUnavailable, 'it is not ready, although it can read')
   hand.exec('COMMIT')
+  await store.ping()
   for (const { id } of tokens) t.equal(await store.findToken(id), undefined)
 })
 
