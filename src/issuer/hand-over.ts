@@ -20,30 +20,31 @@ const GUESSES = 'hand-over links'
 
 /**
  * Uses up a hand-over link: makes a secret for its application in the same transaction, so that the store never holds the secret
- * in clear. Throws AuthenticationRefused, which counts as a failure; RequestRefused after too many failures; StoreUnavailable.
+ * in clear. Only refused codes count as failures, so nobody can stop the links of others at the same address. Throws
+ * AuthenticationRefused; RequestRefused for another wrong code after too many; StoreUnavailable.
  */
-export function handOver(
+export async function handOver(
   { store, now, failures, observe }: HandOverOptions,
   code: string,
   { remoteAddress, requestId }: Pick<Author, 'remoteAddress' | 'requestId'>,
 ) {
-  return failures.attempt({ clientId: GUESSES, remoteAddress }, async () => {
-    const endsAt = endOfLinkCode(code)
-    const at = now()
-    if (endsAt === undefined) throw new AuthenticationRefused('unknown hand-over link')
-    if (endsAt <= at) throw new AuthenticationRefused('expired hand-over link')
-    const codeDigest = digestGenerated(code)
-    const link = await store.findHandOverLink(codeDigest)
-    if (!link) throw new AuthenticationRefused('unknown hand-over link')
-    const { clientId, name, status, madeBy, overlapSeconds } = link
-    if (status === 'suspended') throw new AuthenticationRefused('hand-over to a suspended application', clientId)
+  const refuse = (...reason: ConstructorParameters<typeof AuthenticationRefused>) =>
+    failures.attempt({ clientId: GUESSES, remoteAddress }, () => Promise.reject(new AuthenticationRefused(...reason)))
+  const endsAt = endOfLinkCode(code)
+  const at = now()
+  if (endsAt === undefined) return refuse('unknown hand-over link')
+  if (endsAt <= at) return refuse('expired hand-over link')
+  const codeDigest = digestGenerated(code)
+  const link = await store.findHandOverLink(codeDigest)
+  if (!link) return refuse('unknown hand-over link')
+  const { clientId, name, status, madeBy, overlapSeconds } = link
+  if (status === 'suspended') return refuse('hand-over to a suspended application', clientId)
 
-    const { clientSecret, rotation } = newRotation(at, overlapSeconds * 1000)
-    const author: Author = { actor: madeBy, origin: 'hand-over link', remoteAddress, requestId }
-    const change: Change = { type: 'hand-over link used', clientId, codeDigest, ...rotation }
-    const { changed } = await makeChange({ store, observe }, change, { author, at })
-    // Someone else was faster.
-    if (!changed) throw new AuthenticationRefused('unknown hand-over link')
-    return { clientId, name, clientSecret, othersEndAt: rotation.othersEndAt }
-  })
+  const { clientSecret, rotation } = newRotation(at, overlapSeconds * 1000)
+  const author: Author = { actor: madeBy, origin: 'hand-over link', remoteAddress, requestId }
+  const change: Change = { type: 'hand-over link used', clientId, codeDigest, ...rotation }
+  const { changed } = await makeChange({ store, observe }, change, { author, at })
+  // Someone else was faster.
+  if (!changed) return refuse('unknown hand-over link')
+  return { clientId, name, clientSecret, othersEndAt: rotation.othersEndAt }
 }
