@@ -103,9 +103,11 @@ export function hasTokenSince({ lastAt }: RefusalGroup, { lastTokenAt }: ShownAp
 
 /** `One of its requests was refused 3 min ago, from 192.0.2.1`, or `Its tokens are refused, 17 times, …`. */
 export function refusalText(group: RefusalGroup, now: number, how = ''): string {
-  const what = isTokenReason(group.reason) ? 'tokens' : 'requests'
-  if (group.count > 1) return `Its ${what} are refused${how}, ${howOften(group, now)}.`
-  return `One of its ${what} was refused${how} ${ago(group.lastAt, now)}, ${fromWhere(group)}.`
+  const [one, many] = isTokenReason(group.reason)
+    ? ['One of its tokens was refused', 'Its tokens are refused']
+    : ['One of its requests was refused', 'Its requests are refused']
+  if (group.count > 1) return `${many}${how}, ${howOften(group, now)}.`
+  return `${one}${how} ${ago(group.lastAt, now)}, ${fromWhere(group)}.`
 }
 
 /** `17 times, first 2 h ago, last 3 min ago, from 192.0.2.1`. */
