@@ -102,11 +102,11 @@ function createApplicationChanges(context: Context) {
     const { secrets } = await find(context, clientId)
     const active = secrets.filter((secret) => secretState(secret, now()) === 'active')
     const same = await findSame(active, clientSecret)
-    if (same) throw conflict(`${clientId} has this secret already, as secret ${same.id}.`)
+    if (same) throw new OperatorError(`${clientId} has this secret already, as secret ${same.id}.`)
     const imported = secrets.filter((secret) => isImported(secret) && secret.revokedAt === null)
     if (imported.length >= MAX_IMPORTED) {
       const ids = imported.map(({ id }) => id).join(' and ')
-      throw conflict(`${clientId} has ${MAX_IMPORTED} imported secrets already (${ids}): revoke one first.`)
+      throw new OperatorError(`${clientId} has ${MAX_IMPORTED} imported secrets already (${ids}): revoke one first.`)
     }
     const secret = { digest: await digestImported(clientSecret), createdAt: now() }
     await change({ type: 'secret added', owner: clientId, secret })
@@ -204,10 +204,6 @@ async function findSame(secrets: readonly Secret[], presented: string): Promise<
     if (isImported(secret) && (await matchesImported(secret, presented))) return secret
   }
   return findGenerated(secrets, presented)
-}
-
-function conflict(message: string): OperatorError {
-  return new OperatorError(message, { kind: 'conflict' })
 }
 
 /** An unknown suite in a registration: an error of its field `suites`. */

@@ -20,7 +20,7 @@ export function createHandOvers(context: Context, url: string | undefined) {
   /** Makes a link. Once it is used, the other secrets end after `overlap` milliseconds at the latest. */
   function make(clientId: string, overlap: number, repeatable: Repeatable = {}): Promise<NewHandOver> {
     if (url === undefined) {
-      throw new OperatorError('Hand-over links are off: HANDOVER=on turns them on.', { kind: 'conflict' })
+      throw new OperatorError('Hand-over links are off: HANDOVER=on turns them on.')
     }
     return once<NewHandOver>(context, repeatable, async (auditOf) => {
       const endsAt = now() + HAND_OVER_LIFETIME

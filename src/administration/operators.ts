@@ -35,7 +35,7 @@ export function createOperators(context: Context) {
     assertCommandLine(context, name)
     valid(operatorSchema, { name, role })
     const { changed } = await change({ type: 'operator added', operator: name, role })
-    if (!changed) throw new OperatorError(`There is an operator with the name ${name} already.`, { kind: 'conflict' })
+    if (!changed) throw new OperatorError(`There is an operator with the name ${name} already.`, { kind: 'taken id' })
     return show(name)
   }
 

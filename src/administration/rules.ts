@@ -120,7 +120,7 @@ export function valid<Schema extends ZodType>(schema: Schema, input: unknown): o
 
 /** An id must be unique among applications and suites (RFC 6749 §2.2). */
 export function takenId(id: string): OperatorError {
-  return new OperatorError(`The id ${id} is taken already.`, { kind: 'conflict' })
+  return new OperatorError(`The id ${id} is taken already.`, { kind: 'taken id' })
 }
 
 /** These fields by their JSON names. */

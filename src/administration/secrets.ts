@@ -89,7 +89,7 @@ export function createSecrets(context: Context) {
     throw new OperatorError(
       `The secret ${secretId} is the last active one of ${owner}, and ${owner} cannot authenticate without it. ` +
         'Rotate first.',
-      { kind: 'conflict' },
+      { kind: 'last secret' },
     )
   }
 

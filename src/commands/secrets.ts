@@ -48,8 +48,8 @@ export function addSecrets(program: Command, terminal: Terminal): void {
     })
 }
 
-/** Adds to a conflict error that --force overrides it. */
+/** Adds --force, which revokes the last active secret, to the message. */
 function withForce(error: unknown): never {
-  if (!(error instanceof OperatorError) || error.kind !== 'conflict') throw error
+  if (!(error instanceof OperatorError) || error.kind !== 'last secret') throw error
   throw new OperatorError(`${error.message} To force it, use --force.`, { cause: error })
 }

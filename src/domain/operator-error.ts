@@ -1,11 +1,11 @@
 /**
- * `invalid`: a field breaks a rule; `conflict`: the call contradicts the current state; `another version`: the state is not the
- * one that the call names; `refused`: everything else.
+ * `invalid`: a field breaks a rule; `another version`: the state is not the one that the call names; `refused`: everything else.
  */
 export type OperatorErrorKind =
   | 'invalid'
   | 'not found'
-  | 'conflict'
+  | 'taken id'
+  | 'last secret'
   | 'another version'
   | 'idempotency key reused'
   | 'refused'

@@ -131,7 +131,7 @@ t.test('Registration: an id that an application or a suite has is taken (RFC 674
     [() => registerSuite({ ...STORE, suiteId: taken }), taken],
   ]
   for (const [act, id] of refused) {
-    await t.rejects(act(), { message: `The id ${id} is taken already.`, kind: 'conflict' })
+    await t.rejects(act(), { message: `The id ${id} is taken already.`, kind: 'taken id' })
   }
   t.equal((await administration.listSuites()).length, 1, 'and nothing was changed')
 })
@@ -192,7 +192,7 @@ t.test('Administration: an application has two imported secrets that are not rev
   await registerImported(store, 'moved', 'legacy-one')
   await on(store).addSecret('moved', { digest: cheapDigest('legacy-two'), createdAt: START })
   const message = 'moved has 2 imported secrets already (2 and 3): revoke one first.'
-  await t.rejects(administration.addSecret('moved', 'legacy-three'), { message, kind: 'conflict' })
+  await t.rejects(administration.addSecret('moved', 'legacy-three'), { message, kind: 'refused' })
   await administration.revokeSecret('moved', 2)
   await administration.addSecret('moved', 'legacy-three')
   t.equal((await administration.listSecrets('moved')).length, 3)
@@ -201,8 +201,11 @@ t.test('Administration: an application has two imported secrets that are not rev
 t.test('Secrets: none is added twice, and the last active one is revoked by force only', async (t) => {
   const { administration, credentials } = await createWorld(t)
   const id = credentials.client_id
-  await t.rejects(administration.addSecret(id, credentials.client_secret), { name: 'OperatorError', kind: 'conflict' })
-  await t.rejects(administration.revokeSecret(id, 1), { message: /last active one .* Rotate first/, kind: 'conflict' })
+  await t.rejects(administration.addSecret(id, credentials.client_secret), { name: 'OperatorError', kind: 'refused' })
+  await t.rejects(administration.revokeSecret(id, 1), {
+    message: /last active one .* Rotate first/,
+    kind: 'last secret',
+  })
   t.match(await administration.listSecrets(id), [{ state: 'active' }])
   await administration.revokeSecret(id, 1, { force: true })
   t.match(await administration.listSecrets(id), [{ state: 'revoked' }])

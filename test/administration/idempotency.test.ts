@@ -84,7 +84,7 @@ t.test('Idempotency: a key can be used again after a day, and after a call that 
   t.notSame(await secrets.rotate(clientId, HOUR, call()), first)
 
   const register = () => applications.register({ ...NEW, clientId }, call({ key: 'key-2' }))
-  await t.rejects(register(), { name: 'OperatorError', kind: 'conflict' })
+  await t.rejects(register(), { name: 'OperatorError', kind: 'taken id' })
   await applications.remove(clientId)
   t.match(await register(), { clientId })
 })

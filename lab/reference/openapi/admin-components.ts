@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
+import { PROBLEM_CODES, type ProblemCode } from '../../../src/admin/wire/problem.ts'
 import { AUDIT_ACTIONS } from '../../../src/domain/events.ts'
-import { jsonSchema, list, object, text, whole } from '../../../src/domain/views/schema.ts'
+import { choice, jsonSchema, list, object, text, whole } from '../../../src/domain/views/schema.ts'
 import { type Examples, lines, type Part, ref } from './document.ts'
 
 // What the operations of the administration API have in common.
@@ -16,7 +17,7 @@ export const INFO = {
     '- Each request needs an admin key: `Authorization: Bearer otsa_…`. A **viewer** can use `GET`, an **admin**',
     '  every call. Only commands add operators and keys.',
     '- `GET` routes also answer `HEAD`. Bodies are JSON. Unknown fields and parameters are refused.',
-    '- Errors are problems (RFC 9457). `errors` lists the fields that are wrong.',
+    '- Errors are problems (RFC 9457). `code` is for programs; `errors` lists the fields that are wrong.',
     '- Times are RFC 3339, in UTC. Lists have at most `limit` entries per page; `next` is the cursor of the next page.',
     '- Client ids can contain any printable ASCII character, also `/`: percent-encode them in a path.',
     '- Every change is one audit event, with the operator, the address and the request id.',
@@ -183,6 +184,7 @@ export const PROBLEM = jsonSchema(
   object('Problem', 'An error (RFC 9457 §3). Its `type` is `about:blank`', {
     title: text('The name of the status'),
     status: whole('The status'),
+    code: choice(Object.keys(PROBLEM_CODES), 'What is wrong, for programs; a later version may have more codes'),
     detail: text('What is wrong, for people; the wording may change'),
     errors: list('The fields that are wrong', WRONG_FIELD).optional(),
   }),
@@ -191,16 +193,17 @@ export const PROBLEM = jsonSchema(
 /** The example of a problem. */
 export function problem(
   summary: string,
-  status: number,
+  code: ProblemCode,
   detail: string,
   errors?: { detail: string; pointer: string }[],
 ) {
-  return { summary, value: { title: STATUS_CODES[status], status, detail, ...(errors && { errors }) } }
+  const status = PROBLEM_CODES[code]
+  return { summary, value: { title: STATUS_CODES[status], status, code, detail, ...(errors && { errors }) } }
 }
 
 /** The example of a problem with one field, whose name comes before what is wrong with it. */
 export function wrongField(summary: string, field: string, detail: string) {
-  return problem(summary, 422, `The field ${field} ${detail}.`, [{ detail, pointer: `#/${field}` }])
+  return problem(summary, 'invalid', `The field ${field} ${detail}.`, [{ detail, pointer: `#/${field}` }])
 }
 
 const NOT_FROM_NEXT = 'must be the value of next in the previous page.'
@@ -209,54 +212,66 @@ const everywhere = (example: ReturnType<typeof problem>) => ({ 'x-everywhere': t
 /** Examples that several answers have. */
 export const EXAMPLES: Examples = {
   'not-HTTP': everywhere(
-    problem('Bytes that cannot be read as HTTP; the connection is closed', 400, 'This request cannot be read.'),
+    problem('Bytes that cannot be read as HTTP; the connection is closed', 'malformed', 'This request cannot be read.'),
   ),
-  'bad-limit': problem('Not a number, or above 200', 400, 'The parameter limit must be a whole number from 1 to 200.'),
-  'bad-status': problem('Another status', 400, 'The parameter status must be active or suspended.'),
-  'bad-cursor': problem('A cursor that is not from `next`', 400, `The parameter after ${NOT_FROM_NEXT}`),
-  'bad-before': problem('A cursor that is not from `next`', 400, `The parameter before ${NOT_FROM_NEXT}`),
-  'bad-force': problem('Not `true` or `false`', 400, 'The parameter force must be true or false.'),
-  'bad-dry-run': problem('Not `true` or `false`', 400, 'The parameter dry_run must be true or false.'),
+  'bad-limit': problem(
+    'Not a number, or above 200',
+    'malformed',
+    'The parameter limit must be a whole number from 1 to 200.',
+  ),
+  'bad-status': problem('Another status', 'malformed', 'The parameter status must be active or suspended.'),
+  'bad-cursor': problem('A cursor that is not from `next`', 'malformed', `The parameter after ${NOT_FROM_NEXT}`),
+  'bad-before': problem('A cursor that is not from `next`', 'malformed', `The parameter before ${NOT_FROM_NEXT}`),
+  'bad-force': problem('Not `true` or `false`', 'malformed', 'The parameter force must be true or false.'),
+  'bad-dry-run': problem('Not `true` or `false`', 'malformed', 'The parameter dry_run must be true or false.'),
   'bad-since': problem(
     'A time without a zone, for example',
-    400,
+    'malformed',
     'The parameter since must be a time with its zone, such as 2026-01-31T12:00:00Z.',
   ),
-  'bad-period': problem('Another period', 400, 'The parameter period must be 1h or 24h or 7d.'),
+  'bad-period': problem('Another period', 'malformed', 'The parameter period must be 1h or 24h or 7d.'),
   'bad-until': problem(
     'A time without a zone, for example',
-    400,
+    'malformed',
     'The parameter until must be a time with its zone, such as 2026-01-31T12:00:00Z.',
   ),
-  'bad-action': problem('Another action', 400, `The parameter action must be ${AUDIT_ACTIONS.join(' or ')}.`),
-  'unknown-parameter': problem('A parameter that is not described', 400, 'The parameter page is unknown.'),
-  'not-json': problem('The body is not valid JSON', 400, 'The body is not valid JSON.'),
+  'bad-action': problem('Another action', 'malformed', `The parameter action must be ${AUDIT_ACTIONS.join(' or ')}.`),
+  'unknown-parameter': problem('A parameter that is not described', 'malformed', 'The parameter page is unknown.'),
+  'not-json': problem('The body is not valid JSON', 'malformed', 'The body is not valid JSON.'),
   'bad-idempotency-key': problem(
     'A key with more than 255 characters, or with characters other than printable ASCII',
-    400,
+    'malformed',
     'The Idempotency-Key must be 1 to 255 printable ASCII characters.',
   ),
-  'taken-id': problem('An application or a suite has this id', 409, 'The id store is taken already.'),
-  'wrong-value': problem('A value that is not allowed', 422, 'The name must not be empty.', [
+  'taken-id': problem('An application or a suite has this id', 'id_taken', 'The id store is taken already.'),
+  'store-moved': everywhere(
+    problem(
+      'The store was copied with `store copy`',
+      'refused',
+      'The store moved to postgres://db.example:5432/tokens at 2027-01-15T09:02:00.000Z: name that in DATABASE_URL. ' +
+        'To allow changes here again, run "token-server store reopen".',
+    ),
+  ),
+  'wrong-value': problem('A value that is not allowed', 'invalid', 'The name must not be empty.', [
     { detail: 'The name must not be empty', pointer: '#/name' },
   ]),
-  'unknown-suite': problem('A suite that does not exist', 422, 'There is no suite with the id nowhere.', [
+  'unknown-suite': problem('A suite that does not exist', 'invalid', 'There is no suite with the id nowhere.', [
     { detail: 'There is no suite with the id nowhere', pointer: '#/suites' },
   ]),
   'unknown-field': wrongField('A field that is not described', 'colour', 'is unknown'),
   'wrong-overlap': wrongField('More than 365 days', 'overlap_seconds', 'must be 31536000 or less'),
   'key-reused': problem(
     'The key was used for another request',
-    422,
+    'idempotency_key_reused',
     'This idempotency key was used for another request, or by another login or admin key: use a new one.',
   ),
   'no-such-application': problem(
     'No application has this client id',
-    404,
+    'not_found',
     'There is no application with the client id nobody.',
   ),
-  'no-such-suite': problem('No suite has this id', 404, 'There is no suite with the id nowhere.'),
-  'no-such-operator': problem('No operator has this name', 404, 'There is no operator with the name nobody.'),
+  'no-such-suite': problem('No suite has this id', 'not_found', 'There is no suite with the id nowhere.'),
+  'no-such-operator': problem('No operator has this name', 'not_found', 'There is no operator with the name nobody.'),
 }
 
 /** The example of a wrong value of a parameter. */
@@ -279,12 +294,12 @@ export const WRONG_PARAMETER: Record<string, string> = {
 export const NOT_FOUND: Record<string, Examples> = {
   client_id: { 'no-such-application': ref('examples', 'no-such-application') },
   suite_id: { 'no-such-suite': ref('examples', 'no-such-suite') },
-  secret_id: { 'no-such-secret': problem('There is no such secret', 404, `${CLIENT_ID} has no secret 99.`) },
-  suite_secret_id: { 'no-such-secret': problem('There is no such secret', 404, 'store has no secret 99.') },
+  secret_id: { 'no-such-secret': problem('There is no such secret', 'not_found', `${CLIENT_ID} has no secret 99.`) },
+  suite_secret_id: { 'no-such-secret': problem('There is no such secret', 'not_found', 'store has no secret 99.') },
   operator_name: { 'no-such-operator': ref('examples', 'no-such-operator') },
-  key_id: { 'no-such-key': problem('The operator has no such key', 404, 'The operator anna has no key 99.') },
+  key_id: { 'no-such-key': problem('The operator has no such key', 'not_found', 'The operator anna has no key 99.') },
   session_id: {
-    'no-such-session': problem('The operator has no such session', 404, 'The operator anna has no session 99.'),
+    'no-such-session': problem('The operator has no such session', 'not_found', 'The operator anna has no session 99.'),
   },
 }
 
@@ -309,12 +324,12 @@ export const RESPONSES: Record<string, ResponseText> = {
     headers: ['WWW-Authenticate'],
     examples: {
       'no-key': everywhere(
-        problem('No `Authorization` header', 401, 'An admin key is needed: Authorization: Bearer otsa_…'),
+        problem('No `Authorization` header', 'no_credentials', 'An admin key is needed: Authorization: Bearer otsa_…'),
       ),
       'not-an-admin-key': everywhere(
         problem(
           'A key that is malformed, unknown, expired or revoked; the log has the real reason',
-          401,
+          'invalid_key',
           'This admin key is not valid.',
         ),
       ),
@@ -323,65 +338,81 @@ export const RESPONSES: Record<string, ResponseText> = {
   Viewer: only(
     'The operator is a viewer.',
     'viewer',
-    problem('A change with the key of a viewer', 403, 'A viewer can see everything, but change nothing: ask an admin.'),
+    problem(
+      'A change with the key of a viewer',
+      'forbidden',
+      'A viewer can see everything, but change nothing: ask an admin.',
+    ),
   ),
   MethodNotAllowed: {
     ...only(
       'The path does not have this method.',
       'method-not-allowed',
-      problem('Another method', 405, 'The methods allowed here are GET, HEAD, POST.'),
+      problem('Another method', 'method_not_allowed', 'The methods allowed here are GET, HEAD, POST.'),
     ),
     headers: ['Allow'],
+  },
+  Moved: {
+    description: 'The store has moved to another database.',
+    examples: { 'store-moved': ref('examples', 'store-moved') },
   },
   AnotherVersion: only(
     'It was changed in the meantime.',
     'another-version',
     problem(
       'An `If-Match` that is not the current `ETag`',
-      412,
+      'version_mismatch',
       'It is not in the state that If-Match names: read it again before you change it.',
     ),
   ),
   TooSlow: only(
     'The request took too long to arrive.',
     'too-slow',
-    problem('More than 10 seconds; the connection is closed', 408, 'The request took too long.'),
+    problem('More than 10 seconds; the connection is closed', 'request_too_slow', 'The request took too long.'),
   ),
-  TooLarge: only('The body is too large.', 'too-large', problem('More than 64 KiB', 413, 'The body is too large.')),
+  TooLarge: only(
+    'The body is too large.',
+    'too-large',
+    problem('More than 64 KiB', 'body_too_large', 'The body is too large.'),
+  ),
   PathTooLong: only(
     'A part of the path is too long.',
     'path-too-long',
-    problem('More than 1024 characters', 414, 'URI Too Long'),
+    problem('More than 1024 characters', 'path_too_long', 'URI Too Long'),
   ),
   NotJson: only(
     'The body is not JSON.',
     'other-type',
     problem(
       'The `Content-Type` is missing or not JSON',
-      415,
+      'unsupported_media_type',
       'This content type is not accepted. The API takes application/json.',
     ),
   ),
   AnotherHost: only(
     'The `Host` is not one that the admin listener answers to.',
     'another-host',
-    problem('Another host name', 421, 'This server does not answer for this host: check ADMIN_URL.'),
+    problem('Another host name', 'wrong_host', 'This server does not answer for this host: check ADMIN_URL.'),
   ),
   HeadersTooLarge: only(
     'The headers are too large.',
     'headers-too-large',
-    problem('More than 16 KiB; the connection is closed', 431, 'The headers are too large.'),
+    problem('More than 16 KiB; the connection is closed', 'headers_too_large', 'The headers are too large.'),
   ),
   Failed: only(
     "A bug. The server's log has the details.",
     'unexpected-error',
-    problem('A bug', 500, 'The server failed.'),
+    problem('A bug', 'server_error', 'The server failed.'),
   ),
   Unavailable: {
     ...only(
-      'The database cannot be used now.',
+      'The database cannot be used now, or too many of your requests are waiting.',
       'store-unavailable',
-      problem('The database cannot be read or written', 503, 'The database cannot be used now. Try again.'),
+      problem(
+        'The database cannot be read or written',
+        'store_unavailable',
+        'The database cannot be used now. Try again.',
+      ),
     ),
     headers: ['Retry-After'],
   },

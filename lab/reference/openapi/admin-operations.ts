@@ -19,6 +19,8 @@ export interface OperationText {
   /** The cases of 409 and 422. */
   conflict?: Examples
   wrong?: Examples
+  /** Whether it changes something also in a store that has moved to another database. */
+  whileMoved?: boolean
   /** Parameters with a description of their own: its name in PARAMETERS. */
   own?: Record<string, string>
 }
@@ -131,13 +133,13 @@ const LAST_SECRET = 'cannot authenticate without it. Rotate first. To revoke it 
 const lastSecret = (id: number, owner: string): Examples => ({
   'last-secret': problem(
     'It is the last active secret',
-    409,
+    'last_secret',
     `The secret ${id} is the last active one of ${owner}, and ${owner} ${LAST_SECRET}`,
   ),
 })
 
 const NOTHING_TO_CHANGE: Examples = {
-  'nothing-to-change': problem('No field at all', 422, 'The body must have at least one field.', [
+  'nothing-to-change': problem('No field at all', 'invalid', 'The body must have at least one field.', [
     { detail: 'must have at least one field', pointer: '#' },
   ]),
 }
@@ -287,7 +289,7 @@ const APPLICATIONS: Record<string, OperationText> = {
     notFound: {
       'nothing-known': problem(
         'No application has this client id, and no similar one was refused',
-        404,
+        'not_found',
         'No application has the client id nobody, and no similar client id was refused. ' +
           'Look for the application in GET /admin/v1/applications.',
       ),
@@ -476,7 +478,7 @@ const SUITES: Record<string, OperationText> = {
       ...known('unknown-field'),
       'unknown-client-id': problem(
         'An application that does not exist',
-        422,
+        'invalid',
         'There is no application with the client id nobody.',
         [{ detail: 'There is no application with the client id nobody', pointer: '#/client_ids' }],
       ),
@@ -525,6 +527,7 @@ const OPERATORS: Record<string, OperationText> = {
     summary: 'End a session in the console',
     description: 'It is refused from the next request on.',
     answer: 'It was ended.',
+    whileMoved: true,
   },
 }
 

@@ -173,7 +173,11 @@ function responsesOf(route: Route, text: OperationText): Part {
     ...(path.includes('{') && { 404: problemResponse('It does not exist.', unknown) }),
     405: ref('responses', 'MethodNotAllowed'),
     408: ref('responses', 'TooSlow'),
-    ...(conflict && { 409: problemResponse('It conflicts with the current state.', conflict) }),
+    ...((conflict || !(isRead || text.whileMoved)) && {
+      409: conflict
+        ? problemResponse('It conflicts with the current state.', { ...conflict, ...refs('examples', ['store-moved']) })
+        : ref('responses', 'Moved'),
+    }),
     ...(isChange(route) && { 412: ref('responses', 'AnotherVersion') }),
     ...(schema.body && { 413: ref('responses', 'TooLarge'), 415: ref('responses', 'NotJson') }),
     ...(path.includes('{') && { 414: ref('responses', 'PathTooLong') }),

@@ -62,6 +62,6 @@ function parseJson(api: FastifyInstance): void {
   api.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     if (body.length === 0) done(null, undefined)
     else if (isUtf8(body)) parse(request, body.toString(), done)
-    else done(new ProblemError({ status: 400, detail: 'The body is not valid JSON: it is not UTF-8.' }))
+    else done(new ProblemError('malformed', 'The body is not valid JSON: it is not UTF-8.'))
   })
 }

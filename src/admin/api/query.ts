@@ -55,5 +55,5 @@ export function timeOf(name: string, { [name]: value }: Query): number | undefin
 }
 
 function wrong(name: string, problem: string): ProblemError {
-  return new ProblemError({ status: 400, detail: `The parameter ${name} ${problem}.` })
+  return new ProblemError('malformed', `The parameter ${name} ${problem}.`)
 }

@@ -36,10 +36,7 @@ export function createRoutes(api: FastifyInstance, context: AdminContext): AddRo
         const { 'if-match': ifMatch } = request.headers
         const isTrial = choiceOf('dry_run', ['true', 'false'], request.query) === 'true'
         if (ifMatch !== undefined && !hasVersion && method !== 'GET')
-          throw new ProblemError({
-            status: 400,
-            detail: 'If-Match is only for one application or suite, not for this.',
-          })
+          throw new ProblemError('malformed', 'If-Match is only for one application or suite, not for this.')
         const onlyIf = ifMatch === undefined ? undefined : versionsIn(ifMatch)
         const administration = administrationOf(context, request, { onlyIf, isTrial })
         const view = await handle(administration, request, reply)
@@ -79,7 +76,7 @@ export function repeatable(request: FastifyRequest, reply: FastifyReply): Repeat
   const { 'idempotency-key': key } = request.headers
   if (key === undefined) return {}
   if (typeof key !== 'string' || !KEY.test(key)) {
-    throw new ProblemError({ status: 400, detail: 'The Idempotency-Key must be 1 to 255 printable ASCII characters.' })
+    throw new ProblemError('malformed', 'The Idempotency-Key must be 1 to 255 printable ASCII characters.')
   }
   const { method, url, body = null } = request
   const content = `${method} ${url} ${JSON.stringify(body)}`

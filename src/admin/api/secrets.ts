@@ -64,8 +64,8 @@ export function secrets(route: AddRoute): void {
   }
 }
 
-/** Adds the parameter that overrides a conflict to its message. */
+/** Adds the parameter that revokes the last active secret to the message. */
 function withForce(error: unknown): never {
-  if (!(error instanceof OperatorError) || error.kind !== 'conflict') throw error
-  throw new OperatorError(`${error.message} To revoke it anyway, use force=true.`, { kind: 'conflict' })
+  if (!(error instanceof OperatorError) || error.kind !== 'last secret') throw error
+  throw new OperatorError(`${error.message} To revoke it anyway, use force=true.`, { kind: 'last secret' })
 }

@@ -304,7 +304,7 @@ export function newApplication(console: FastifyInstance, context: AdminContext):
     parent: PARENT,
     title: 'Register an application',
     lead: 'Register each program of a partner as an application. It gets a client id and a secret, which is shown once.',
-    errorsAt: { conflict: 'client_id', suites: 'suite' },
+    errorsAt: { 'taken id': 'client_id', suites: 'suite' },
     first: 'name',
     inputs: async ({ body }, stateOf) => {
       const { text, all } = fieldsOf(body)

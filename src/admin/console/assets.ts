@@ -32,7 +32,7 @@ export function serveAssets(app: FastifyInstance): void {
   const byUrl = new Map([...ASSETS.values()].map((asset) => [asset.url, asset]))
   app.get('/assets/*', ({ url }, reply) => {
     const found = byUrl.get(url)
-    if (!found) throw new ProblemError({ status: 404, detail: 'There is no such file.' })
+    if (!found) throw new ProblemError('no_such_path', 'There is no such file.')
     return reply.header('cache-control', 'public, max-age=31536000, immutable').type(found.type).send(found.body)
   })
 }

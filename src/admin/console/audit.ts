@@ -60,7 +60,7 @@ ${pager(before !== undefined && address('/audit', filter), older)}`,
     row: AUDIT_EVENT.extend({ subject_name: text('The name of what was changed; empty: it has none') }),
     async *pages(request) {
       const { wrong, ...query } = await askedFor(store, request)
-      if (wrong.length > 0) throw new ProblemError({ status: 422, detail: WRITE_A_DAY })
+      if (wrong.length > 0) throw new ProblemError('invalid', WRITE_A_DAY)
       yield* everyPage<number>(async ({ after: before, limit }) => {
         const { events, next } = await searchAuditEvents(store, { ...query, before, limit }, EXPORT_STEPS)
         const names = await namesOfSubjects(store, events)

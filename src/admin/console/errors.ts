@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isAdminKey } from '../../domain/operator.ts'
 import type { AdminContext } from '../context.ts'
 import { isSafe } from '../wire/access.ts'
-import { type Problem, RefusedOperator, reportError, sendProblem } from '../wire/problem.ts'
+import { type Problem, problem, RefusedOperator, reportError, sendProblem } from '../wire/problem.ts'
 import { note } from './components.ts'
 import { fieldsOf, hidden } from './forms.ts'
 import { type Html, html, type Part } from './html.ts'
@@ -61,14 +61,14 @@ async function sendAgain({ url, body, raw, headers }: FastifyRequest): Promise<H
 export function showErrors(console: FastifyInstance, context: AdminContext): void {
   console.setErrorHandler(async (error, request, reply) => {
     if (error instanceof RefusedOperator && error.reason !== 'another host' && isProgram(request)) {
-      return sendProblem(reply, { status: 404, detail: 'The API is under /admin/v1/.' })
+      return sendProblem(reply, problem('no_such_path', 'The API is under /admin/v1/.'))
     }
     if (error instanceof RefusedOperator && error.reason === 'no credentials')
       return askToSignIn(context, request, reply)
-    const problem = reportError(context.observe, error, request)
-    reply.headers(problem.headers ?? {})
-    const kept = problem.status === 503 && !isSafe(request.method) && (await sendAgain(request))
-    return showPage(reply, errorPage(problem, request, kept), { status: problem.status })
+    const answer = reportError(context.observe, error, request)
+    reply.headers(answer.headers ?? {})
+    const kept = answer.status === 503 && !isSafe(request.method) && (await sendAgain(request))
+    return showPage(reply, errorPage(answer, request, kept), { status: answer.status })
   })
 }
 

@@ -25,9 +25,11 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
   const budgets = createBudgets(() => performance.now(), { slots: 1024 })
 
   function providerFor({ ip }: FastifyRequest) {
-    if (!provider) throw new ProblemError({ status: 404, detail: 'There is no identity provider: see OIDC_ISSUER.' })
+    if (!provider) throw new ProblemError('not_found', 'There is no identity provider: see OIDC_ISSUER.')
     if (budgets.spend(prefixOf(ip), REQUESTS) === 0) return provider
-    throw new ProblemError({ status: 429, detail: 'Too many sign-ins have begun at your address. Wait some seconds.' })
+    throw new ProblemError('too_many_requests', 'Too many sign-ins have begun at your address. Wait some seconds.', {
+      status: 429,
+    })
   }
 
   // A link and not a form: form-action of the CSP would forbid the redirect to another site.

@@ -91,7 +91,7 @@ export function newSuite(console: FastifyInstance, context: AdminContext): void 
     parent: PARENT,
     title: 'Register a suite',
     lead: 'A suite is an API that checks tokens, by itself or through a gateway. It gets a secret, which is shown once.',
-    errorsAt: { conflict: 'suite_id', id: 'suite_id' },
+    errorsAt: { 'taken id': 'suite_id', id: 'suite_id' },
     first: 'suite_id',
     inputs: ({ body }, stateOf) => {
       const { text } = fieldsOf(body)

@@ -47,7 +47,7 @@ export function decorateRequests(app: FastifyInstance, { adminUrl }: Pick<AdminC
 function remoteAddressOf(request: FastifyRequest, adminUrl: string | undefined): string {
   const { remoteAddress } = request.socket
   // Nobody waits for the answer, and a change could not be attributed.
-  if (remoteAddress === undefined) throw new ProblemError({ status: 400, detail: 'The connection is closed.' })
+  if (remoteAddress === undefined) throw new ProblemError('malformed', 'The connection is closed.')
   const peer = withoutZone(remoteAddress)
   return isProxied(request, adminUrl) ? addressVia(addressIn(request.ip) ?? peer, peer) : peer
 }

@@ -7,7 +7,7 @@ import { OperatorError } from '../../domain/operator-error.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { newRequestId } from '../../domain/request-id.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
-import { MALFORMED_STATUSES, type MalformedReason, sendFinal } from '../../listener/malformed.ts'
+import { type MalformedReason, sendFinal } from '../../listener/malformed.ts'
 
 /** CSP 3: only resources of this origin, and no inline scripts or styles. */
 const POLICY = [
@@ -33,8 +33,37 @@ export const ANSWER_HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
+/** The codes of problems, by which programs tell them apart, and their statuses. docs/admin-api.md says what to do. */
+export const PROBLEM_CODES = {
+  malformed: 400,
+  no_credentials: 401,
+  invalid_key: 401,
+  forbidden: 403,
+  not_found: 404,
+  no_such_path: 404,
+  method_not_allowed: 405,
+  request_too_slow: 408,
+  id_taken: 409,
+  last_secret: 409,
+  refused: 409,
+  version_mismatch: 412,
+  body_too_large: 413,
+  path_too_long: 414,
+  unsupported_media_type: 415,
+  wrong_host: 421,
+  invalid: 422,
+  idempotency_key_reused: 422,
+  headers_too_large: 431,
+  server_error: 500,
+  store_unavailable: 503,
+  too_many_requests: 503,
+}
+
+export type ProblemCode = keyof typeof PROBLEM_CODES
+
 /** An error answer. */
 export interface Problem {
+  code: ProblemCode
   status: number
   /** A sentence for people. */
   detail: string
@@ -43,12 +72,17 @@ export interface Problem {
   headers?: Record<string, string>
 }
 
+/** A problem with the status of its code, unless `more` has another one. */
+export function problem(code: ProblemCode, detail: string, more?: Partial<Problem>): Problem {
+  return { code, status: PROBLEM_CODES[code], detail, ...more }
+}
+
 export class ProblemError extends Error {
   readonly problem: Problem
 
-  constructor(problem: Problem) {
-    super(problem.detail)
-    this.problem = problem
+  constructor(...args: Parameters<typeof problem>) {
+    super(args[1])
+    this.problem = problem(...args)
   }
 }
 
@@ -66,47 +100,42 @@ export class RefusedOperator extends Refusal<RefusedReason> {
   }
 }
 
-const INVALID_KEY: Problem = {
-  status: 401,
-  detail: 'This admin key is not valid.',
+const INVALID_KEY = problem('invalid_key', 'This admin key is not valid.', {
   headers: { 'www-authenticate': 'Bearer realm="admin", error="invalid_token"' },
-}
+})
 
 const REFUSALS: Record<RefusedOperator['reason'], Problem> = {
   // RFC 6750 §3.1: no error code if the request has no credentials.
-  'no credentials': {
-    status: 401,
-    detail: 'An admin key is needed: Authorization: Bearer otsa_…',
+  'no credentials': problem('no_credentials', 'An admin key is needed: Authorization: Bearer otsa_…', {
     headers: { 'www-authenticate': 'Bearer realm="admin"' },
-  },
+  }),
   'malformed key': INVALID_KEY,
   'unknown key': INVALID_KEY,
   'expired key': INVALID_KEY,
   'revoked key': INVALID_KEY,
-  'another host': { status: 421, detail: 'This server does not answer for this host: check ADMIN_URL.' },
-  'another site': { status: 403, detail: 'This request does not come from a page of this console.' },
-  'too many requests': {
-    status: 503,
-    detail: 'Too many of your requests are waiting.',
+  'another host': problem('wrong_host', 'This server does not answer for this host: check ADMIN_URL.'),
+  'another site': problem('forbidden', 'This request does not come from a page of this console.'),
+  'too many requests': problem('too_many_requests', 'Too many of your requests are waiting.', {
     headers: { 'retry-after': '1' },
-  },
-  viewer: { status: 403, detail: 'A viewer can see everything, but change nothing: ask an admin.' },
+  }),
+  viewer: problem('forbidden', 'A viewer can see everything, but change nothing: ask an admin.'),
 }
 
-const STATUSES: Record<OperatorError['kind'], number> = {
-  invalid: 422,
-  'not found': 404,
-  conflict: 409,
-  'another version': 412,
-  'idempotency key reused': 422,
-  refused: 409,
+const CODES: Record<OperatorError['kind'], ProblemCode> = {
+  invalid: 'invalid',
+  'not found': 'not_found',
+  'taken id': 'id_taken',
+  'last secret': 'last_secret',
+  'another version': 'version_mismatch',
+  'idempotency key reused': 'idempotency_key_reused',
+  refused: 'refused',
 }
 
-/** Answers to requests that Fastify itself refuses. */
-const DETAILS: Record<number, string> = {
-  400: 'The request is malformed.',
-  413: 'The body is too large.',
-  415: 'This content type is not accepted. The API takes application/json.',
+/** Answers to requests that Fastify itself refuses, by its status. */
+const BY_FASTIFY: Record<number, Problem> = {
+  413: problem('body_too_large', 'The body is too large.'),
+  414: problem('path_too_long', 'URI Too Long'),
+  415: problem('unsupported_media_type', 'This content type is not accepted. The API takes application/json.'),
 }
 
 /** The answer to an error. It does not describe an unexpected error. */
@@ -115,45 +144,50 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof RefusedOperator) return REFUSALS[error.reason]
   if (error instanceof OperatorError) {
     const errors = error.fields?.map(({ field, message }) => ({ detail: message, pointer: `#/${field}` }))
-    return { status: STATUSES[error.kind], detail: error.message, errors }
+    return problem(CODES[error.kind], error.message, { errors })
   }
   if (error instanceof StoreUnavailable) {
-    return { status: 503, detail: 'The database cannot be used now. Try again.', headers: { 'retry-after': '5' } }
+    return problem('store_unavailable', 'The database cannot be used now. Try again.', {
+      headers: { 'retry-after': '5' },
+    })
   }
   const { validation, code, statusCode: status = 500 } = error as Partial<FastifyError>
   if (validation) return invalid(error as FastifyError)
-  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return { status, detail: 'The body is not valid JSON.' }
-  if (status < 500) return { status, detail: DETAILS[status] ?? String(STATUS_CODES[status]) }
-  return { status: 500, detail: 'The server failed.' }
+  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return problem('malformed', 'The body is not valid JSON.')
+  if (status < 500) return BY_FASTIFY[status] ?? problem('malformed', 'The request is malformed.')
+  return problem('server_error', 'The server failed.')
 }
 
 /** Returns the answer to an error, for both error handlers. Reports refused operators and failures (5xx). */
 export function reportError(observe: Observer, error: unknown, request: FastifyRequest): Problem {
-  const problem = problemOf(error)
+  const answer = problemOf(error)
   const { id: requestId, method, remoteAddress, caller } = request
   if (error instanceof RefusedOperator) {
     const { reason, key } = error
     const operator = key.operator ?? caller?.operator.name
     observe({ type: 'operator refused', reason, operator, keyId: key.keyId, requestId, remoteAddress })
-  } else if (problem.status >= 500) {
-    const { status } = problem
+  } else if (answer.status >= 500) {
+    const { status } = answer
     const reason = error instanceof StoreUnavailable ? 'store unavailable' : 'unexpected error'
     const endpoint = request.routeOptions.url
     observe({ type: 'request failed', reason, err: error, status, method, endpoint, requestId, remoteAddress })
   }
-  return problem
+  return answer
 }
 
 const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
 /** Answers with a problem (RFC 9457 §3). Its type is left out (about:blank): the status says what kind it is. */
-export function sendProblem(reply: FastifyReply, { status, detail, errors, headers = {} }: Problem): void {
-  reply.code(status).headers(headers).type(PROBLEM_TYPE)
-  reply.send(problemText({ status, detail, errors }))
+export function sendProblem(reply: FastifyReply, answer: Problem): void {
+  reply
+    .code(answer.status)
+    .headers(answer.headers ?? {})
+    .type(PROBLEM_TYPE)
+  reply.send(problemText(answer))
 }
 
-function problemText({ status, detail, errors }: Problem): string {
-  return JSON.stringify({ title: STATUS_CODES[status], status, detail, errors })
+function problemText({ status, code, detail, errors }: Problem): string {
+  return JSON.stringify({ title: STATUS_CODES[status], status, code, detail, errors })
 }
 
 /** JSON types in words. */
@@ -176,9 +210,11 @@ function invalid({ validation = [], validationContext }: FastifyError): Problem 
     return name === '' ? `The body ${detail}.` : `The ${isBody ? 'field' : 'parameter'} ${name} ${detail}.`
   })
   const detail = sentences.join(' ')
-  if (!isBody) return { status: 400, detail }
+  if (!isBody) return problem('malformed', detail)
   const pointer = (path: string) => `#${path.toWellFormed().split('/').map(encodeURIComponent).join('/')}`
-  return { status: 422, detail, errors: errors.map(({ detail, path }) => ({ detail, pointer: pointer(path) })) }
+  return problem('invalid', detail, {
+    errors: errors.map(({ detail, path }) => ({ detail, pointer: pointer(path) })),
+  })
 }
 
 /** The JSON Pointer (RFC 6901) of a field. */
@@ -200,15 +236,15 @@ function detailOf({ keyword, params }: FastifySchemaValidationError, isBody: boo
   return `must be ${params.limit} or ${params.comparison === '>=' ? 'more' : 'less'}`
 }
 
-const MALFORMED: Record<MalformedReason, string> = {
-  'not HTTP': 'This request cannot be read.',
-  'request too slow': 'The request took too long.',
-  'headers too large': 'The headers are too large.',
+const MALFORMED: Record<MalformedReason, Problem> = {
+  'not HTTP': problem('malformed', 'This request cannot be read.'),
+  'request too slow': problem('request_too_slow', 'The request took too long.'),
+  'headers too large': problem('headers_too_large', 'The headers are too large.'),
 }
 
 /** Answers input that is not a valid request, and ends the connection. */
 export function answerMalformed(reason: MalformedReason, socket: Socket): void {
-  const status = MALFORMED_STATUSES[reason]
+  const answer = MALFORMED[reason]
   const headers = { ...ANSWER_HEADERS, 'x-request-id': newRequestId(), 'content-type': PROBLEM_TYPE }
-  sendFinal(socket, { status, headers, body: problemText({ status, detail: MALFORMED[reason] }) })
+  sendFinal(socket, { status: answer.status, headers, body: problemText(answer) })
 }

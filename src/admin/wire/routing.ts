@@ -23,8 +23,8 @@ export function createNotFoundHandler(app: FastifyInstance): (request: FastifyRe
     const [path = ''] = url.split('?', 1)
     const matching = routes.filter(({ pattern }) => pattern.test(path))
     const allow = [...new Set(matching.flatMap(({ method }) => method))].join(', ')
-    if (allow === '') throw new ProblemError({ status: 404, detail: 'There is nothing at this address.' })
-    throw new ProblemError({ status: 405, detail: `The methods allowed here are ${allow}.`, headers: { allow } })
+    if (allow === '') throw new ProblemError('no_such_path', 'There is nothing at this address.')
+    throw new ProblemError('method_not_allowed', `The methods allowed here are ${allow}.`, { headers: { allow } })
   }
 }
 
@@ -35,12 +35,12 @@ export function refuseUnstorable(app: FastifyInstance): void {
     const values = [params, query, body].flatMap((sent) => Object.values(sent ?? {})).flat()
     if (values.every((value) => typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0'))))
       return done()
-    throw new ProblemError({ status: 400, detail: 'A text contains NUL or an unpaired surrogate.' })
+    throw new ProblemError('malformed', 'A text contains NUL or an unpaired surrogate.')
   })
 }
 
 /** The numeric id of a secret, key or session in a path. Throws ProblemError (404) if it is not a number. */
 export function idOf(text: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new ProblemError({ status: 404, detail: 'There is nothing at this address.' })
+  throw new ProblemError('no_such_path', 'There is nothing at this address.')
 }

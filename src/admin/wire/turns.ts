@@ -39,7 +39,7 @@ export function takeTurns(app: FastifyInstance): void {
     if (!isQueued) throw new RefusedOperator('too many requests')
     await begun
     turns.set(request, end)
-    if (request.socket.destroyed) throw new ProblemError({ status: 400, detail: 'The connection is closed.' })
+    if (request.socket.destroyed) throw new ProblemError('malformed', 'The connection is closed.')
   })
   // The work is done. A slow client must not hold up the others.
   app.addHook('onSend', (request, _reply, _payload, done) => {

@@ -1,5 +1,8 @@
 import t from 'tap'
 import { answersOf, operationsOf } from '../../../lab/reference/description.ts'
+import { PROBLEM_CODES } from '../../../src/admin/wire/problem.ts'
+import { read } from '../../repository/files.ts'
+import { createAdminWorld } from '../../support/admin.ts'
 import { CAUSES, usualRequest } from '../../support/openapi/admin-causes.ts'
 import { createDescribedAdmin } from '../../support/openapi/admin-world.ts'
 import { unexplainedFields, wrongExamples } from '../../support/openapi/examples.ts'
@@ -27,6 +30,44 @@ t.test('OpenAPI: each operation requires an admin key, and each change documents
     t.ok(responses[401], operationId)
     t.equal(responses[403] !== undefined, method !== 'GET', operationId)
   }
+})
+
+t.test('API: each code of a problem can be provoked, and has the status that the table says', async (t) => {
+  const { ask } = await createAdminWorld(t)
+  const described = answers.flatMap(({ response }) =>
+    Object.values(response.content?.['application/problem+json']?.examples ?? {}).map(({ value }) => value),
+  )
+  // More than may wait at once.
+  const crowd = Array.from({ length: 40 }, () => ask('/admin/v1/suites', { as: 'admin' }))
+  const others = await Promise.all([...crowd, ask('/admin/v1/nothing', { as: 'admin' })])
+  const problems = [...described, ...others.filter(({ statusCode }) => statusCode >= 400).map((one) => one.json())]
+  t.strictSame(new Map(problems.map(({ code, status }) => [code, status])), new Map(Object.entries(PROBLEM_CODES)))
+})
+
+/** The rows of the table in docs/admin-api.md whose first column is this, each without the last column. */
+function rowsOf(column: string): string[][] {
+  const [, table = ''] = read('docs/admin-api.md').split(`\n| ${column} | `)
+  const [, , ...rows] = table.split('\n\n', 1).join().split('\n')
+  return rows.map((row) => row.split(' | ').map((cell) => cell.replace(/^\| /, '')))
+}
+
+t.test('Docs: docs/admin-api.md lists every code of a problem with its status, and no other', async (t) => {
+  const documented = rowsOf('code').map(([code, status]) => [code?.replaceAll('`', ''), Number(status)])
+  t.strictSame(documented, Object.entries(PROBLEM_CODES))
+})
+
+t.test('Docs: docs/admin-api.md lists every call of the API, and no other', async (t) => {
+  const documented = rowsOf('below `/admin/v1`').flatMap(([calls = '', meaning = '']) => {
+    const owners = ['/applications/{client_id}', ...(meaning.includes('For suites, too') ? ['/suites/{suite_id}'] : [])]
+    // Methods, and then the path that has them; `…` is an owner.
+    return [...calls.matchAll(/((?:`[A-Z]+`, )*)`([A-Z]+) (\S+)`/g)].flatMap(([, before = '', last, path = '']) => {
+      const methods = [...(before.match(/[A-Z]+/g) ?? []), last]
+      const paths = path.startsWith('…') ? owners.map((owner) => path.replace('…', owner)) : [path]
+      return paths.flatMap((path) => methods.map((method) => `${method} /admin/v1${path}`))
+    })
+  })
+  const real = operations.map(({ method, path }) => `${method} ${path}`)
+  t.strictSame(documented.sort(), real.sort())
 })
 
 t.test('OpenAPI: an empty cursor, which is refused, does not match the description', async (t) => {

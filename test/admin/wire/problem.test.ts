@@ -15,7 +15,13 @@ function createApp(t: Test, options: FastifyServerOptions = {}) {
 }
 
 t.test('Problems: an OperatorError has its own status and message; other errors get standard ones', async (t) => {
-  const kinds = { invalid: 422, 'not found': 404, conflict: 409, 'idempotency key reused': 422, refused: 409 } as const
+  const kinds = {
+    invalid: 422,
+    'not found': 404,
+    'taken id': 409,
+    'idempotency key reused': 422,
+    refused: 409,
+  } as const
   for (const [kind, status] of Object.entries(kinds)) {
     const error = new OperatorError('It is so.', { kind: kind as keyof typeof kinds })
     t.match(problemOf(error), { status, detail: 'It is so.' }, kind)
@@ -23,9 +29,11 @@ t.test('Problems: an OperatorError has its own status and message; other errors 
   const fields = [{ field: 'developer_email', message: 'must be an e-mail address' }]
   const { errors } = problemOf(new OperatorError('It is wrong.', { kind: 'invalid', fields }))
   t.strictSame(errors, [{ detail: 'must be an e-mail address', pointer: '#/developer_email' }])
-  t.strictSame(problemOf(Object.assign(new Error('x'), { statusCode: 414 })), { status: 414, detail: 'URI Too Long' })
-  const problem = { status: 404, detail: 'There is no such thing.', headers: { allow: 'GET' } }
-  t.equal(problemOf(new ProblemError(problem)), problem)
+  const refused = (statusCode: number) => problemOf(Object.assign(new Error('x'), { statusCode }))
+  t.strictSame(refused(414), { code: 'path_too_long', status: 414, detail: 'URI Too Long' })
+  t.match(refused(418), { code: 'malformed', status: 400 })
+  const error = new ProblemError('too_many_requests', 'Not now.', { status: 429 })
+  t.strictSame(problemOf(error), { code: 'too_many_requests', status: 429, detail: 'Not now.' })
 })
 
 t.test('RFC 9457: an invalid body is reported field by field', async (t) => {
@@ -54,6 +62,7 @@ t.test('RFC 9457: an invalid body is reported field by field', async (t) => {
     statusCode: 422,
     title: 'Unprocessable Entity',
     status: 422,
+    code: 'invalid',
     detail: 'The field name is missing. The field other is unknown. The field suites/1 must be text.',
     errors: [
       { detail: 'is missing', pointer: '#/name' },

@@ -74,6 +74,7 @@ export const CAUSES: Record<string, Cause> = {
   'nothing-known': { change: withTarget(/(applications\/)[^/?]+/, '$1nobody') },
   'revokeApplicationSecret last-secret': { before: unchanged, change: withTarget(/(secrets\/)\d+/, '$15') },
   'revokeSuiteSecret last-secret': { before: unchanged, change: withTarget(/(secrets\/)\d+/, '$14') },
+  'store-moved': { trouble: 'store moved' },
   viewer: { as: 'viewer' },
   'no-key': { change: withoutHeader('Authorization') },
   'not-an-admin-key': { change: withHeaders({ Authorization: 'Bearer otsa_x' }) },

@@ -2,6 +2,7 @@ import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Application } from '../../../src/domain/application.ts'
+import { openSqlite } from '../../../src/store/sqlite/store.ts'
 import { createAdminWorld } from '../admin.ts'
 import { traffic } from '../statistics.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
@@ -13,12 +14,15 @@ const clientId = 'fGRB0YkSebqKmtSvwMb7Sfa1sR97KK3Z'
 const changeId = '6f1f4a7e-0a52-4f2c-9a36-4c7f0c1d2e3f'
 const asked = { remoteAddress: '192.0.2.7', requestId: changeId }
 
+const MOVED_TO = 'postgres://db.example:5432/tokens'
+
 const HOUR = 3_600_000
 
 /** An admin listener with the data that the examples in the description refer to. */
 export async function createDescribedAdmin(t: Test, { trouble }: { trouble?: Trouble | undefined } = {}) {
   const file = join(temporaryFolder(t), 'store.db')
-  const world = await createAdminWorld(t, trouble === 'store gone' ? { DATABASE_URL: `sqlite:${file}` } : {})
+  const isInFile = trouble === 'store gone' || trouble === 'store moved'
+  const world = await createAdminWorld(t, isInFile ? { DATABASE_URL: `sqlite:${file}` } : {})
   const { app, administration, clock, context, store, keys, listen } = world
   const { applications, suites, secrets, operators } = administration
 
@@ -56,6 +60,12 @@ export async function createDescribedAdmin(t: Test, { trouble }: { trouble?: Tro
   const { port } = new URL(address)
   const ask = (sent: Sent): Promise<Answered> => exchange(Number(port), sent)
   if (trouble === 'store gone') renameSync(file, `${file}.gone`)
+  if (trouble === 'store moved') {
+    const copied = openSqlite(file, { lockTimeout: 0 })
+    await copied.move.begin(MOVED_TO, clock.time)
+    await copied.move.complete(MOVED_TO, clock.time, { author, at: clock.time })
+    await copied.close()
+  }
   if (trouble === 'store closed') await store.close()
   if (trouble === 'no patience') Object.assign(app.server, { headersTimeout: 1, requestTimeout: 1 })
   return { ask, address, keys }
