@@ -124,7 +124,7 @@ type AdministrationEvent =
 /** `file`: as the operator wrote it; `-`: standard output or input. */
 type DatabaseEvent =
   /** `rows`: how many were sent. */
-  | { type: 'list exported'; list: string; format: 'csv' | 'json'; rows: number }
+  | { type: 'list exported'; list: string; format: 'csv' | 'json'; rows: number; complete: boolean }
   | { type: 'backup made'; file: string; withoutTokens: boolean }
   /** `replaced`: the file that keeps the replaced database. */
   | { type: 'database restored'; file: string; replaced: string | undefined; revokeAllTokens: boolean }

@@ -19,6 +19,8 @@ export interface Pipeline {
   unanswered: number
   /** How many checks in a row have found the connection stalled. */
   stalls: number
+  /** How many bytes the client had taken at the last check. */
+  taken: number
   /** The response to the last request. */
   last: (Pick<ServerResponse, 'req' | 'shouldKeepAlive' | 'writableEnded'> & Partial<Measured>) | undefined
   /** No other request is read from it. */
@@ -29,7 +31,7 @@ export interface Pipeline {
 
 /** The pipeline of a connection. */
 export function pipelineOf(socket: Socket & { [PIPELINE]?: Pipeline }): Pipeline {
-  socket[PIPELINE] ??= { unanswered: 0, stalls: 0, last: undefined, isEnding: false, onAnswer: undefined }
+  socket[PIPELINE] ??= { unanswered: 0, stalls: 0, taken: 0, last: undefined, isEnding: false, onAnswer: undefined }
   return socket[PIPELINE]
 }
 

@@ -96,11 +96,13 @@ export function protect(server: Server, options: ProtectOptions): () => void {
   }
 }
 
-/** Whether the client has left responses, or the end of the connection, unread for many checks. */
+/** Whether the client has read nothing of its responses, or of the end of the connection, for many checks. */
 function isStalled(connection: Socket): boolean {
   const pipeline = pipelineOf(connection)
+  const taken = connection.bytesWritten - connection.writableLength
   const isWaiting = connection.writableEnded || connection.writableLength > 0
-  pipeline.stalls = isWaiting ? pipeline.stalls + 1 : 0
+  pipeline.stalls = isWaiting && taken === pipeline.taken ? pipeline.stalls + 1 : 0
+  pipeline.taken = taken
   return pipeline.stalls > CHECKS_PER_TIMEOUT
 }
 

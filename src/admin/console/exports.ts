@@ -80,6 +80,7 @@ async function send(
 
   async function* parts() {
     let rows = 0
+    let complete = false
     try {
       yield begin
       while (!page.done) {
@@ -89,11 +90,12 @@ async function send(
         page = await request.server.takeTurn(request, nextPage)
       }
       yield end
+      complete = true
     } catch (error) {
       reportError(observe, error, request)
       throw error
     } finally {
-      observe({ type: 'list exported', list, format, rows, ...author })
+      observe({ type: 'list exported', list, format, rows, complete, ...author })
     }
   }
 

@@ -100,7 +100,15 @@ t.test(
     }
     t.strictSame(reading, { pages: 6, now: 0, most: 1 })
     t.equal(exported().length, 2)
-    const line = { list: 'suites', format: 'csv', rows: 600, actor: 'viktor', origin: 'console', request_id: String }
+    const line = {
+      list: 'suites',
+      format: 'csv',
+      rows: 600,
+      complete: true,
+      actor: 'viktor',
+      origin: 'console',
+      request_id: String,
+    }
     t.match(
       lines.map((one) => JSON.parse(one)).findLast(({ actor }) => actor === 'viktor'),
       { msg: 'list exported', ...line },
@@ -120,6 +128,7 @@ t.test('Export: a client that does not read holds up nobody, and one that leaves
   t.strictSame(exported(), [])
   stalled.destroy()
   await until(() => exported().length === 1)
+  t.match(exported(), [{ complete: false }])
   t.ok((exported()[0] as { rows: number }).rows <= reading.pages * 200)
 })
 
@@ -130,7 +139,7 @@ t.test(
     await t.rejects(text(await open(SUITES)), { code: 'ECONNRESET' })
     t.match(events, [
       { type: 'request failed', reason: 'store unavailable' },
-      { type: 'list exported', rows: 400 },
+      { type: 'list exported', rows: 400, complete: false },
     ])
     const failing = await createWorldOfPages(t, { failsAt: 1 })
     const { statusCode, headers } = await failing.open(SUITES)

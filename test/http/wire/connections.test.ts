@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fastify from 'fastify'
 import t, { type Test } from 'tap'
@@ -44,6 +45,7 @@ async function createDoor(t: Test, options?: Pick<ProtectOptions, 'drainTimeout'
   const waiting: (() => void)[] = []
   app.get('/slow', () => new Promise((resolve) => waiting.push(() => resolve('answered'))))
   app.get('/large', async () => 'x'.repeat(LARGE_BYTES))
+  app.get('/endless', (_request, reply) => reply.send(Readable.from(endlessly('x'.repeat(64 * 1024)))))
   app.post('/', async () => 'read')
   t.teardown(() => app.close())
   const { dialed, ...door } = await listening(t, app)
@@ -63,6 +65,10 @@ async function createDoor(t: Test, options?: Pick<ProtectOptions, 'drainTimeout'
     while (waiting.length > 0) answer()
   }
   return { app, ...door, dialed, ask, waiting, answer, answerAll }
+}
+
+function* endlessly(text: string): Generator<string> {
+  for (;;) yield text
 }
 
 t.test('Log: invalid HTTP has a line without any of its bytes', async (t) => {
@@ -205,6 +211,21 @@ t.test('Unread answers: a client that reads none for a while loses its connectio
   deaf.socket.write(LARGE)
   await until(() => deaf.served.destroyed)
   t.equal(idle.served.destroyed, false)
+})
+
+t.test('Unread answers: a client that reads slowly keeps its connection, for many times as long', async (t) => {
+  const { dialed } = await createDoor(t, { stallTimeout: 100 })
+  const { socket, served } = await dialed()
+  socket.pause()
+  socket.write('GET /endless HTTP/1.1\r\nHost: a\r\n\r\n')
+  const pipeline = pipelineOf(served)
+  for (let pauses = 0; pauses < 15; pauses++) {
+    await until(() => pipeline.stalls > 0)
+    socket.resume()
+    await until(() => pipeline.stalls === 0 || served.destroyed)
+    socket.pause()
+  }
+  t.equal(served.destroyed, false)
 })
 
 t.test('Ending: reads at most one more mebibyte, waits for every answer, and for no client to close', async (t) => {
