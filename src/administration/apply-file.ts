@@ -1,10 +1,13 @@
-import { isAlias, isCollection, isNode, LineCounter, parseDocument, visit } from 'yaml'
+import { type Document, isAlias, isCollection, isNode, isPair, isScalar, LineCounter, parseDocument, visit } from 'yaml'
 import { z } from 'zod'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Problem, Wanted } from './apply-plan.ts'
 import { jsonNamed, registrationSchema, settingsSchema, suiteSchema, suiteUpdateSchema } from './rules.ts'
 
 const SECRET = 'A secret does not belong in this file: "seed" imports one, and a new application gets a new one'
+
+/** How many maps the merge keys (<<) of a file may copy. Each copies its sources anew, so nested ones can mean millions. */
+const MAX_MERGED = 100_000
 
 type Fault = [offset: number, words: string]
 
@@ -67,6 +70,7 @@ export function parseApplyFile(file: string, content: string): Wanted {
     },
   })
   if (faults.length > 0) throw refused(faults)
+  if (countMerged(document) > MAX_MERGED) throw refused([[0, 'Its merge keys (<<) copy too much']])
   const result = applyFile.safeParse(value())
   if (result.success) return { ...result.data, refuse }
   throw refuse(
@@ -76,4 +80,27 @@ export function parseApplyFile(file: string, content: string): Wanted {
         : [[issue.path, issue.message]],
     ),
   )
+}
+
+/** How many maps the merge keys of a document copy when it is read. It must have no circular alias. */
+function countMerged(document: Document): number {
+  const counts = new Map<unknown, number>()
+
+  function count(node: unknown): number {
+    let found = counts.get(node)
+    if (found === undefined) {
+      found = isCollection(node) ? node.items.reduce<number>((sum, item) => sum + countIn(item), 0) : 0
+      counts.set(node, found)
+    }
+    return found
+  }
+
+  function countIn(item: unknown): number {
+    if (!isPair(item)) return count(item)
+    if (!isScalar(item.key) || item.key.source !== '<<') return count(item.value)
+    const sources = isCollection(item.value) ? item.value.items : [item.value]
+    return sources.reduce<number>((sum, one) => sum + 1 + count(isAlias(one) ? one.resolve(document) : one), 0)
+  }
+
+  return count(document.contents)
 }

@@ -208,5 +208,9 @@ t.test('Apply: anchors and merge keys may be used any number of times, and a bom
   const levels = Array.from({ length: 30 }, (_, n) => `l${n + 1}: &l${n + 1} [${Array(10).fill(`*l${n}`)}]`)
   const bomb = ['l0: &l0 [x]', ...levels, 'suites: *l30'].join('\n')
   t.match(await problems(bomb), { length: 41 })
+  const nested = Array.from({ length: 25 }, (_, n) => `a${n + 1}: &a${n + 1} { <<: [*a${n}, *a${n}] }`)
+  t.strictSame(await problems(['a0: &a0 { x: 1 }', ...nested].join('\n')), [
+    'apps.yaml:1:1 Its merge keys (<<) copy too much',
+  ])
   t.strictSame(await problems('suites: &a [x, *a]'), ['apps.yaml:1:16 This alias has no anchor before it'])
 })
