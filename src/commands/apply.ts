@@ -1,4 +1,4 @@
-import { appendFile, fchmodSync, fstatSync, openSync } from 'node:fs'
+import { appendFile, constants, fchmodSync, fstatSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { resolve } from 'node:path'
 import { type Command, CommanderError } from 'commander'
@@ -88,18 +88,28 @@ async function confirm({ stdin, stderr }: Terminal): Promise<void> {
   if (String(value).trim() !== 'yes') throw new OperatorError('Nothing was changed.')
 }
 
-/** A terminal whose output is added to a file, which only its owner can read; `-`: the same. Throws OperatorError. */
+/**
+ * A terminal whose output is added to a file, which only its owner can read; `-`: the same. Throws OperatorError, also if the file is
+ * another user's or has a second name: in a folder that others may write to, they would choose where the secrets go.
+ */
 function outputTo(terminal: Terminal, place: string): Terminal {
   if (place === '-') return terminal
   try {
+    const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants
     // Open until the process ends.
-    const file = openSync(place, 'a', 0o600)
-    const flush = fstatSync(file).isFile()
+    const file = openSync(place, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600)
+    const stats = fstatSync(file)
+    const flush = stats.isFile()
+    if (flush && (stats.uid !== process.geteuid?.() || stats.nlink > 1)) {
+      throw new Error(`${place} belongs to another user, or has another name (a hard link)`)
+    }
     if (flush) fchmodSync(file, 0o600)
     const write: Terminal['stdout']['write'] = (data, done) =>
       appendFile(file, data, { flush }, (error) => done?.(error))
     return { ...terminal, stdout: { write } }
   } catch (error) {
-    throw new OperatorError(`Nothing was changed: ${(error as Error).message}.`, { cause: error })
+    const { code, message } = error as NodeJS.ErrnoException
+    const why = code === 'ELOOP' ? `${place} is a symbolic link` : message
+    throw new OperatorError(`Nothing was changed: ${why}.`, { cause: error })
   }
 }

@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, linkSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, relative } from 'node:path'
@@ -135,6 +135,16 @@ t.test(
         err: /Type yes: Nothing was changed\.\n$/,
       })
     }
+    const before = readFileSync(file, 'utf8')
+    symlinkSync(file, join(folder, 'link'))
+    linkSync(file, join(folder, 'hard'))
+    for (const [name, err] of [
+      ['link', /^Nothing was changed: .*link is a symbolic link\.\n$/],
+      ['hard', /^Nothing was changed: .*hard belongs to another user, or has another name \(a hard link\)\.\n$/],
+    ] as const) {
+      t.match(await run(`apply ${file} --secrets-to ${folder}/${name} --yes`), { status: 1, err })
+    }
+    t.equal(readFileSync(file, 'utf8'), before)
     t.equal(await store.countApplications(), 0)
     t.notOk(readdirSync(folder).includes('secrets'))
 
