@@ -11,6 +11,9 @@ const { SignInRefused } = identity
 /** How long the provider may take for one answer, in seconds. */
 const TIMEOUT_S = 5
 
+/** The longest answer that is read from the provider, in bytes. */
+const MAX_ANSWER = 1024 * 1024
+
 const LONGEST_DETAIL = 200
 
 /** OpenID Connect Core §2: at most 255 ASCII characters. */
@@ -26,7 +29,8 @@ export async function discover(
   // The setting allows http only on this machine.
   const execute = [oidc.enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [oidc.allowInsecureRequests] : [])]
   const metadata = { [oidc.clockTolerance]: CLOCKS_APART / 1000 }
-  const found = oidc.discovery(new URL(issuer), clientId, metadata, authenticate, { timeout, execute })
+  const options = { timeout, execute, [oidc.customFetch]: fetchLimited }
+  const found = oidc.discovery(new URL(issuer), clientId, metadata, authenticate, options)
   const config = await found.catch((error) => {
     throw new SignInRefused('provider unavailable', detailOf(error))
   })
@@ -108,7 +112,10 @@ export function createIdentityProvider(settings: identity.ProviderSettings, now:
     const isComplete = Object.values(rules).every((rule) => !rule || identity.valuesOf(own, rule.claim).length > 0)
     if (isComplete && identity.emailIn(own) !== null) return own
     if (config.serverMetadata().userinfo_endpoint === undefined) return own
-    return { ...(await oidc.fetchUserInfo(config, access_token, own.sub)), ...own }
+    const info = await oidc.fetchUserInfo(config, access_token, own.sub)
+    // Neither verifies the address that the other names.
+    const isOfInfo = own.email === undefined || (own.email_verified === undefined && own.email === info.email)
+    return { ...info, ...own, email_verified: (isOfInfo ? info : own).email_verified }
   }
 
   function identify(claims: oidc.IDToken): identity.Identity {
@@ -118,6 +125,19 @@ export function createIdentityProvider(settings: identity.ProviderSettings, now:
   }
 
   return { host: new URL(issuer).host, begin, complete }
+}
+
+/** Like fetch. Rejects if the answer has more than MAX_ANSWER bytes. */
+async function fetchLimited(url: string, options: oidc.CustomFetchOptions): Promise<Response> {
+  const response = await fetch(url, options as RequestInit)
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length
+    if (size > MAX_ANSWER) throw new Error(`the answer has more than ${MAX_ANSWER} bytes`)
+    chunks.push(chunk)
+  }
+  return new Response(response.body && new Blob(chunks), response)
 }
 
 /** Unpredictable without the browser's secret. 43 characters of base64url, as PKCE requires (RFC 7636 §4.1). */

@@ -47,6 +47,31 @@ t.test('Provider: claims that are nowhere give no role, with and without UserInf
   }
 })
 
+t.test('Provider: an address counts as verified only where the answer that names it says so', async (t) => {
+  const { identify, state, people } = await start(t, { hasThinTokens: true })
+  const boss = 'boss@company.example'
+  const anna = 'anna@company.example'
+  for (const [inToken, email] of [
+    [{}, anna],
+    [{ email: boss }, null],
+    [{ email: boss, email_verified: true }, boss],
+    [{ email: anna }, anna],
+    [{ email: anna, email_verified: false }, null],
+  ] as const) {
+    state.tamper = ({ claims }) => Object.assign(claims, inToken)
+    t.equal((await identify()).email, email, JSON.stringify(inToken))
+  }
+  people.anna = { email: anna, email_verified: false, groups: [] }
+  state.tamper = ({ claims }) => Object.assign(claims, { email_verified: true })
+  t.equal((await identify()).email, null, 'the token verifies no address of UserInfo')
+})
+
+t.test('Provider: an answer of more than a mebibyte is not read', async (t) => {
+  const { identify, people } = await start(t)
+  people.anna = { groups: ['x'.repeat(1024 * 1024)] }
+  await t.rejects(identify(), away(/more than 1048576 bytes/))
+})
+
 t.test('RFC 7636, OpenID Connect: a request has PKCE, state, nonce and the scopes of the claims', async (t) => {
   const { client } = await start(t)
   const [one, other] = await Promise.all([client.begin(BROWSER), client.begin(BROWSER)])
