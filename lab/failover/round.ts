@@ -8,7 +8,7 @@ import type { Member } from './cluster/member.ts'
 import type { Probe, Write } from './cluster/probe.ts'
 import type { Fault, Incident } from './faults.ts'
 import { type Figures, figuresOf, isUnexpected } from './figures.ts'
-import { audit, type Losses } from './load/audit.ts'
+import { auditNodes, type Losses } from './load/audit.ts'
 import type { Entry, Wrong } from './load/ledger.ts'
 import { type Answer, type Load, startLoad } from './load/load.ts'
 import { watchConnections } from './nodes/connections.ts'
@@ -66,7 +66,7 @@ export async function runRound(world: World, fault: Fault, scene: Scene): Promis
 
   reportUnexpected(world, load, incident)
   const isOfThisRound = ({ issuedAt, revokeSentAt = 0 }: Entry) => Math.max(issuedAt, revokeSentAt) > startedAt
-  const lost = await audit(ports, ledger.filter(isOfThisRound))
+  const lost = await auditNodes(ports, ledger.filter(isOfThisRound))
   return { fault, ...figuresByPath(scene, load, incident, end), ...load.wrong, connections: connections.stop(), lost }
 }
 

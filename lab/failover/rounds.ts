@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { startCluster } from './cluster/cluster.ts'
 import { startProbe } from './cluster/probe.ts'
-import { audit, type Losses } from './load/audit.ts'
+import { auditNodes, type Losses } from './load/audit.ts'
 import { createDatabase, settingsFor, startNodes } from './nodes/nodes.ts'
 import type { Options } from './options.ts'
 import { roundText } from './report.ts'
@@ -54,7 +54,7 @@ export async function runRounds(world: World, { rounds: faults, ttl, withProxy }
 
   const young = scene.ledger.filter(({ issuedAt }) => performance.now() - issuedAt < AUDITED_AGE_MS)
   const ports = nodes.map(({ port }) => port)
-  const lostAtEnd = await audit(ports, young)
+  const lostAtEnd = await auditNodes(ports, young)
   probe.stop()
   await Promise.all(nodes.map((node) => node.stop()))
   return { rounds, lostAtEnd, audited: young.length }

@@ -38,11 +38,13 @@ export function openClient(port: number, { timeout = TIMEOUT_MS } = {}) {
     pending = ''
     opened.setEncoding('latin1')
     opened.on('data', (chunk: string) => {
+      // Bytes that no request has asked for must not become the beginning of the next answer.
+      if (!waiting) return drop(opened)
       pending += chunk
       const answer = readAnswer(pending)
       if (!answer) return
-      pending = pending.slice(answer.length)
-      if (/\r\nconnection: close/i.test(answer.head)) drop(opened)
+      if (pending.length > answer.length || /\r\nconnection: close/i.test(answer.head)) drop(opened)
+      pending = ''
       settle()?.resolve(answer)
     })
     // Gives up at once, not when the connection is closed: the next request may come before that.
@@ -72,8 +74,9 @@ export function openClient(port: number, { timeout = TIMEOUT_MS } = {}) {
     return one
   }
 
-  /** Sends a request and resolves to its answer. Rejects when the connection ends before. */
+  /** Sends a request and resolves to its answer. Rejects when the connection ends before. Throws while an answer is pending. */
   function send(request: string): Promise<Answer> {
+    if (waiting) throw new Error('an answer is still pending on this connection')
     return new Promise((resolve, reject) => {
       waiting = { resolve, reject }
       socket ??= open()
