@@ -34,10 +34,10 @@ interface Addresses {
   tls?: { certificate: string; key: string }
 }
 
-/** What a test changes in an example, as its comments say. */
-type Edit = (example: string) => string
+/** What a test changes in an example. */
+export type Edit = (example: string) => string
 
-interface Gateway {
+export interface Gateway {
   name: string
   spawn: (folder: string, addresses: Addresses, edit: Edit) => ChildProcess
   /** The recipe for one host with TLS. */
@@ -60,6 +60,12 @@ export function testEachGateway(rule: string, run: (t: Test, gateway: Gateway) =
   }
 }
 
+/** A test of the rule with each example: in front of the suites, and for one host with TLS. */
+export function testEachExample(rule: string, run: (t: Test, gateway: Gateway) => Promise<void>): void {
+  testEachGateway(rule, run)
+  testEachHost(rule, run)
+}
+
 /** A test of the rule with each recipe for one host with TLS. */
 export function testEachHost(rule: string, run: (t: Test, gateway: Gateway) => Promise<void>): void {
   for (const gateway of GATEWAYS.filter(({ name }) => name !== 'envoy')) {
@@ -68,7 +74,7 @@ export function testEachHost(rule: string, run: (t: Test, gateway: Gateway) => P
   }
 }
 
-const readExample = (path: string) => readFileSync(join(EXAMPLES, path), 'utf8')
+export const readExample = (path: string) => readFileSync(join(EXAMPLES, path), 'utf8')
 
 function writeFile(folder: string, name: string, text: string): string {
   const file = join(folder, name)
@@ -83,9 +89,15 @@ function spawnNginx(folder: string, { gateway, tokenServer, store, productInform
   const paths = kinds.map((name) => `${name}_temp_path ${folder}/${name};`)
   let conf = edit(readExample(tls ? 'nginx/one-host.conf' : 'nginx/nginx.conf'))
   for (const [from, to] of [
-    tls ? ['listen 443 ssl;', `listen ${gateway} ssl;`] : ['listen 127.0.0.1:8000;', `listen ${gateway};`],
-    ...(tls ? [['/etc/nginx/api.example.crt', tls.certificate] as const] : []),
-    ...(tls ? [['/etc/nginx/api.example.key', tls.key] as const] : []),
+    ...(tls
+      ? ([
+          ['listen 443 ssl default_server;', `listen ${gateway} ssl default_server;`],
+          ['listen 443 ssl;', `listen ${gateway} ssl;`],
+          ['server_name api.example;', 'server_name localhost;'],
+          ['/etc/nginx/api.example.crt', tls.certificate],
+          ['/etc/nginx/api.example.key', tls.key],
+        ] as const)
+      : [['listen 127.0.0.1:8000;', `listen ${gateway};`] as const]),
     ['server 127.0.0.1:8080;', `server ${tokenServer};`],
     ['server 127.0.0.1:8081;', `server ${store};`],
     ['server 127.0.0.1:8082;', `server ${productInformation};`],
@@ -118,8 +130,8 @@ function spawnCaddy(folder: string, { gateway, tokenServer, store, productInform
   return spawn('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], { env })
 }
 
-function spawnEnvoy(folder: string, { gateway, tokenServer, store, productInformation }: Addresses): ChildProcess {
-  let yaml = readExample('envoy/envoy.yaml')
+function spawnEnvoy(folder: string, { gateway, tokenServer, store, productInformation }: Addresses, edit: Edit) {
+  let yaml = edit(readExample('envoy/envoy.yaml'))
   for (const [port, address] of [
     [8000, gateway],
     [8080, tokenServer],
@@ -165,6 +177,7 @@ export async function untilItAnswers(t: Test, child: ChildProcess, status: numbe
 /** The suites of the examples, each an HTTP server that notes what arrives, behind one gateway with its own example. */
 export async function startGateway(t: Test, gateway: Gateway, tokenServer: string, edit: Edit = (example) => example) {
   const answerAsSuite: Parameters<typeof startRecorder>[1] = (response, headers) => {
+    if (headers['x-answer-with'] === 'nothing') return
     const more = { 'www-authenticate': 'Suite', location: '/elsewhere', 'x-request-id': 'of-the-suite' }
     response.writeHead(Number(headers['x-answer-with'] ?? 200), more).end('from the suite')
   }
@@ -184,7 +197,12 @@ export async function startGateway(t: Test, gateway: Gateway, tokenServer: strin
   const suites = { store: store.arrived, 'product-information': productInformation.arrived }
   return {
     address,
+    ca,
     suites,
+    stopSuites: () => {
+      store.stop()
+      productInformation.stop()
+    },
     /** All that it wrote, its access log too where it keeps one. */
     log: () => said() + (gateway.name === 'nginx' ? readFileSync(join(folder, 'access.log'), 'utf8') : ''),
     send: sendHere,

@@ -29,9 +29,11 @@ export async function startRecorder(
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  t.teardown(() => {
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const stop = () => {
     server.closeAllConnections()
     server.close()
-  })
-  return { arrived, address: `127.0.0.1:${(server.address() as AddressInfo).port}` }
+  }
+  t.teardown(stop)
+  return { arrived, address, stop }
 }

@@ -3,6 +3,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { connect as connectByTls } from 'node:tls'
 
 /**
  * Sends one request. A header with a list of values goes once for each; a body that is a list goes in chunks. With a
@@ -31,10 +32,11 @@ export async function send(
   return { status: response.statusCode as number, headers: response.headers, body: await text(response) }
 }
 
-/** Sends bytes that need not be HTTP and reads until the other side is done. */
-export async function sendBytes(address: string, bytes: string): Promise<string> {
+/** Sends bytes that need not be HTTP, with a certificate `ca` over TLS, and reads until the other side is done. */
+export async function sendBytes(address: string, bytes: string, ca?: string): Promise<string> {
   const [host, port] = address.split(':')
-  const socket = connect(Number(port), host)
+  const options = { host, port: Number(port) }
+  const socket = ca ? connectByTls({ ...options, ca, servername: 'localhost' }) : connect(options)
   socket.write(bytes)
   return text(socket)
 }

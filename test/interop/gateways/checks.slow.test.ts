@@ -158,7 +158,7 @@ testEachGateway("a request is found in the token server's log, the gateway's and
 
 testEachHost('a token request is found in the log of the token server', async (t, gateway) => {
   const { front, lines } = await createGatewayWorld(t, gateway)
-  for (const path of ['/v1/oauth/accesstoken', '/v1/oauth']) {
+  for (const path of ['/v1/oauth/accesstoken', '/v1/oauth', '/v1/oauth/']) {
     lines.length = 0
     const { status, headers } = await front.send(path, { method: 'POST', headers: FORGED, body: 'a=b' })
     t.equal(status, 400)

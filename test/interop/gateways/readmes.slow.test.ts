@@ -1,0 +1,246 @@
+import type { Test } from 'tap'
+import {
+  createGatewayWorld,
+  type Gateway,
+  readExample,
+  SUITES,
+  startGateway,
+  testEachExample,
+} from '../../support/gateways.ts'
+import { startRecorder } from '../../support/recorder.ts'
+import { send, sendBytes } from '../../support/send.ts'
+import { PUBLIC_URL } from '../../support/world.ts'
+
+type World = Awaited<ReturnType<typeof createGatewayWorld>>
+type Answer = Pick<Awaited<ReturnType<typeof send>>, 'status' | 'headers' | 'body'>
+
+/** The rows of a table in the README of a gateway. Of two with the same columns, the second is in the section on one host. */
+function rowsOf({ name, oneHost }: Gateway, columns: string): string[][] {
+  const [plain, host] = readExample(`${name}/README.md`).split('## One host with TLS')
+  const [, table] = (oneHost && host?.includes(columns) ? host : plain)?.split(`${columns}\n`) ?? []
+  const lines = table?.split('\n\n')[0]?.split('\n').slice(1) ?? []
+  return lines.map((line) => line.slice(2, -2).split(' | '))
+}
+
+const codesIn = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => code as string)
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD']
+
+/** What the table of paths says. A goal is a suite, a path of the token server, or nothing. */
+const pathsOf = (gateway: Gateway) =>
+  rowsOf(gateway, '| path | methods | goes to |').map(([paths = '', methods, goal = '']) => ({
+    paths: codesIn(paths),
+    isPrefix: paths.endsWith(' and below'),
+    methods: methods === 'any' ? METHODS : codesIn(methods),
+    suite: SUITES.find((suite) => goal === `the suite \`${suite}\`, after its check`),
+    atTokenServer: /^the token server, at `(\S+)`$/.exec(goal)?.[1],
+    isNowhere: goal === '404',
+  }))
+
+testEachExample('README: every path goes where the table of paths says, by every method', async (t, gateway) => {
+  const tokenServer = await startRecorder(t, (response) => response.setHeader('x-client-id', 'a').end())
+  const front = await startGateway(t, gateway, tokenServer.address)
+  const known = pathsOf(gateway).flatMap(({ paths }) => paths)
+  for (const { paths, isPrefix, methods, suite, atTokenServer, isNowhere } of pathsOf(gateway)) {
+    for (const [path, method] of paths.flatMap((path) => methods.map((method) => [path, method] as const))) {
+      const name = `${method} ${path}`
+      const ask = (url: string) => front.send(url, { method, headers: { authorization: 'Bearer abc' } })
+      const before = [tokenServer.arrived.length, front.reached()] as const
+      const arrived = () => [tokenServer.arrived.length - before[0], front.reached() - before[1]]
+      if (isNowhere) {
+        isRefusal(t, await ask(path), ['404', '`invalid_request`'], name, method)
+        t.strictSame(arrived(), [0, 0], name)
+      } else if (suite) {
+        for (const url of [path, ...(isPrefix ? [`${path}/`, `${path}/x?a=b`] : [])]) {
+          t.equal((await ask(url)).status, 200, `${method} ${url}`)
+          t.match(front.last(suite), { method, url })
+          t.match(tokenServer.arrived.at(-1)?.url, `/v1/oauth/verify/${suite}`)
+        }
+        if (!known.includes(`${path}x`)) t.equal((await ask(`${path}x`)).status, 404, `${name}x`)
+      } else {
+        t.ok(atTokenServer, `the row of ${path} says where it goes`)
+        t.equal((await ask(path)).status, 200, name)
+        t.match(tokenServer.arrived.at(-1), { method, url: atTokenServer })
+        t.strictSame(arrived(), [1, 0], name)
+      }
+    }
+  }
+  t.match(known, gateway.oneHost ? ['/v1/oauth/accesstoken'] : ['/store'])
+})
+
+testEachExample(
+  'README: a client gets a token at each path for it, and calls every path of both suites',
+  async (t, gateway) => {
+    const { front, app, administration, credentials } = await createGatewayWorld(t, gateway)
+    await administration.approve(credentials.client_id, 'product-information')
+    const rows = pathsOf(gateway)
+    const tokenPaths = rows.filter(({ atTokenServer }) => atTokenServer === '/v1/oauth/accesstoken')
+    const suitePaths = rows.filter(({ suite }) => suite).flatMap(({ paths }) => paths)
+    const request = {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams(credentials).toString(),
+    }
+    // A gateway without the token server's paths leaves its clients a second address.
+    const ofTokenServer = () => send(app.listeningOrigin.slice('http://'.length), '/v1/oauth/accesstoken', request)
+    const asked = tokenPaths.flatMap(({ paths }) => paths.map((path) => () => front.send(path, request)))
+    for (const ask of gateway.oneHost ? asked : [ofTokenServer]) {
+      const { access_token, token_type } = JSON.parse((await ask()).body)
+      for (const path of suitePaths) {
+        const url = `${path}/parts/LP2982AIM5-3.3%2FNOPB?currency=EUR`
+        const answer = await front.send(url, { headers: { authorization: `${token_type} ${access_token}` } })
+        t.match(answer, { status: 200, body: 'from the suite' }, url)
+      }
+    }
+    t.equal(front.reached(), suitePaths.length * (gateway.oneHost ? 3 : 1))
+  },
+)
+
+/** How a test makes a gateway refuse, by the words of the README. `alone`: nothing else works afterwards. */
+interface Cause {
+  ask: (world: World, at: { store: string; productInformation: string }) => Promise<Answer>
+  alone?: true
+  edit?: (gateway: Gateway) => (example: string) => string
+}
+
+const bytes = async ({ front }: World, text: string, ca = front.ca) => {
+  const answer = await sendBytes(front.address, text, ca)
+  const [head = '', body = ''] = answer.split('\r\n\r\n')
+  const headers = head.split('\r\n').map((line) => line.toLowerCase().split(': ') as [string, string])
+  return { status: Number(head.slice(9, 12)), headers: Object.fromEntries(headers), body }
+}
+
+const stopTokenServer = async ({ app }: World) => {
+  app.server.closeAllConnections()
+  await app.close()
+}
+
+/** Shortens a time after which a gateway does not wait any longer. */
+const within =
+  (from: string, to: string, inEnvoy: [string, string] = [from, to]) =>
+  ({ name }: Gateway) =>
+  (example: string) => {
+    const [before, after] = name === 'envoy' ? inEnvoy : [from, to]
+    if (!example.includes(before)) throw new Error(`Not in the example: ${before}`)
+    return example.replaceAll(before, after)
+  }
+
+const CAUSES: Record<string, Cause> = {
+  'no token': { ask: ({ front }, { store }) => front.send(`${store}/x.html`) },
+  'an invalid token': { ask: ({ front }, { store }) => front.send(store, { headers: { authorization: 'Bearer x' } }) },
+  'the application is not approved for the suite': {
+    ask: ({ front, authorization }, { productInformation }) =>
+      front.send(productInformation, { headers: { authorization } }),
+  },
+  'a malformed or repeated `Authorization` header': {
+    ask: ({ front, authorization }, { store }) =>
+      front.send(store, { headers: { authorization: [authorization, authorization] } }),
+  },
+  'an ambiguous path': { ask: ({ front }, { store }) => front.send(`${store}/..%2fx.html`) },
+  'a malformed request': { ask: (world, { store }) => bytes(world, `GET ${store} HTTP/1.1\r\n\r\n`) },
+  'another path': { ask: ({ front }) => front.send('/x.html') },
+  'another host (one host only)': {
+    ask: ({ front, authorization }, { store }) =>
+      front.send(`${store}/x.html`, { headers: { authorization, host: 'other.example' } }),
+  },
+  'plain HTTP (one host only)': {
+    ask: (world, { store }) => bytes(world, `GET ${store} HTTP/1.1\r\nHost: localhost\r\n\r\n`, ''),
+  },
+  'the method `TRACE`': { ask: ({ front }, { store }) => front.send(store, { method: 'TRACE' }) },
+  'a body of more than 1 MB': {
+    ask: ({ front, authorization }, { store }) =>
+      front.send(store, { method: 'POST', headers: { authorization }, body: 'x'.repeat(1_100_000) }),
+  },
+  'an address of more than 8 KB': { ask: ({ front }, { store }) => front.send(`${store}/${'x'.repeat(9000)}`) },
+  'a header of more than 8 KB': { ask: ({ front }, { store }) => front.send(store, withHeaders(9000)) },
+  'headers of more than 16 KB, which the check refuses': {
+    ask: ({ front }, { store }) => front.send(store, withHeaders(7000, 7000, 7000)),
+  },
+  'headers of more than 60 KB': { ask: ({ front }, { store }) => front.send(store, withHeaders(70_000)) },
+  'the suite is not registered': {
+    alone: true,
+    ask: async ({ front, administration, authorization }, { store }) => {
+      await administration.removeSuite('store')
+      return front.send(store, { headers: { authorization } })
+    },
+  },
+  'the token server is down': {
+    alone: true,
+    ask: async (world, { store }) => {
+      await stopTokenServer(world)
+      return world.front.send(store, { headers: { authorization: world.authorization } })
+    },
+  },
+  'the token server is down, at a token request (one host only)': {
+    alone: true,
+    ask: async (world) => {
+      await stopTokenServer(world)
+      return world.front.send('/v1/oauth/accesstoken', { method: 'POST', body: 'a=b' })
+    },
+  },
+  'the token server does not answer the check for 5 s': {
+    alone: true,
+    edit: within('5s', '200ms', ['timeout: 5s', 'timeout: 0.2s']),
+    ask: async ({ app, front, authorization }, { store }) => {
+      app.server.removeAllListeners('request').on('request', () => {})
+      const answer = await front.send(store, { headers: { authorization } })
+      app.server.closeAllConnections()
+      return answer
+    },
+  },
+  'the suite is down': {
+    alone: true,
+    ask: ({ front, authorization }, { store }) => {
+      front.stopSuites()
+      return front.send(store, { headers: { authorization } })
+    },
+  },
+  // By default nginx waits for 60 s, Envoy for 15 s.
+  'the suite does not answer for 60 s': hanging('proxy_set_header X-Client-Id', 'proxy_read_timeout 200ms; $&'),
+  'the suite does not answer for 15 s': hanging('cluster: store }', 'cluster: store, timeout: 0.2s }'),
+}
+
+function hanging(from: string, to: string): Cause {
+  return {
+    alone: true,
+    edit: () => (example) => example.replace(from, to),
+    ask: ({ front, authorization }, { store }) =>
+      front.send(store, { headers: { authorization, 'x-answer-with': 'nothing' } }),
+  }
+}
+
+function withHeaders(...sizes: number[]) {
+  return { headers: Object.fromEntries(sizes.map((size, n) => [`x-${n}`, 'x'.repeat(size)])) }
+}
+
+testEachExample('README: every refusal has the status and the body that its table says', async (t, gateway) => {
+  const at = gateway.oneHost
+    ? { store: '/v2/store', productInformation: '/v1/products' }
+    : { store: '/store', productInformation: '/product-information' }
+  const rows = rowsOf(gateway, '| when | status | `error` |')
+  const shared = await createGatewayWorld(t, gateway)
+  for (const [when = '', ...expected] of rows) {
+    if (when.endsWith('(one host only)') && !gateway.oneHost) continue
+    const cause = CAUSES[when]
+    if (!cause) throw new Error(`How does it come about? ${when}`)
+    const world = cause.alone ? await createGatewayWorld(t, gateway, cause.edit?.(gateway)) : shared
+    isRefusal(t, await cause.ask(world, at), expected, when)
+  }
+  t.ok(rows.length > 10)
+})
+
+/** Whether an answer is the refusal of a row: its status, and the error of its JSON, or no JSON for a dash. */
+function isRefusal(t: Test, { status, headers, body }: Answer, row: string[], name: string, method = 'GET'): void {
+  const [expected, error = ''] = row
+  t.equal(String(status), expected, name)
+  if (error.startsWith('–')) return void t.notMatch(headers['content-type'], 'json', name)
+  t.match(headers['content-type'], /^application\/json(; charset=utf-8)?$/, name)
+  t.equal(headers['cache-control'], 'no-store', name)
+  const challenge = new RegExp(`^Bearer realm="${PUBLIC_URL}"(, error="[^"]+", error_description="[^"]+")?$`)
+  t.match(headers['www-authenticate'] ?? '', status === 401 || status === 403 ? challenge : /^$/, name)
+  if (method === 'HEAD') return
+  const json = JSON.parse(body)
+  t.strictSame(Object.keys(json), ['error', 'error_description'], name)
+  t.equal(json.error, codesIn(error)[0], name)
+  t.match(json.error_description, /^[^"\\]+$/, name)
+}
