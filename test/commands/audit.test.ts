@@ -1,6 +1,7 @@
-import { hostname, userInfo } from 'node:os'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { commandUser } from '../../src/commands/shared/administer.ts'
 import { AUDIT_ACTIONS } from '../../src/domain/events.ts'
 import { LINES } from '../../src/telemetry/audit-log.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
@@ -10,7 +11,7 @@ import { temporaryDatabase } from '../support/temporary-database.ts'
 
 const REGISTER = 'apps register --create --name A --developer-email a@b.example --client-id a --all-suites'
 const STORE = 'suites register store --name Store --create'
-const WHO = { actor: userInfo().username, origin: 'command line', remote_address: hostname() }
+const WHO = { actor: commandUser(process.env), origin: 'command line', remote_address: hostname() }
 
 t.test('Audit: every change by a command is one line with who made it, on standard error', async (t) => {
   const { createDatabase } = await startDatabases()

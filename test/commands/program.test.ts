@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { Command } from 'commander'
 import t from 'tap'
-import { operatingSystemUser } from '../../src/commands/shared/administer.ts'
+import { commandUser } from '../../src/commands/shared/administer.ts'
 import { runCommand } from '../../src/commands/shared/process.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import { StoreUnavailable } from '../../src/domain/store.ts'
@@ -131,5 +131,11 @@ t.test('Audit: a user without a name is named by its number', async (t) => {
   const nameless = () => {
     throw new Error('ENOENT')
   }
-  t.match(operatingSystemUser(nameless), /^uid \d+$/)
+  t.match(commandUser({}, nameless), /^uid \d+$/)
+})
+
+t.test('Audit: behind sudo the user is the person who called it', async (t) => {
+  const read = () => ({ username: 'token-server' })
+  t.equal(commandUser({ SUDO_USER: 'anna' }, read), 'anna')
+  for (const SUDO_USER of ['', 'anna\nroot', undefined]) t.equal(commandUser({ SUDO_USER }, read), 'token-server')
 })

@@ -6,6 +6,7 @@ import type { Author } from '../../domain/audit-event.ts'
 import { isInMemory, locationText } from '../../domain/database-location.ts'
 import type { Observer } from '../../domain/events.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
+import { visibleOnOneLine } from '../../domain/text.ts'
 import { StoreMissing } from '../../store/opened.ts'
 import { createAuditLog } from '../../telemetry/audit-log.ts'
 import { createLineLog, createTerminalLog } from '../../telemetry/log.ts'
@@ -70,11 +71,12 @@ export async function commandLog({ stderr }: Terminal, level: Config['LOG_LEVEL'
 
 /** The author of changes made by a command. */
 export function commandAuthor(): Author {
-  return { actor: operatingSystemUser(), origin: 'command line', remoteAddress: hostname() }
+  return { actor: commandUser(process.env), origin: 'command line', remoteAddress: hostname() }
 }
 
-/** The name of the user that runs this process, or its number if it has no name, as in a container. */
-export function operatingSystemUser(read: () => { username: string } = userInfo): string {
+/** Who runs a command: the caller of sudo, or else the user of this process; its number if it has no name, as in a container. */
+export function commandUser({ SUDO_USER }: NodeJS.ProcessEnv, read: () => { username: string } = userInfo): string {
+  if (SUDO_USER && visibleOnOneLine(SUDO_USER) === SUDO_USER) return SUDO_USER
   try {
     return read().username
   } catch {
