@@ -32,8 +32,18 @@ testEachHost('a client gets a token and uses both suites with one base address',
     t.equal(await front.statusOf('/v1/oauth/revoke', { method: 'POST', headers: FORM, body: revoke }), 200)
     t.equal(await front.statusOf('/v2/store/x', { headers }), 401)
   }
-  const metadata = await front.send('/.well-known/oauth-authorization-server')
-  t.match(JSON.parse(metadata.body).token_endpoint, '/v1/oauth/accesstoken')
+})
+
+testEachHost('RFC 8414 §2: every endpoint that the metadata name is reached', async (t, gateway) => {
+  const { front } = await createGatewayWorld(t, gateway)
+  const metadata = JSON.parse((await front.send('/.well-known/oauth-authorization-server')).body)
+  const endpoints = Object.keys(metadata).filter((name) => name.endsWith('_endpoint'))
+  t.match(endpoints, ['token_endpoint'])
+  for (const name of endpoints) {
+    const answer = await front.send(new URL(metadata[name]).pathname, { method: 'POST', headers: FORM, body: 'a=b' })
+    t.match(answer.status, /^40[01]$/, name)
+    t.match(answer.body, /"error":"invalid_(request|client)"/)
+  }
 })
 
 testEachHost('what is not for clients is not reached from outside', async (t, gateway) => {
@@ -42,7 +52,7 @@ testEachHost('what is not for clients is not reached from outside', async (t, ga
   const paths = [
     '/v1/oauth/verify',
     '/v1/oauth/verify/store',
-    '/v1/oauth/introspect',
+    '/v1/oauth/introspect/',
     '/v1/oauth/accesstoken/',
     '/v1/oauth/accesstoken/x',
     '/v1/oauthx',
