@@ -178,7 +178,12 @@ export async function untilItAnswers(t: Test, child: ChildProcess, status: numbe
 export async function startGateway(t: Test, gateway: Gateway, tokenServer: string, edit: Edit = (example) => example) {
   const answerAsSuite: Parameters<typeof startRecorder>[1] = (response, headers) => {
     if (headers['x-answer-with'] === 'nothing') return
-    const more = { 'www-authenticate': 'Suite', location: '/elsewhere', 'x-request-id': 'of-the-suite' }
+    const more = {
+      'www-authenticate': 'Suite',
+      location: '/elsewhere',
+      'x-request-id': 'of-the-suite',
+      'strict-transport-security': 'max-age=1',
+    }
     response.writeHead(Number(headers['x-answer-with'] ?? 200), more).end('from the suite')
   }
   const store = await startRecorder(t, answerAsSuite)

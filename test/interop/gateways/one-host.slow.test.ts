@@ -46,6 +46,22 @@ testEachHost('RFC 8414 §2: every endpoint that the metadata name is reached', a
   }
 })
 
+testEachHost('RFC 6797 §7.1: every answer tells browsers to use https only, once', async (t, gateway) => {
+  const { front, authorization } = await createGatewayWorld(t, gateway)
+  for (const [status, path, headers] of [
+    [200, '/v2/store/x', { authorization }],
+    [405, '/v1/oauth/accesstoken', {}],
+    [403, '/v1/products/x', { authorization }],
+    [401, '/v2/store/x', {}],
+    [401, '/v2/store/x', { authorization: 'Bearer x' }],
+    [404, '/', {}],
+    [421, '/', { host: 'other.example' }],
+  ] as const) {
+    const answer = await front.send(path, { headers })
+    t.match(answer, { status, headers: { 'strict-transport-security': /^max-age=31536000$/ } }, path)
+  }
+})
+
 testEachHost('what is not for clients is not reached from outside', async (t, gateway) => {
   const tokenServer = await startRecorder(t, (response) => response.end())
   const front = await startGateway(t, gateway, tokenServer.address)
