@@ -64,7 +64,8 @@ export async function connect(location: PostgresLocation, host: PostgresHost, pr
   ): Promise<pg.QueryArrayResult<Row>> {
     if (brokenBecause) throw brokenBecause
     warning = undefined
-    const giveUp = () => destroy(unavailable(host, new Error(`no answer within ${timeout} ms`), { isSilent: true }))
+    const giveUp = () =>
+      destroy(unavailable(host, new Error(`no answer within ${Math.round(timeout)} ms`), { isSilent: true }))
     // The answer may have arrived already if this process itself was stalled. An immediate runs after it has been read.
     let immediate: NodeJS.Immediate | undefined
     const timer = setTimeout(() => {

@@ -23,11 +23,16 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from '../../support/until.ts'
 import { keyOf } from '../../support/world.ts'
 import { newKey } from '../conformance/harness.ts'
-import { newLocation, open } from './stores.ts'
+import { connectTo, newLocation, open } from './stores.ts'
 
 const server = await startDatabases()
 
 const begin = (location: PostgresLocation) => openSession(location, { observe() {} })
+
+t.test('A statement without an answer: the error has whole milliseconds', async (t) => {
+  const connection = await connectTo((await newLocation()).url)
+  await t.rejects(connection.send('SELECT pg_sleep(1)', [], 49.97), { isSilent: true, message: /within 50 ms$/ })
+})
 
 t.test('A write: a warning is no commit, an error ends no session, and neither repeats values', async (t) => {
   const session = await begin((await newLocation()).location)
