@@ -66,6 +66,7 @@ const OTHERS = {
 /** Where texts come from that a page takes from elsewhere than src, besides the files of its own folder. */
 const SOURCES: Record<string, string> = {
   'CONTRIBUTING.md': 'test/http/*.ts',
+  'docs/operations/install-and-run.md': 'examples/nginx/*.conf',
   'docs/operations/monitoring.md': 'examples/grafana/*.json',
 }
 
