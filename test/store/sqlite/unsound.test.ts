@@ -10,6 +10,7 @@ import { isUnsound } from '../../../src/store/sqlite/files.ts'
 import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
 import { disk } from '../../support/hanging-disk.ts'
 import { on } from '../../support/on.ts'
+import { until } from '../../support/until.ts'
 import { connect, leftOf, newFile, newToken, open, openFile, replacing } from './databases.ts'
 
 const REFUSED = { name: 'StoreUnavailable', message: /an fsync has failed in another process/ }
@@ -88,11 +89,17 @@ t.test('Unsound: after a failed fsync every process refuses requests, and none c
 t.test("Unsound: a write during another process's failed fsync is not acknowledged", async (t) => {
   const file = newFile(t)
   const [one, other] = [await openFile(t, file), await openFile(t, file)]
+  // A first change takes longer: it loads the views.
+  await on(one).setStatus('a', 'active')
+  disk.isHanging = true
   const written = other.addToken(newToken())
-  disk.failsNext = true
+  await until(() => disk.waiting.length === 1)
   const failed = t.rejects(on(one).setStatus('a', 'active'), StoreUnavailable)
-  await t.rejects(written, REFUSED)
+  await until(() => disk.waiting.length === 2)
+  disk.waiting.pop()?.(new Error('EIO'))
   await failed
+  disk.recover()
+  await t.rejects(written, REFUSED)
 })
 
 t.test('Unsound: a marked database is first recovered, by a process that has it alone', async (t) => {
