@@ -1,5 +1,6 @@
 import { existsSync, globSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import t from 'tap'
 
 /** What the names of a ring's files end in, before `.test.ts`. */
@@ -7,6 +8,9 @@ const RINGS: Record<string, string[]> = { fast: [''], all: ['', '.slow'], nightl
 
 /** Longer than any test takes, and less than tap grants the folder. */
 const HUNG_MS = 300_000
+
+/** The same for a test that loops without yielding, which is killed: it cannot end itself. */
+const LOOPING_MS = HUNG_MS + 30_000
 
 /**
  * Runs the test files of a folder, and of the folders in it that have no `all.ts` of their own, in this process: loading tap
@@ -21,25 +25,35 @@ export function runFolder(folder: string): void {
     .sort()
   // What tap grants a single file, where it is not tap that runs the folder, is too little.
   if (!process.env.TAP_TIMEOUT) t.setTimeout(2 * HUNG_MS)
-  endTestsThatHang()
+  const enter = watchOver()
+  endTestsThatHang(enter)
   // All are loaded before the first test begins. Tap does not always name the file of one that cannot be.
   // A hook, not a test, which --grep would skip.
   t.before(async () => {
     for (const file of files.map((file) => join(folder, file))) {
+      enter(file)
       await import(file).catch((error) => t.fail(`${file} cannot be loaded: ${error.message}`, { cause: error }))
     }
   })
 }
 
 /** Ends the process of a test that hangs, with the place where it is written, which tap does not tell. */
-function endTestsThatHang(): void {
+function endTestsThatHang(enter: (place: string) => void): void {
   t.on('subtestStart', (test) => {
     const place = String(test.options.stack)
       .split('\n')
       .find((line) => line.includes('.test.ts'))
+    enter(`${test.name}, ${place}`)
     const end = () => test.results ?? t.timeout({ expired: `${test.name}, ${place}` })
     setTimeout(end, HUNG_MS).unref()
   })
+}
+
+/** Starts the thread that kills this process when it stays too long at the place that it entered last. */
+function watchOver(): (place: string) => void {
+  const watchdog = new Worker(join(import.meta.dirname, 'watchdog.ts'), { workerData: LOOPING_MS, execArgv: [] })
+  watchdog.unref()
+  return (place) => watchdog.postMessage(place)
 }
 
 /** The nearest folder above a file that has an `all.ts`. */
