@@ -115,6 +115,9 @@ function createWorld({ folder, cleanup, against, step }: WorldOptions) {
     },
 
     constant: (program = 'constant', options?: Settings) => startProgram('constant', program, options),
+    /** The simplest durable issuer, for the `peerClient`. */
+    simplest: (on: 'fastify' | 'bare') =>
+      startProgram('peer', `simplest/${on}`, { env: { STORE: join(folder, `simplest-${on}.db`) } }),
     peer: (program: string, options?: Settings) => startProgram('peer', program, options),
     /** A peer that is not a program of `servers/`. */
     foreign: (command: ServerOptions['command'], options?: Settings) => start({ kind: 'peer', command, ...options }),

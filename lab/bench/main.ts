@@ -1,8 +1,11 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { loadavg } from 'node:os'
 import { join } from 'node:path'
-import { HELP, parseCommand, UsageError } from './options.ts'
+import { HELP, type Publishing, parseCommand, UsageError } from './options.ts'
 import { compare } from './report/compare.ts'
+import { PUBLISHED, writeDocuments } from './report/documents.ts'
 import { writePage } from './report/page.ts'
+import { merged, reasonsNotToPublish } from './report/publish.ts'
 import { describeMachine, type Results, type SectionResult, thisMachine } from './report/results.ts'
 import { sectionText } from './report/table.ts'
 import { expectedMinutes, runSections } from './run.ts'
@@ -10,7 +13,7 @@ import { sections } from './sections/index.ts'
 import { allTargets, targetsTable } from './targets.ts'
 import { type Cleanup, canPin } from './world/server-process.ts'
 
-const DOCS = join(import.meta.dirname, '../../docs/performance')
+const ROOT = join(import.meta.dirname, '../..')
 
 async function main(cleanup: Cleanup): Promise<void> {
   const command = parseCommand(process.argv.slice(2))
@@ -20,41 +23,45 @@ async function main(cleanup: Cleanup): Promise<void> {
     return print(compare(read(before), read(after)))
   }
   if (command.type === 'report') {
-    const results = read(command.from)
-    results.sections.forEach(printSection)
-    return report(results, command.writeDocs)
+    const runs = command.from.map(read) as [Results, ...Results[]]
+    merged(runs).sections.forEach(printSection)
+    return report(runs, command)
   }
 
   if (process.platform !== 'linux') throw new UsageError('The bench reads /proc, so it runs on Linux only.')
-  const { options, json, writeDocs } = command
-  if (writeDocs) assertComplete({ ...options, sections: command.sections })
+  const { options, json } = command
   announce(expectedMinutes(command.sections, options))
   const results = await runSections(command.sections, { ...options, cleanup, onSection: printSection })
   writeFileSync(json, `${JSON.stringify(results, null, 2)}\n`)
-  report(results, writeDocs)
+  report([results], command)
 }
 
-/** Prints the targets, writes the page if asked to, and sets the exit status. */
-function report(results: Results, writeDocs: boolean): void {
+/** Prints the targets, writes the documents if asked to, and sets the exit status. */
+function report(runs: [Results, ...Results[]], { writeDocs, accepts }: Publishing): void {
+  const results = merged(runs)
   print(targetsTable(allTargets(results)))
   if (results.quick) print('\nA quick run: its figures mean nothing.')
   const failed = failures(results)
   if (failed.length > 0) {
-    console.error(`Errors in: ${failed.join('; ')}.`)
-    process.exitCode = 1
+    fail(`Errors in: ${failed.join('; ')}.`)
     return
   }
   if (!writeDocs) return
-  assertComplete({ ...results, against: results.sections.some(({ rows }) => rows.some(({ toOther }) => toOther)) })
-  writePage(results, DOCS)
+  const published = existsSync(join(ROOT, PUBLISHED))
+    ? JSON.parse(readFileSync(join(ROOT, PUBLISHED), 'utf8'))
+    : undefined
+  const names = sections.map(({ name }) => name)
+  const reasons = reasonsNotToPublish(runs, { published, sections: names, accepts })
+  if (reasons.length > 0) fail(['Nothing was written.', ...reasons].join('\n'))
+  else {
+    writePage(runs, join(ROOT, 'docs/performance'))
+    writeDocuments(ROOT, runs)
+  }
 }
 
-/** The page in docs/ is of a complete run of this version alone. */
-function assertComplete(run: { quick: boolean; against?: unknown; sections: { name: string }[] }): void {
-  const isComplete = sections.every(({ name }) => run.sections.some((section) => section.name === name))
-  if (run.quick || run.against || !isComplete) {
-    throw new UsageError('--write-docs needs a complete run: no --quick, --only or --against.')
-  }
+function fail(text: string): void {
+  console.error(text)
+  process.exitCode = 1
 }
 
 function failures({ sections }: Results): string[] {
@@ -65,7 +72,9 @@ function failures({ sections }: Results): string[] {
 
 function announce(minutes: number): void {
   const cores = canPin ? '' : 'Without a second core, or without taskset, servers and load program share a core.\n'
-  process.stderr.write(`${describeMachine(thisMachine())}\n${cores}This takes about ${Math.ceil(minutes)} minutes.\n`)
+  process.stderr.write(
+    `${describeMachine(thisMachine())}\nLoad average: ${loadavg()[0]?.toFixed(2)}\n${cores}This takes about ${Math.ceil(minutes)} minutes.\n`,
+  )
 }
 
 function printSection(section: SectionResult): void {

@@ -130,7 +130,10 @@ function compare({ key, base, other, contender }: Lane, rows: Record<string, Row
   for (const part of Object.keys(contender.groups)) {
     const row = rows[rowKey(key, part)] as Row
     const baseRow = base && rows[rowKey(base, part)]
-    if (baseRow) Object.assign(row, { base: baseRow.name, ratio: speedRatio(row, baseRow) })
+    if (baseRow) {
+      const [speed, cpu] = [speedRatio(row, baseRow), cpuRatio(row, baseRow)]
+      Object.assign(row, { base: baseRow.name, ratio: speed?.median, cpuRatio: cpu?.median ?? null })
+    }
     const otherRow = other && rows[rowKey(other, part)]
     if (otherRow) {
       row.toOther = { requestsPerSecond: speedRatio(row, otherRow), cpuMicroseconds: cpuRatio(row, otherRow) }

@@ -12,8 +12,8 @@ Measures this server beside constant answers and other token servers, in turns, 
 
   --only NAMES        run these sections only: ${[...sections, ...extraSections].map(({ name }) => name).join(',')}
                       (without --only: all but ${extraSections.map(({ name }) => name).join(',')})
-  --rounds NUMBER     rounds per measurement (default: 5)
-  --seconds NUMBER    seconds per round (default: 4)
+  --rounds NUMBER     rounds per measurement (default: 9)
+  --seconds NUMBER    seconds per round (default: 1.5)
   --quick             short rounds and little data: shows that everything works; the figures mean nothing
   --against FOLDER    also measure the version of this server in FOLDER, an installed checkout, in the same rounds
                       (sections ${sections
@@ -21,8 +21,11 @@ Measures this server beside constant answers and other token servers, in turns, 
                         .map(({ name }) => name)
                         .join(', ')})
   --json FILE         write the results to FILE (default: lab/bench/results.json)
-  --from FILE         measure nothing: take the results in FILE
-  --write-docs        write docs/performance/results.md and its plots, from a complete run
+  --from FILES        measure nothing: take the results in FILES, separated by commas: a complete run first, then others of
+                      the same machine, which show how far runs differ or add a section
+  --write-docs        write docs/performance/results.md, its plots, and the figures in other documents; refuses a run that
+                      is incomplete, or was not on a quiet machine
+  --accept            write them even if ratios differ from the published ones by more than 15 %
   --compare OLD NEW   print the ratios of two result files side by side; both must be of the same machine
   --help              print this help`
 
@@ -33,28 +36,34 @@ export class UsageError extends Error {}
 export type Command =
   | { type: 'help' }
   | { type: 'compare'; files: [string, string] }
-  | { type: 'report'; from: string; writeDocs: boolean }
-  | { type: 'run'; sections: Section[]; options: RunOptions; json: string; writeDocs: boolean }
+  | ({ type: 'report'; from: string[] } & Publishing)
+  | ({ type: 'run'; sections: Section[]; options: RunOptions; json: string } & Publishing)
+
+/** Whether documents are written, and differences from the published figures accepted. */
+export interface Publishing {
+  writeDocs: boolean
+  accepts: boolean
+}
 
 /** Parses the command line. Throws a UsageError if it makes no sense. */
 export function parseCommand(args: string[]): Command {
   const { values, positionals } = parse(args)
-  const writeDocs = values['write-docs']
+  const publishing = { writeDocs: values['write-docs'], accepts: values.accept }
   if (positionals.length !== (values.compare === undefined ? 0 : 1)) {
     throw new UsageError('Only --compare takes files, and it takes two: --compare OLD.json NEW.json.')
   }
   if (values.help) return { type: 'help' }
   if (values.compare !== undefined) return { type: 'compare', files: [values.compare, positionals[0] as string] }
-  if (values.from !== undefined) return { type: 'report', from: values.from, writeDocs }
+  if (values.from !== undefined) return { type: 'report', from: values.from.split(','), ...publishing }
 
   const { quick } = values
   const times = {
-    rounds: positive('rounds', values.rounds, quick ? 2 : 5),
-    seconds: positive('seconds', values.seconds, quick ? 0.3 : 4),
+    rounds: positive('rounds', values.rounds, quick ? 2 : 9),
+    seconds: positive('seconds', values.seconds, quick ? 0.3 : 1.5),
     warmUp: quick ? 0.3 : 2,
   }
   const options = { times, quick, against: values.against === undefined ? undefined : otherVersion(values.against) }
-  return { type: 'run', sections: choose(values.only), options, json: values.json, writeDocs }
+  return { type: 'run', sections: choose(values.only), options, json: values.json, ...publishing }
 }
 
 function parse(args: string[]) {
@@ -70,6 +79,7 @@ function parse(args: string[]) {
         against: { type: 'string' },
         json: { type: 'string', default: join(import.meta.dirname, 'results.json') },
         from: { type: 'string' },
+        accept: { type: 'boolean', default: false },
         'write-docs': { type: 'boolean', default: false },
         compare: { type: 'string' },
         help: { type: 'boolean', default: false },

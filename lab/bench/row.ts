@@ -7,11 +7,12 @@ export interface Row {
   name: string
   kind: Kind
   requestsPerSecond: number
-  /** Its requests per second relative to the row `base`. */
+  /** Its requests per second relative to the row `base`, and its CPU time per request. */
   ratio: number | null
+  cpuRatio: number | null
   base: string | null
   /** Relative to the other version of this server, if there is one. */
-  toOther: { requestsPerSecond: number | null; cpuMicroseconds: number | null } | null
+  toOther: { requestsPerSecond: Ratio | null; cpuMicroseconds: Ratio | null } | null
   /** CPU time of the server per request. Null if several groups share it. */
   cpuMicroseconds: number | null
   /** CPU time of its database's server per request, if it has one. */
@@ -33,6 +34,14 @@ export interface Row {
   loadShare: number
   /** The rounds in order, for ratios between rows. */
   rounds: Round[]
+}
+
+/** One row relative to another, round by round. */
+export interface Ratio {
+  median: number
+  least: number
+  most: number
+  lowerQuartile: number
 }
 
 type Round = Pick<Row, 'requestsPerSecond' | 'cpuMicroseconds' | 'databaseMicroseconds'>
@@ -65,6 +74,7 @@ export function rowOf(
     kind,
     requestsPerSecond: median(rounds.map(({ requestsPerSecond }) => requestsPerSecond)),
     ratio: null,
+    cpuRatio: null,
     base: null,
     toOther: null,
     cpuMicroseconds: medianOrNull(rounds.map(({ cpuMicroseconds }) => cpuMicroseconds)),
@@ -84,29 +94,35 @@ export function rowOf(
 }
 
 /** One row's requests per second relative to another's. */
-export function speedRatio(row: Row, base: Row): number | null {
+export function speedRatio(row: Row, base: Row): Ratio | null {
   return ratioOfRounds(row, base, ({ requestsPerSecond }) => requestsPerSecond)
 }
 
 /** One row's CPU time per request relative to another's. */
-export function cpuRatio(row: Row, base: Row): number | null {
+export function cpuRatio(row: Row, base: Row): Ratio | null {
   return ratioOfRounds(row, base, ({ cpuMicroseconds }) => cpuMicroseconds)
 }
 
 /** One row's CPU time per request, that of its database's server included, relative to another's. */
-export function totalCpuRatio(row: Row, base: Row): number | null {
+export function totalCpuRatio(row: Row, base: Row): Ratio | null {
   return ratioOfRounds(row, base, ({ cpuMicroseconds, databaseMicroseconds }) => {
     return cpuMicroseconds === null || databaseMicroseconds === null ? null : cpuMicroseconds + databaseMicroseconds
   })
 }
 
-/** The median of the rounds' ratios: whatever slows the machine down slows both rows of a round down. */
-function ratioOfRounds(row: Row, base: Row, figure: (round: Round) => number | null): number | null {
+/** Round by round: whatever slows the machine down slows both rows of a round down. Null if a round lacks the figure. */
+function ratioOfRounds(row: Row, base: Row, figure: (round: Round) => number | null): Ratio | null {
   const ratios = row.rounds.map((round, at) => {
     const [one, other] = [figure(round), figure(base.rounds[at] as Round)]
     return one === null || other === null ? null : one / other
   })
-  return medianOrNull(ratios)
+  return ratios.every((ratio) => ratio !== null) ? ratioOf(ratios) : null
+}
+
+function ratioOf(ratios: number[]): Ratio {
+  const sorted = ratios.toSorted((a, b) => a - b)
+  const lowerQuartile = sorted[Math.floor((sorted.length - 1) / 4)] as number
+  return { median: median(sorted), least: sorted[0] as number, most: sorted.at(-1) as number, lowerQuartile }
 }
 
 /** Null if any of them is. */

@@ -1,5 +1,5 @@
 import { mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openBench } from './bench.ts'
 import { startLoad } from './load/client.ts'
@@ -22,6 +22,7 @@ export async function runSections(
   { cleanup, onSection, ...options }: RunOptions & { cleanup: Cleanup; onSection: (result: SectionResult) => void },
 ): Promise<Results> {
   const startedAt = new Date()
+  const [loadBefore] = loadavg() as [number]
   const root = temporaryFolder(cleanup)
   const load = startLoad({ folder: root, cleanup })
   const results: SectionResult[] = []
@@ -39,7 +40,15 @@ export async function runSections(
   const rows = results.flatMap((result) => result.rows)
   const targets = evaluate([memoryTarget], { rows, figures: undefined })
   const { times, quick } = options
-  return { machine: thisMachine(), startedAt: startedAt.toISOString(), times, quick, sections: results, targets }
+  return {
+    machine: thisMachine(),
+    startedAt: startedAt.toISOString(),
+    loadBefore,
+    times,
+    quick,
+    sections: results,
+    targets,
+  }
 }
 
 /** The approximate duration of sections, in minutes. */

@@ -1,17 +1,16 @@
 import type { Results, TargetResult } from './report/results.ts'
 import { table } from './report/table.ts'
-import type { Row } from './row.ts'
+import type { Ratio, Row } from './row.ts'
 
 /** What is asked of the rows and figures that a section measures. */
 export interface Target<Rows, Figures> {
   asked: string
-  value: (rows: Rows, figures: Figures) => number | null
+  value: (rows: Rows, figures: Figures) => number | Ratio | null
   isMet: (value: number) => boolean
 }
 
 export const atLeast = (limit: number) => (value: number) => value >= limit
 export const atMost = (limit: number) => (value: number) => value <= limit
-export const moreThan = (limit: number) => (value: number) => value > limit
 
 /** Compares a section's targets with what it measured: nothing, if it failed. A target without a value is missed. */
 export function evaluate<Rows, Figures>(
@@ -19,16 +18,18 @@ export function evaluate<Rows, Figures>(
   measured: { rows: Rows; figures: Figures } | undefined,
 ): TargetResult[] {
   return targets.map(({ asked, value, isMet }) => {
-    const number = measured ? finite(() => value(measured.rows, measured.figures)) : null
-    return { asked, value: number, isMet: number !== null && isMet(number) }
+    const found = measured ? attempt(() => value(measured.rows, measured.figures)) : null
+    const range = found !== null && typeof found === 'object' ? ([found.least, found.most] as const) : null
+    const number = typeof found === 'object' ? (found?.median ?? null) : found
+    return { asked, value: number, range, isMet: number !== null && isMet(number) }
   })
 }
 
-/** Null for anything but a number, and for an error: a target that names a missing row must not cost the section. */
-function finite(value: () => number | null): number | null {
+/** Null for no finite number, and for an error: a target that names a missing row must not cost the section. */
+function attempt(value: () => number | Ratio | null): number | Ratio | null {
   try {
-    const number = value()
-    return Number.isFinite(number) ? number : null
+    const found = value()
+    return Number.isFinite(typeof found === 'object' ? found?.median : found) ? found : null
   } catch {
     return null
   }
@@ -46,12 +47,13 @@ export const memoryTarget: Target<Row[], undefined> = {
 
 /** Targets as a table: what is asked, what was measured, whether it is met. */
 export function targetsTable(results: TargetResult[]): string {
-  const rows = results.map(({ asked, value, isMet }) => [
+  const rows = results.map(({ asked, value, range, isMet }) => [
     asked,
     value === null ? 'not measured' : value.toPrecision(3),
+    range ? range.map((number) => number.toPrecision(3)).join('–') : '',
     isMet ? 'met' : 'MISSED',
   ])
-  return table([['target', 'measured', ''], ...rows])
+  return table([['target', 'measured', 'rounds', ''], ...rows])
 }
 
 /** The targets of all sections that ran, and the one over all of them. */

@@ -7,6 +7,8 @@ export interface Results {
   machine: Machine
   /** When the run began, RFC 3339. */
   startedAt: string
+  /** The load average over a minute before it began. */
+  loadBefore: number
   times: Times
   quick: boolean
   sections: SectionResult[]
@@ -38,6 +40,8 @@ export interface TargetResult {
   asked: string
   /** Null: not measured. */
   value: number | null
+  /** The least and the most of the rounds, if it is a ratio of rows. */
+  range: readonly [number, number] | null
   isMet: boolean
 }
 

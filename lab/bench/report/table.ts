@@ -1,7 +1,7 @@
-import type { Row } from '../row.ts'
+import type { Ratio, Row } from '../row.ts'
 import type { SectionResult } from './results.ts'
 
-const HEADING = ['', 'requests/s', 'ratio', 'CPU µs/request']
+const HEADING = ['', 'requests/s', 'ratio', 'CPU µs/request', 'ratio']
 const DATABASE = 'CPU µs database'
 const HEADING_AFTER = [
   'p50 ms',
@@ -36,7 +36,7 @@ function rowsTable(rows: Row[]): string {
 /** This server relative to the other version, where both were measured. */
 function versionsTable(rows: Row[]): string[] {
   const compared = rows.flatMap(({ name, toOther }) =>
-    toOther ? [[name, decimals(toOther.requestsPerSecond, 3), decimals(toOther.cpuMicroseconds, 3)]] : [],
+    toOther ? [[name, rangeOf(toOther.requestsPerSecond), rangeOf(toOther.cpuMicroseconds)]] : [],
   )
   return compared.length === 0
     ? []
@@ -58,6 +58,7 @@ function cells(row: Row, hasDatabase: boolean): string[] {
     Math.round(row.requestsPerSecond).toLocaleString('en'),
     decimals(row.ratio, 2),
     decimals(row.cpuMicroseconds, 1),
+    decimals(row.cpuRatio, 2),
     ...(hasDatabase ? [decimals(row.databaseMicroseconds, 1)] : []),
     ...[row.p50, row.p99, row.p999, row.max].map((milliseconds) => milliseconds.toFixed(2)),
     String(row.errors),
@@ -66,6 +67,10 @@ function cells(row: Row, hasDatabase: boolean): string[] {
     percent(row.serverShare),
     percent(row.loadShare),
   ]
+}
+
+function rangeOf(ratio: Ratio | null): string {
+  return ratio ? `${decimals(ratio.median, 3)} (${decimals(ratio.least, 2)}–${decimals(ratio.most, 2)})` : ''
 }
 
 function decimals(number: number | null, digits: number): string {

@@ -1,6 +1,6 @@
 // Constant answers, as long as this server's own.
 
-const application = {
+export const application = {
   application_name: 'Application 12345',
   'developer.email': 'dev@partner.example',
   client_id: 'fGRB0YkSebqKmtSvwMb7Sfa1sR97KK3Z',

@@ -75,7 +75,9 @@ async function run(bench: Bench) {
 
   function ratios(kind: Kind): string {
     const [own, ...others] = opened.map(({ name }) => rows[`${kind}, ${name}`] as Row) as [Row, ...Row[]]
-    return others.map((row) => `${row.name.slice(kind.length + 2)} ${totalCpuRatio(row, own)?.toFixed(0)}`).join('; ')
+    return others
+      .map((row) => `${row.name.slice(kind.length + 2)} ${totalCpuRatio(row, own)?.median.toFixed(0)}`)
+      .join('; ')
   }
 }
 

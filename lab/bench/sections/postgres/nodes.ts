@@ -8,14 +8,13 @@ import { countStatements } from './statements.ts'
 const CONNECTIONS = 64
 const BOTH = 2 * CONNECTIONS
 
-/** One node and two on one database, beside constant answers and a server with SQLite. */
+/** One node and two on one database, beside a server with SQLite. */
 export async function measureNodes(bench: Bench, postgres: Postgres) {
   const data = await bench.postgresData(postgres)
   const one = { data, server: await bench.serve(data) }
   const two = together([one.server, await bench.serve(data)])
   const onFile = bench.data('sqlite')
   const sqlite = { data: onFile, server: await bench.serve(onFile) }
-  const constant = await bench.constant()
 
   const { issue, verify } = await loadsOf(bench, one)
   const onSqlite = await loadsOf(bench, sqlite)
@@ -24,24 +23,12 @@ export async function measureNodes(bench: Bench, postgres: Postgres) {
   const node = { server: one.server, database: postgres }
   const nodes = { server: two, database: postgres }
   const rows = await bench.measure({
-    issue: { name: 'issue', ...node, ...issue(CONNECTIONS), base: 'constantPost', ...tokens.inTurn },
-    constantPost: { name: 'constant POST', server: constant, ...issue(CONNECTIONS) },
-    issueSqlite: {
-      name: 'issue (SQLite)',
-      server: sqlite.server,
-      ...onSqlite.issue(CONNECTIONS),
-      base: 'constantPost',
-    },
+    issue: { name: 'issue', ...node, ...issue(CONNECTIONS), base: 'issueSqlite', ...tokens.inTurn },
+    issueSqlite: { name: 'issue (SQLite)', server: sqlite.server, ...onSqlite.issue(CONNECTIONS) },
     issueTwo: { name: 'issue (2 nodes)', ...nodes, ...issue(BOTH), base: 'issue' },
     issueShared: { name: 'issue (2 nodes, 64 in all)', ...nodes, ...issue(CONNECTIONS), base: 'issue' },
-    verify: { name: 'verify', ...node, ...verify(CONNECTIONS), base: 'constantGet', ...checks.inTurn },
-    constantGet: { name: 'constant GET', server: constant, ...verify(CONNECTIONS) },
-    verifySqlite: {
-      name: 'verify (SQLite)',
-      server: sqlite.server,
-      ...onSqlite.verify(CONNECTIONS),
-      base: 'constantGet',
-    },
+    verify: { name: 'verify', ...node, ...verify(CONNECTIONS), base: 'verifySqlite', ...checks.inTurn },
+    verifySqlite: { name: 'verify (SQLite)', server: sqlite.server, ...onSqlite.verify(CONNECTIONS) },
     verifyTwo: { name: 'verify (2 nodes)', ...nodes, ...verify(BOTH), base: 'verify' },
     verifyShared: { name: 'verify (2 nodes, 64 in all)', ...nodes, ...verify(CONNECTIONS), base: 'verify' },
   })

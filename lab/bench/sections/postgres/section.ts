@@ -11,20 +11,10 @@ import { measureSizes } from './sizes.ts'
 export const postgres = defineSection({
   name: 'postgres',
   title: 'Tokens in PostgreSQL, 64 connections to each node unless a row says otherwise',
-  contenders: 14,
+  contenders: 12,
   preparation: 360,
   run,
   targets: [
-    {
-      asked: 'issue at least 0.62 of constant Fastify',
-      value: ({ issue, constantPost }) => speedRatio(issue, constantPost),
-      isMet: atLeast(0.62),
-    },
-    {
-      asked: 'verify at least 0.70 of the constant GET',
-      value: ({ verify, constantGet }) => speedRatio(verify, constantGet),
-      isMet: atLeast(0.7),
-    },
     {
       asked: 'issue with at most 1.15 times the CPU time of SQLite per token, without PostgreSQL',
       value: ({ issue, issueSqlite }) => cpuRatio(issue, issueSqlite),

@@ -1,0 +1,105 @@
+import t from 'tap'
+import { filled, namesIn, publishedOf } from '../../lab/bench/report/documents.ts'
+import { type Published, reasonsNotToPublish } from '../../lab/bench/report/publish.ts'
+import type { Results, SectionResult } from '../../lab/bench/report/results.ts'
+import type { Row } from '../../lab/bench/row.ts'
+
+const row = (name: string, cpuMicroseconds: number) => {
+  const round = { requestsPerSecond: 1e6 / cpuMicroseconds, cpuMicroseconds, databaseMicroseconds: null }
+  return { name, ...round, toOther: null, rounds: [round] } as unknown as Row
+}
+
+function section(name: string, cpu: Record<string, number>): SectionResult {
+  const rows = Object.entries(cpu).map((one) => row(...one))
+  return { name, title: name, rows, notes: [], plots: [], targets: [], failed: false }
+}
+
+const machine = { cpu: 'A', cores: 2, memory: 8, kernel: '6', node: 'v24' }
+
+/** A run on a quiet machine in which a token takes this many microseconds. */
+function run(token = 60, changes: Partial<Results> = {}): Results {
+  const issuance = section('issuance', {
+    'this server': token,
+    'bare node:http': 30,
+    'constant Fastify': 40,
+    simple: 80,
+  })
+  const times = { rounds: 9, seconds: 1.5, warmUp: 2 }
+  const startedAt = '2026-01-02T03:04:05.000Z'
+  const sections = [issuance, section('checks', { verify: 20 })]
+  return { machine, startedAt, loadBefore: 0.5, times, quick: false, sections, targets: [], ...changes }
+}
+
+const RATIO = 'issuance: this server / simple: CPU'
+const published: Published = {
+  machine,
+  startedAt: '',
+  figures: { [RATIO]: 0.75, 'checks: verify: CPU': 90 },
+  missed: [],
+}
+const options = { published, sections: ['issuance', 'checks'], accepts: false }
+const reasons = (runs: Results[], changes = {}) => reasonsNotToPublish(runs, { ...options, ...changes })
+
+t.test(
+  'Bench: a complete run on a quiet machine that differs little from the published one is published',
+  async (t) => {
+    t.strictSame(reasons([run(), run(65, { sections: run(65).sections.slice(0, 1) })]), [])
+    t.strictSame(reasons([run(69)], { published: undefined }), [])
+  },
+)
+
+t.test('Bench: a run is not published, for a reason in a sentence, if it is …', async (t) => {
+  const [issuance, checks] = run().sections as [SectionResult, SectionResult]
+  const bare = (cpu: number) => [section('issuance', { 'bare node:http': cpu, 'constant Fastify': 100 }), checks]
+  const versions = {
+    ...checks,
+    rows: [{ ...row('verify', 1), toOther: { requestsPerSecond: null, cpuMicroseconds: null } }],
+  }
+  const cases: Record<string, { runs: Results[]; reason: RegExp }> = {
+    incomplete: { runs: [run(60, { sections: [issuance] })], reason: /must be complete: checks is missing\.$/ },
+    quick: { runs: [run(60, { quick: true })], reason: /quick one/ },
+    'of two versions': { runs: [run(60, { sections: [issuance, versions] })], reason: /another version/ },
+    failed: { runs: [run(60, { sections: [issuance, { ...checks, failed: true }] })], reason: /failed/ },
+    'on a busy machine': { runs: [run(60, { loadBefore: 0.51 })], reason: /load average of 0\.51.+not quiet\.$/ },
+    'second, on a busy machine': { runs: [run(), run(60, { loadBefore: 4 })], reason: /load average of 4\.00/ },
+    'of two machines': { runs: [run(), run(60, { machine: { ...machine, cpu: 'B' } })], reason: /another machine/ },
+    'where bare node:http takes little': {
+      runs: [run(60, { sections: bare(64) })],
+      reason: /took 0\.64 of the CPU time/,
+    },
+    'where bare node:http takes much': {
+      runs: [run(60, { sections: bare(86) })],
+      reason: /took 0\.86 of the CPU time/,
+    },
+    'more expensive': { runs: [run(70)], reason: /was 0\.75 and is 0\.88, more than 15 % apart.+--accept it\.$/ },
+    'less expensive': { runs: [run(50)], reason: /was 0\.75 and is 0\.63/ },
+  }
+  for (const [name, { runs, reason }] of Object.entries(cases)) {
+    const found = reasons(runs)
+    t.equal(found.length, 1, name)
+    t.match(found[0], reason, name)
+  }
+  t.strictSame(reasons([run(70)], { accepts: true }), [], '… but a difference can be accepted')
+})
+
+t.test(
+  'Bench: a figure in a document is replaced by that of the runs, with as many decimals, and so are missed targets',
+  async (t) => {
+    const target = { asked: 'checks: fast', value: 1.234, range: null, isMet: false }
+    const [issuance, checks] = run().sections as [SectionResult, SectionResult]
+    const first = run(60, { sections: [issuance, { ...checks, targets: [target] }] })
+    const text = [
+      `It takes 9.99<!-- ${RATIO} --> (1<!-- least of ${RATIO} --> to 1.0<!-- most of ${RATIO} -->), 0.1<!-- checks: fast -->, 7 s.`,
+      '<!-- missed targets -->Old.',
+      'A check: 1<!-- checks: verify: CPU --> µs.',
+    ].join('\n')
+    const figures = publishedOf([first, run(88)], namesIn(text))
+    t.equal(
+      filled(text, figures).replaceAll(/<!-- [^>]+ -->/g, ''),
+      'It takes 0.75 (1 to 1.1), 1.2, 7 s.\nMissed targets: checks: fast (1.23).\nA check: 20 µs.',
+    )
+    t.match(filled(text, { ...figures, missed: [] }), '-->All targets are met.')
+    t.throws(() => publishedOf([first], ['checks: verfy: CPU']), /No run has the figure checks: verfy: CPU/)
+    t.throws(() => filled('1<!-- a: b -->', figures), /No figure is called a: b/)
+  },
+)
