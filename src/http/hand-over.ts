@@ -23,6 +23,11 @@ const read = () => {
 }
 read()
 addEventListener('hashchange', read)
+// A browser may keep the page with the secret whole, for its Back button.
+if (!field) {
+  addEventListener('pagehide', () => document.body.replaceChildren())
+  addEventListener('pageshow', ({ persisted }) => persisted && location.reload())
+}
 addEventListener('click', async ({ target }) => {
   if (target.type !== 'button') return
   const copied = navigator.clipboard?.writeText(target.previousElementSibling.textContent) ?? Promise.reject()

@@ -135,7 +135,7 @@ export async function shownCredentials(page: Page) {
 export async function makeSecret(page: Page, { clicks = 1 } = {}) {
   const form = page.locator('form[action$="/secrets"]')
   await page.locator('details', { has: form }).locator('summary').click()
-  await form.locator('button:not([type=button])').click({ clickCount: clicks })
+  await form.locator('button:not([type=button], [formaction])').click({ clickCount: clicks })
   return shownCredentials(page)
 }
 

@@ -159,13 +159,20 @@ function enableTicking() {
   }
 }
 
-/** A link on a page with a new secret puts another page into the history, because no browser shows the answer to a form again. */
+/**
+ * A page with a new secret cannot be shown again: a link puts another page into the history in its place, and the page is emptied
+ * when it is left, because a browser may keep it whole for the Back button.
+ */
 function forgetSecret() {
   const secret = document.querySelector('[data-left]')
   if (!(secret instanceof HTMLElement)) return
   document.addEventListener('click', ({ target, ctrlKey, metaKey, shiftKey }) => {
     const isLeft = target instanceof Element && target.closest('a[href^="/"]') && !ctrlKey && !metaKey && !shiftKey
     if (isLeft) history.replaceState(null, '', secret.dataset.left)
+  })
+  addEventListener('pagehide', () => document.body.replaceChildren())
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) location.replace(secret.dataset.left ?? '/')
   })
 }
 
