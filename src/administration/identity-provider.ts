@@ -121,7 +121,9 @@ export function createIdentityProvider(settings: identity.ProviderSettings, now:
   function identify(claims: oidc.IDToken): identity.Identity {
     const { iss, sub } = claims
     if (!SUBJECT.test(sub)) throw new SignInRefused('provider refused', 'the subject is not 1 to 255 ASCII characters')
-    return { name: `${iss}#${sub}`, email: identity.emailIn(claims), role: identity.roleIn(claims, rules) }
+    const role = identity.roleIn(claims, rules)
+    const person = { name: `${iss}#${sub}`, email: identity.emailIn(claims), role }
+    return role ? person : { ...person, whyNoRole: identity.whyNoRole(claims, rules) }
   }
 
   return { host: new URL(issuer).host, begin, complete }

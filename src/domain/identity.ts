@@ -23,6 +23,8 @@ export interface Identity {
   /** Only for people to read: the email address, or the user name. */
   readonly email: string | null
   readonly role: Role | undefined
+  /** Why the claims give no role; the names of claims, and no value. Undefined if they give one. */
+  readonly whyNoRole?: string | undefined
 }
 
 /** How long somebody may take to sign in at the provider, in milliseconds. */
@@ -39,17 +41,20 @@ export class SignInRefused extends Error {
 }
 
 /**
- * The values of a claim as texts: one, or those of a list. A dot leads into an object, as in `realm_access.roles`, but may also
- * be a part of a name, as in `https://company.example/roles`.
+ * The values of a claim as texts: one, those of a list, or the keys of an object, as ZITADEL sends roles. A dot leads into an object,
+ * as in `realm_access.roles`, but may also be a part of a name, as in `https://company.example/roles`.
  */
 export function valuesOf(claims: unknown, claim: string): string[] {
   if (typeof claims !== 'object' || claims === null) return []
   const inside = [...claim.matchAll(/\./g)].flatMap(({ index }) =>
     ownValues(claims, claim.slice(0, index)).flatMap((part) => valuesOf(part, claim.slice(index + 1))),
   )
-  const own = ownValues(claims, claim).flat()
+  const own = ownValues(claims, claim).flatMap((value) => (isObject(value) ? Object.keys(value) : value))
   return [...own.filter((value) => typeof value !== 'object').map(String), ...inside]
 }
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function ownValues(claims: object, name: string): unknown[] {
   return Object.hasOwn(claims, name) ? [(claims as Record<string, unknown>)[name]] : []
@@ -62,6 +67,26 @@ export function roleIn(claims: object, rules: ProviderSettings['rules']): Role |
     if (claim === 'email' && !isVerified(claims)) return false
     return valuesOf(claims, claim).some((value) => values.includes(value))
   })
+}
+
+/** Why claims give no role: for each rule what came, and the names of all claims. */
+export function whyNoRole(claims: object, rules: ProviderSettings['rules']): string {
+  const reasons = ROLES.flatMap((role) => (rules[role] ? [whyNot(claims, rules[role].claim)] : []))
+  return `${[...new Set(reasons)].join('; ')}. Claims: ${namesIn(claims).join(', ')}`
+}
+
+const namesIn = (claims: object) =>
+  Object.entries(claims)
+    .flatMap(([name, value]) => (value === undefined ? [] : name))
+    .sort()
+
+function whyNot(claims: object, claim: string): string {
+  const { length } = valuesOf(claims, claim)
+  if (length > 0 && claim === 'email' && !isVerified(claims)) return 'email is not verified (email_verified)'
+  if (length > 0) return `none of the values of ${claim} gives a role (values: ${length})`
+  // Entra ID: groups of somebody in more than 200.
+  const isOverage = valuesOf(claims, '_claim_names').includes(claim) || (claim === 'groups' && 'hasgroups' in claims)
+  return isOverage ? `${claim} has too many values to be sent (overage): use app roles` : `${claim} is missing or empty`
 }
 
 /** What operators see instead of a subject: the verified email address, or the user name. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { emailIn, roleIn, valuesOf } from '../../src/domain/identity.ts'
+import { emailIn, roleIn, valuesOf, whyNoRole } from '../../src/domain/identity.ts'
 
 t.test('Claims: a value is found as a text, in a list and in an object, as providers send them', async (t) => {
   const cases: [who: string, claims: object, claim: string, values: string[]][] = [
@@ -12,6 +12,13 @@ t.test('Claims: a value is found as a text, in a list and in an object, as provi
     ['Okta', { groups: 'platform' }, 'groups', ['platform']],
     ['Auth0', { 'https://company.example/roles': ['admin'] }, 'https://company.example/roles', ['admin']],
     ['Cognito', { 'cognito:groups': ['a b'] }, 'cognito:groups', ['a b']],
+    ['JumpCloud', { memberOf: ['platform', 'everyone'] }, 'memberOf', ['platform', 'everyone']],
+    [
+      'ZITADEL',
+      { 'urn:zitadel:iam:org:project:roles': { admin: { 1: 'company.example' }, support: {} } },
+      'urn:zitadel:iam:org:project:roles',
+      ['admin', 'support'],
+    ],
     ['numbers', { level: 7, is: true, list: [1, [2], null] }, 'level', ['7']],
     ['numbers', { level: 7, is: true, list: [1, [2], null] }, 'is', ['true']],
     ['numbers', { list: [1, { a: 2 }, null] }, 'list', ['1']],
@@ -48,4 +55,56 @@ t.test('Identity: operators see a verified email address, else the user name, el
   t.equal(emailIn({ email }), null)
   for (const wrong of ['', 'a\0b', 'a\nb', '\ud800', 'x'.repeat(255)])
     t.equal(emailIn({ preferred_username: wrong }), null)
+})
+
+t.test('Roles: why claims give none, without any value', async (t) => {
+  const rules = (claim: string) => ({
+    admin: { claim, values: ['secret-group'] },
+    viewer: { claim, values: ['other'] },
+  })
+  const cases: [who: string, claims: object, claim: string, why: string][] = [
+    ['Okta', { sub: '1' }, 'groups', 'groups is missing or empty'],
+    ['Okta', { groups: [] }, 'groups', 'groups is missing or empty'],
+    [
+      'Entra ID, groups as ids',
+      { groups: ['6a1b', '7c2d'] },
+      'groups',
+      'none of the values of groups gives a role (values: 2)',
+    ],
+    ['Keycloak', { groups: ['/secret-group'] }, 'groups', 'none of the values of groups gives a role (values: 1)'],
+    [
+      'Entra ID, overage',
+      { _claim_names: { groups: 'src1' }, _claim_sources: {} },
+      'groups',
+      'groups has too many values to be sent (overage): use app roles',
+    ],
+    [
+      'Entra ID, overage',
+      { hasgroups: true },
+      'groups',
+      'groups has too many values to be sent (overage): use app roles',
+    ],
+    ['Auth0', { email: 'secret-group' }, 'email', 'email is not verified (email_verified)'],
+    [
+      'Google',
+      { email: 'Secret-Group', email_verified: true },
+      'email',
+      'none of the values of email gives a role (values: 1)',
+    ],
+    [
+      'Cognito',
+      { 'cognito:groups': ['a'] },
+      'cognito:groups',
+      'none of the values of cognito:groups gives a role (values: 1)',
+    ],
+  ]
+  for (const [who, claims, claim, why] of cases) {
+    t.equal(roleIn(claims, rules(claim)), undefined, who)
+    t.equal(whyNoRole(claims, rules(claim)), `${why}. Claims: ${Object.keys(claims).sort().join(', ')}`, who)
+  }
+  const mixed = { admin: { claim: 'roles', values: ['a'] }, viewer: { claim: 'groups', values: ['b'] } }
+  t.match(
+    whyNoRole({ groups: ['c'] }, mixed),
+    /^roles is missing or empty; none of the values of groups .*\. Claims: groups$/,
+  )
 })

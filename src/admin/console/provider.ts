@@ -63,7 +63,8 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
         await administration(caller.author).operators.endSession(caller.operator.name, session.id)
       }
       const login = await signIn.logInAs(identity, originOf(request))
-      if (!login) return refuse(request, reply, new SignInRefused('no role', 'no claim gives a role'), identity)
+      const { whyNoRole = 'an operator of this name was removed' } = identity
+      if (!login) return refuse(request, reply, new SignInRefused('no role', whyNoRole), identity)
       setSessionCookie(reply, login.reference)
       return reply.redirect('/signed-in', 303)
     } catch (error) {
