@@ -8,8 +8,8 @@ const ID = 'fGRB0YkSebqKmtSvwMb7Sfa1sR97KK3Z'
 t.test('Look-alikes: a client id that is quoted, cut off, longer or in another case looks like it', async (t) => {
   const looks = (sent: string, id = ID) => looksLike({ clientId: abbreviated(sent) }, id)
   const alike = [ID, `"${ID}"`, `${ID}\n`, ID.slice(0, -2), ID.slice(0, 20), ID.slice(0, 4), ID.toLowerCase(), ` ${ID}`]
-  for (const sent of alike) t.ok(looks(sent), sent)
-  const others = [ID.replace('B', 'X'), 'fGRX0YkSebqKmtSvwMb7', ID.slice(0, 3), '', '"', ID.repeat(2)]
+  for (const sent of [...alike, `${ID}1234`]) t.ok(looks(sent), sent)
+  const others = [ID.replace('B', 'X'), 'fGRX0YkSebqKmtSvwMb7', ID.slice(0, 3), '', '"', `${ID}12345`, ID.repeat(2)]
   for (const sent of others) t.notOk(looks(sent), sent)
   t.ok(looks('abc', 'abcd'))
   t.notOk(looksLike({ clientId: 'fGRB' }, ID), 'what is not abbreviated')
@@ -34,8 +34,9 @@ t.test('Look-alikes: a long text of quotes takes no longer than any other', asyn
   t.notOk(nearTo(quotes)(ID))
   t.notOk(nearTo(ID)(quotes))
   t.ok(looksLike({ clientId: abbreviated(ID) }, quotes), 'as if it were cut off')
-  t.ok(nearTo(`<${"'".repeat(150)}${ID}>`)(ID))
-  t.notOk(nearTo(`${"'".repeat(201)}${ID}`)(ID), 'longer than any client id')
+  const quoted = `<${ID}>`.padStart(204, "'")
+  t.ok(nearTo(quoted)(ID))
+  t.notOk(nearTo(`'${quoted}`)(ID), 'longer than any client id')
   t.notOk(nearTo("'".repeat(9))(ID), 'quotes around nothing')
 })
 

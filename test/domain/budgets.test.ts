@@ -83,9 +83,8 @@ t.test('Budgets: where memory is short, the budget that is full again soonest ma
   for (const [n, name] of names.entries()) for (let times = 0; times <= n; times++) spend(name, TEN)
   for (const newcomer of ['one', 'another']) t.equal(spend(newcomer, TEN), 0)
   const left = names.map((name) => {
-    let count = 0
-    while (spend(name, TEN) === 0) count++
-    return count
+    const attempts = Array.from({ length: 11 }, () => spend(name, TEN))
+    return attempts.filter((wait) => wait === 0).length
   })
   t.strictSame(left.slice(2), [7, 6, 5, 4, 3, 2], 'the others are spent as far as they were')
   clock.time = 1e9

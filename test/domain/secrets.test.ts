@@ -7,6 +7,7 @@ import {
   digestImported,
   findGenerated,
   generateSecret,
+  importedCandidates,
   isImported,
   matchesImported,
 } from '../../src/domain/secret.ts'
@@ -55,6 +56,17 @@ t.test('Secrets: the stored form of an imported one is scrypt with a salt; the d
   t.equal(findGenerated([secretOf(digest)], 'legacy-secret-16'), undefined)
   const cost = (form: string) => [form.split('$', 3).join('$'), form.length]
   t.strictSame(cost(DECOY.digest), cost(digest))
+})
+
+t.test('Secrets: the imported ones to compare are the unrevoked ones, or else the last one', async (t) => {
+  const generated = secretOf(digestGenerated('abc'))
+  const [first, second, third] = [1, 2, 3].map((id) => ({ ...secretOf(DECOY.digest), id }))
+  const revoked = [first, second, third].map((secret) => ({ ...secret, revokedAt: END }))
+  const candidates = (...secrets: unknown[]) => importedCandidates(secrets as never)
+  t.strictSame(candidates(generated), [])
+  t.strictSame(candidates(generated, first, revoked[1], third), [first, third])
+  t.strictSame(candidates(revoked[0], generated), [revoked[0]])
+  t.strictSame(candidates(...revoked, generated), [revoked[2]])
 })
 
 t.test('Secrets: a stored form with other costs is still understood, an unknown form is an error', async (t) => {

@@ -97,6 +97,18 @@ t.test('Secrets: an imported one is cached once it was verified, a wrong one nev
   t.equal(findVerified([third], 'legacy-2'), third)
 })
 
+t.test('Secrets: a presented one is compared with all imported ones, also after a match', async (t) => {
+  const compared: string[] = []
+  const watched = ['first', 'last'].map((secret) => ({
+    get digest() {
+      compared.push(secret)
+      return cheapDigest(secret)
+    },
+  }))
+  t.equal(await createImportedSecrets().verify(watched, 'first', client('a')), true)
+  t.ok(compared.includes('last'))
+})
+
 t.test('Secrets: two scrypt checks run and some wait; more are refused, and others are not', async (t) => {
   const { verify, load } = createImportedSecrets()
   const [target, other] = [imported('legacy-secret-0'), imported('other')]

@@ -89,11 +89,14 @@ export function applicationConformance(t: Test, harness: Harness): void {
     const stranger = application('d', { name: first.name, skipNamesake: true, developerEmail: 'x@y.example' })
     const other = application('e', { skipNamesake: true })
     t.strictSame(await register(store, twin, namesake, stranger, other), [stranger, other], 'where there are some')
+    const [last, itsTwin] = [application('f'), application('f', { name: 'Of a twin' })]
+    const late = application('h', { name: 'Of a twin', skipNamesake: true })
+    t.strictSame(await register(store, last, itsTwin, late), [last, late], 'a twin that is left out takes no name')
     const broken = application('g', { name: null as unknown as string })
-    await t.rejects(register(store, 'f', broken))
+    await t.rejects(register(store, 'i', broken))
     t.strictSame(
       (await store.listApplications(PAGE)).map(({ clientId, name, secrets }) => [clientId, name, secrets.length]),
-      [first, allowed, stranger, other].map(({ clientId, name }) => [clientId, name, 1]),
+      [first, allowed, stranger, other, last, late].map(({ clientId, name }) => [clientId, name, 1]),
     )
   })
 

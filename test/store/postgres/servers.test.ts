@@ -34,6 +34,20 @@ t.test('A statement without an answer: the error has whole milliseconds', async 
   await t.rejects(connection.send('SELECT pg_sleep(1)', [], 49.97), { isSilent: true, message: /within 50 ms$/ })
 })
 
+for (const [code, because] of Object.entries({
+  '57P01': 'the server shuts down',
+  '57P02': 'another process of it crashed',
+  '08006': 'the connection failed',
+  25006: 'it is no longer the primary',
+})) {
+  t.test(`A connection is not used after an error by which ${because}`, async (t) => {
+    const connection = await connectTo((await newLocation()).url)
+    const failing = `DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '${code}'; END $$`
+    await t.rejects(connection.send(failing, [], 5000), { code })
+    await t.rejects(connection.send('SELECT 1', [], 5000), { code })
+  })
+}
+
 t.test('A write: a warning is no commit, an error ends no session, and neither repeats values', async (t) => {
   const session = await begin((await newLocation()).location)
   t.teardown(() => session.end(new StoreUnavailable('the test ends') as never))
