@@ -8,7 +8,7 @@ const PAGES = globSync(['docs/architecture.md', 'docs/adr/*.md', 'CONTRIBUTING.m
 })
 
 /** Written by a command, or a pattern of names. */
-const NO_FILE = /^(dist|lib)\/|^THIRD-PARTY\.md$|^oauth-token-server-X|NNNN/
+const NO_FILE = /^(dist|lib)\/|^THIRD-PARTY\.md$|^oauth-token-server-X|^docs\/performance\/results\.json$|NNNN/
 
 /** A code span that is a folder, with a slash at its end, or a file, also with a line; after the name of something in it. */
 const PLACE =
