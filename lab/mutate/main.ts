@@ -8,12 +8,11 @@ import { byFolder, describe, type Explained, isSame, type Result, survivorText }
 import { covers, measure, type PassedTest, stillPasses, testFiles } from './tests.ts'
 
 const REPOSITORY = join(import.meta.dirname, '../..')
-const FOLDERS = 'administration,domain,http,issuer,store'
 const ENOUGH = 0.95
 
 const { values } = parseArgs({
   options: {
-    only: { type: 'string', default: FOLDERS },
+    only: { type: 'string', default: '.' },
     tests: { type: 'string', default: '.' },
     sample: { type: 'string', default: '500' },
     seed: { type: 'string', default: String(Date.now() % 1e6) },
@@ -24,7 +23,7 @@ const { values } = parseArgs({
 
 const sources = new Map(
   values.only.split(',').flatMap((place) =>
-    globSync(`src/${place}{,/**/*.ts}`, { cwd: REPOSITORY })
+    globSync(`${join('src', place)}{,/**/*.ts}`, { cwd: REPOSITORY })
       .filter((file) => file.endsWith('.ts'))
       .map((file) => [file, readFileSync(join(REPOSITORY, file), 'utf8')]),
   ),
@@ -113,7 +112,7 @@ function report(results: Result[]): void {
   console.table(folders.map(({ share, ...counts }) => ({ ...counts, share: `${(100 * share).toFixed(1)} %` })))
   const survivors = results.filter(({ outcome }) => outcome === 'survived')
   for (const survivor of survivors) console.log(survivorText(survivor))
-  if (values.all && values.only === FOLDERS) {
+  if (values.all && values.only === '.') {
     for (const one of explained) {
       if (!results.some((result) => result.outcome === 'explained' && isSame(one, result))) {
         console.log(`survivors.json has an outdated entry: ${one.file}: ${one.mutant}`)

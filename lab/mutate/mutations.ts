@@ -1,6 +1,6 @@
 import { stripTypeScriptTypes } from 'node:module'
 import { type AnyNode, type Node, parse } from 'acorn'
-import { full } from 'acorn-walk'
+import { fullAncestor } from 'acorn-walk'
 
 /** A change of one operator, one value or one statement of a source file: `replacement` takes the place of a range. */
 export interface Mutation {
@@ -54,14 +54,20 @@ const SQL_TOKENS: Record<string, string> = {
   max: 'min',
 }
 
-/** Every mutation of a source file. Without its types it is JavaScript, with everything at the same place as before. */
+/** Every mutation of a source file, but for markup. Without its types it is JavaScript, with everything at the same place as before. */
 export function mutationsOf(file: string, source: string): Mutation[] {
   const code = stripTypeScriptTypes(source)
   const found: Mutation[] = []
-  full(parse(code, { ecmaVersion: 'latest', sourceType: 'module' }), (node) => {
+  fullAncestor(parse(code, { ecmaVersion: 'latest', sourceType: 'module' }), (node, _state, ancestors) => {
+    if (ancestors.some((around) => isMarkup(around as AnyNode))) return
     for (const change of changesOf(node as AnyNode, source)) found.push({ file, ...change })
   })
   return found.sort((a, b) => a.start - b.start || a.end - b.end)
+}
+
+/** The markup of pages, and what chooses a part of it. */
+function isMarkup(node: AnyNode): boolean {
+  return node.type === 'TaggedTemplateExpression' && node.tag.type === 'Identifier' && node.tag.name === 'html'
 }
 
 function changesOf(node: AnyNode, source: string): Change[] {

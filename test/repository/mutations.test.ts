@@ -28,6 +28,8 @@ t.test('Mutations: an operator, a value or a statement is changed at a time', as
     'const a = await b()': ['const a = b()'],
     'function a() { return b }\n': ['function a() { return undefined }\n'],
     'function a() { return undefined }\n': [],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a program
+    'const a = b || html`<p>${c && d}</p>`': ['const a = b && html`<p>${c && d}</p>`'],
     'const a: B = `\n  DELETE FROM c WHERE d < ? ORDER BY d`': [
       'const a: B = `\n  DELETE FROM c WHERE d <= ? ORDER BY d`',
       'const a: B = `\n  DELETE FROM c WHERE d < ? `',
