@@ -49,6 +49,7 @@ const OTHERS = {
     'node: bad option',
     'Unprocessable Entity',
   ],
+  SQLite: ['malformed database schema'],
   OpenSSL: ['unable to verify the first certificate'],
   'settings of proxies': ['tls internal', 'on-marked-down shutdown-sessions'],
   browsers: ['Back'],
