@@ -1,8 +1,9 @@
 import t from 'tap'
-import { filled, namesIn, publishedOf } from '../../lab/bench/report/documents.ts'
+import { DOCUMENTS, filled, namesIn, PUBLISHED, publishedOf } from '../../lab/bench/report/documents.ts'
 import { type Published, reasonsNotToPublish } from '../../lab/bench/report/publish.ts'
-import type { Results, SectionResult } from '../../lab/bench/report/results.ts'
+import { describeMachine, type Results, type SectionResult } from '../../lab/bench/report/results.ts'
 import type { Row } from '../../lab/bench/row.ts'
+import { read } from './files.ts'
 
 const row = (name: string, cpuMicroseconds: number) => {
   const round = { requestsPerSecond: 1e6 / cpuMicroseconds, cpuMicroseconds, databaseMicroseconds: null }
@@ -103,3 +104,48 @@ t.test(
     t.throws(() => filled('1<!-- a: b -->', figures), /No figure is called a: b/)
   },
 )
+
+const documents = DOCUMENTS.map((file) => [file, read(file)] as const)
+
+t.test('Docs: every figure of the published run is what docs/performance/results.json says', async (t) => {
+  const published: Published = JSON.parse(read(PUBLISHED))
+  for (const [file, text] of documents) t.equal(filled(text, published), text, file)
+  const names = documents.flatMap(([, text]) => namesIn(text))
+  t.strictSame(new Set(Object.keys(published.figures)), new Set(names), 'it has these and no others')
+
+  const results = read('docs/performance/results.md')
+  t.match(results, `Measured on ${published.startedAt.slice(0, 10)}: ${describeMachine(published.machine)}.`)
+  const missed = [...results.matchAll(/^(.+?) {2,}(\S.*?) {2,}.*MISSED$/gm)].map(
+    ([, asked, value]) => `${asked} (${value})`,
+  )
+  t.strictSame(published.missed, missed)
+})
+
+t.test(
+  'Docs: a measured figure in docs/performance.md and docs/scale.md has its name, or says which experiment it is of',
+  async (t) => {
+    const performance = unnamed(read('docs/performance.md').split(/\n\n|\n(?=- )/))
+    const measured = read('docs/scale.md')
+      .split('\n')
+      .filter((line) => line.includes('| measured'))
+    t.ok(measured.length > 1)
+    t.strictSame([...performance, ...unnamed(measured)], [])
+    t.strictSame(unnamed(['It takes 1.2 times.', '3 µs', '5 % and [this](7 %)', '1.2<!-- a: b -->', '20,000 of 8']), [
+      '1.2',
+      '3 µs',
+      '5 %',
+    ])
+  },
+)
+
+/** The figures in these paragraphs that have no mark, but for those that belong to an experiment. */
+function unnamed(paragraphs: string[]): string[] {
+  return paragraphs
+    .filter((paragraph) => !paragraph.includes('](performance/experiments.md#'))
+    .flatMap(
+      (paragraph) =>
+        paragraph
+          .replace(/^<!-- missed targets -->[^\n]*|`[^`]*`|\]\([^)]*\)|[\d.,]+<!--.*?-->/gms, '')
+          .match(/\d+\.\d+|\d+ (?:µs|ms|s|%|MiB|times)\b|\d+ %/g) ?? [],
+    )
+}

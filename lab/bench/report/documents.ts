@@ -17,15 +17,15 @@ export const DOCUMENTS = [
 /** Where the figures are that documents have. */
 export const PUBLISHED = 'docs/performance/results.json'
 
-/** A number and the name of its figure (figures.ts): `0.77<!-- SECTION: ROW / BASE: CPU -->`. */
-const MARK = /([\d.]+)(<!-- ([^>]+: [^>]+) -->)/g
+/** A number and the name of its figure (figures.ts): `0.77<!-- SECTION: ROW / BASE: CPU -->`. Thousands have commas. */
+const MARK = /([\d.,]+)(<!-- ([^>]+: [^>]+) -->)/g
 const MISSED = /^(<!-- missed targets -->).*$/m
 
 export function namesIn(text: string): string[] {
   return [...text.matchAll(MARK)].map(([, , , name]) => name as string)
 }
 
-/** The text with its figures as they are published, each with as many decimals as it has. */
+/** The text with its figures as they are published, each with as many decimals as before. */
 export function filled(text: string, { figures, missed }: Pick<Published, 'figures' | 'missed'>): string {
   const targets = missed.length === 0 ? 'All targets are met.' : `Missed targets: ${missed.join('; ')}.`
   return text
@@ -33,7 +33,8 @@ export function filled(text: string, { figures, missed }: Pick<Published, 'figur
     .replace(MARK, (_, number: string, mark, name) => {
       const figure = figures[name]
       if (figure === undefined) throw new Error(`No figure is called ${name}.`)
-      return figure.toFixed(number.split('.')[1]?.length ?? 0) + mark
+      const decimals = number.split('.')[1]?.length ?? 0
+      return figure.toLocaleString('en', { minimumFractionDigits: decimals, maximumFractionDigits: decimals }) + mark
     })
 }
 
@@ -44,7 +45,7 @@ export function publishedOf(runs: [Results, ...Results[]], names: Iterable<strin
   for (const name of new Set(names)) {
     const figure = figureOfRuns(runs, name)
     if (figure === undefined) throw new Error(`No run has the figure ${name}.`)
-    figures[name] = Number(figure.toPrecision(4))
+    figures[name] = Number(figure.toPrecision(5))
   }
   const missed = allTargets(merged(runs)).filter(({ isMet }) => !isMet)
   const shown = missed.map(({ asked, value }) => `${asked} (${value === null ? 'not measured' : value.toPrecision(3)})`)
