@@ -10,7 +10,9 @@ import { describeMachine, type Results, type SectionResult, thisMachine } from '
 import { sectionText } from './report/table.ts'
 import { expectedMinutes, runSections } from './run.ts'
 import { sections } from './sections/index.ts'
+import { dearer } from './sections/release.ts'
 import { allTargets, targetsTable } from './targets.ts'
+import { checkOutRelease } from './world/release.ts'
 import { type Cleanup, canPin } from './world/server-process.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -29,11 +31,14 @@ async function main(cleanup: Cleanup): Promise<void> {
   }
 
   if (process.platform !== 'linux') throw new UsageError('The bench reads /proc, so it runs on Linux only.')
-  const { options, json } = command
+  const { json, isGate } = command
+  const options = isGate ? { ...command.options, against: checkOutRelease(cleanup) } : command.options
   announce(expectedMinutes(command.sections, options))
   const results = await runSections(command.sections, { ...options, cleanup, onSection: printSection })
   writeFileSync(json, `${JSON.stringify(results, null, 2)}\n`)
   report([results], command)
+  const slower = isGate ? dearer(results.sections.flatMap(({ rows }) => rows)) : []
+  if (slower.length > 0) fail(`Dearer than in the last release: ${slower.join('; ')}.`)
 }
 
 /** Prints the targets, writes the documents if asked to, and sets the exit status. */

@@ -16,10 +16,12 @@ Measures this server beside constant answers and other token servers, in turns, 
   --seconds NUMBER    seconds per round (default: 1.5)
   --quick             short rounds and little data: shows that everything works; the figures mean nothing
   --against FOLDER    also measure the version of this server in FOLDER, an installed checkout, in the same rounds
-                      (sections ${sections
+                      (sections ${[...sections, ...extraSections]
                         .filter(({ others }) => others)
                         .map(({ name }) => name)
                         .join(', ')})
+  --against release   measure the section release against the last release (lab/bench/release.txt), 15 rounds; the exit status
+                      is 1 if a token, a wrong secret or a check has become dearer
   --json FILE         write the results to FILE (default: lab/bench/results.json)
   --from FILES        measure nothing: take the results in FILES, separated by commas: a complete run first, then others of
                       the same machine, which show how far runs differ or add a section
@@ -37,7 +39,7 @@ export type Command =
   | { type: 'help' }
   | { type: 'compare'; files: [string, string] }
   | ({ type: 'report'; from: string[] } & Publishing)
-  | ({ type: 'run'; sections: Section[]; options: RunOptions; json: string } & Publishing)
+  | ({ type: 'run'; sections: Section[]; options: RunOptions; isGate: boolean; json: string } & Publishing)
 
 /** Whether documents are written, and differences from the published figures accepted. */
 export interface Publishing {
@@ -56,14 +58,23 @@ export function parseCommand(args: string[]): Command {
   if (values.compare !== undefined) return { type: 'compare', files: [values.compare, positionals[0] as string] }
   if (values.from !== undefined) return { type: 'report', from: values.from.split(','), ...publishing }
 
-  const { quick } = values
+  const { quick, against } = values
+  const isGate = against === 'release'
   const times = {
-    rounds: positive('rounds', values.rounds, quick ? 2 : 9),
+    rounds: positive('rounds', values.rounds, quick ? 2 : isGate ? 15 : 9),
     seconds: positive('seconds', values.seconds, quick ? 0.3 : 1.5),
     warmUp: quick ? 0.3 : 2,
   }
-  const options = { times, quick, against: values.against === undefined ? undefined : otherVersion(values.against) }
-  return { type: 'run', sections: choose(values.only), options, json: values.json, ...publishing }
+  const other = against === undefined || isGate ? undefined : otherVersion(against)
+  const options = { times, quick, against: other }
+  return {
+    type: 'run',
+    sections: choose(isGate ? 'release' : values.only),
+    options,
+    isGate,
+    json: values.json,
+    ...publishing,
+  }
 }
 
 function parse(args: string[]) {

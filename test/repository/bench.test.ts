@@ -2,7 +2,8 @@ import t from 'tap'
 import { DOCUMENTS, filled, namesIn, PUBLISHED, publishedOf } from '../../lab/bench/report/documents.ts'
 import { type Published, reasonsNotToPublish } from '../../lab/bench/report/publish.ts'
 import { describeMachine, type Results, type SectionResult } from '../../lab/bench/report/results.ts'
-import type { Row } from '../../lab/bench/row.ts'
+import { cpuRatio, type Row } from '../../lab/bench/row.ts'
+import { dearer } from '../../lab/bench/sections/release.ts'
 import { read } from './files.ts'
 
 const row = (name: string, cpuMicroseconds: number) => {
@@ -104,6 +105,31 @@ t.test(
     t.throws(() => filled('1<!-- a: b -->', figures), /No figure is called a: b/)
   },
 )
+
+t.test(
+  'Bench: a request is dearer than in the last release if most rounds say so, and by more than runs differ by',
+  async (t) => {
+    const one = (name: string, median: number, lowerQuartile: number) => {
+      return {
+        name,
+        toOther: { requestsPerSecond: null, cpuMicroseconds: { median, lowerQuartile, least: 0.9, most: 1.2 } },
+      }
+    }
+    const rows = [
+      one('token', 1.031, 1.001),
+      one('check', 1.03, 1.02),
+      one('wrong secret', 1.1, 1),
+      { name: 'mix', toOther: null },
+    ]
+    t.strictSame(dearer(rows), ['token (1.031 times the CPU time)'])
+  },
+)
+
+t.test('Bench: the median and the lower quartile of a ratio are those of the rounds', async (t) => {
+  const of = (...cpu: number[]) => ({ rounds: cpu.map((cpuMicroseconds) => ({ cpuMicroseconds })) }) as unknown as Row
+  const ratio = cpuRatio(of(30, 10, 20, 50, 40), of(10, 10, 10, 10, 10))
+  t.strictSame(ratio, { median: 3, least: 1, most: 5, lowerQuartile: 2 })
+})
 
 const documents = DOCUMENTS.map((file) => [file, read(file)] as const)
 

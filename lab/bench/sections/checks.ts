@@ -65,7 +65,7 @@ async function run(bench: Bench) {
 }
 
 /** A server with each kind of check, for tokens that it issued. */
-async function contendersOf(bench: Bench, { server, data }: Running) {
+export async function contendersOf(bench: Bench, { server, data }: Running) {
   const { accessTokens, ...checked } = await checksOf(bench, server, data.applications[0])
   const introspections = accessTokens.map((one) => introspectRequest(data.suite, one))
   return { ...checked, introspect: { server, ...bench.load(CONNECTIONS, introspections) } }

@@ -8,6 +8,7 @@ import { mix } from './mix.ts'
 import { peers } from './peers/section.ts'
 import { postgres } from './postgres/section.ts'
 import { purge } from './purge.ts'
+import { release } from './release.ts'
 import { secrets } from './secrets.ts'
 import { slowDisk } from './slow-disk.ts'
 import { tokens } from './tokens.ts'
@@ -30,4 +31,4 @@ export const sections: Section[] = [
 ]
 
 /** Sections that run only if --only names them. */
-export const extraSections: Section[] = [peers]
+export const extraSections: Section[] = [peers, release]

@@ -34,7 +34,8 @@ async function run(bench: Bench) {
   return { rows }
 }
 
-function contendersOf(bench: Bench, { server, data }: Running) {
+/** A server with a correct and a wrong secret. */
+export function contendersOf(bench: Bench, { server, data }: Running) {
   const application = data.applications[0]
   const wrong = { ...application, client_secret: application.client_secret.replaceAll(/./g, 'x') }
   return {
