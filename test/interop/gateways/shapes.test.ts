@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
-import { CLIENT_HEADERS, EXAMPLES } from '../../support/gateways.ts'
+import { CLIENT_HEADERS, EXAMPLES, SUITES } from '../../support/gateways.ts'
 import { createWorldOfSuites, ID } from '../../support/world.ts'
 
 t.test('Traefik: the request of forwardAuth is answered as in its example', async (t) => {
   const { app, token, credentials } = await createWorldOfSuites(t)
   const example = readFileSync(join(EXAMPLES, 'traefik/dynamic.yml'), 'utf8')
-  const addresses = [...example.matchAll(/address: http:\/\/127\.0\.0\.1:8080(\S+)/g)].map(([, url]) => url as string)
+  const addresses = [...example.matchAll(/address: http:\/\/127\.0\.0\.1:8001(\S+)/g)].map(([, url]) => url as string)
   const { http } = parse(example, { merge: true })
   const passedOn: string[] = http.middlewares['check-store'].forwardAuth.authResponseHeaders
   t.strictSame(passedOn, http.middlewares['check-product-information'].forwardAuth.authResponseHeaders)
@@ -41,6 +41,36 @@ t.test('Traefik: the request of forwardAuth is answered as in its example', asyn
     t.strictSame(statusesOf(await ask({ authorization: 'Bearer x' })), [401, 401])
     t.strictSame(statusesOf(await ask({ authorization: 'Bearer' })), [401, 401])
     t.strictSame(statusesOf(await ask({ authorization: 'Bearer x y' })), [400, 400])
+  }
+})
+
+t.test('Traefik: its example drops what aliases the headers of the check, and limits the check', async (t) => {
+  const { http } = parse(readFileSync(join(EXAMPLES, 'traefik/dynamic.yml'), 'utf8'), { merge: true })
+  const dropped = http.middlewares['not-from-outside'].headers.customRequestHeaders
+  for (const name of CLIENT_HEADERS) {
+    const [, first, last] = /^(.*-.*)-(.*)$/.exec(name) as RegExpExecArray
+    const spellings = [name, ...['_', '.'].map((sign) => name.replaceAll('-', sign))]
+    for (const spelling of [...spellings, `${first}_${last}`, `${first?.replace('-', '_')}-${last}`]) {
+      const values = Object.entries(dropped).filter(([key]) => key.toLowerCase() === spelling)
+      t.match(values, [[String, '']], spelling)
+    }
+  }
+  // The checks go to the token server by an entry point with time-outs.
+  const { service, entryPoints } = http.routers.check
+  t.strictSame(entryPoints, ['check'])
+  const { loadBalancer } = http.services[service]
+  t.strictSame(loadBalancer.servers, [{ url: 'http://127.0.0.1:8080' }])
+  const { forwardingTimeouts } = http.serversTransports[loadBalancer.serversTransport]
+  t.strictSame(forwardingTimeouts, { dialTimeout: '2s', responseHeaderTimeout: '5s' })
+
+  const { verify } = await createWorldOfSuites(t)
+  const longest = (await verify('x')).body.length
+  for (const suite of SUITES) {
+    const [first, check = '', last] = http.routers[suite].middlewares
+    t.strictSame([first, last], ['not-from-outside', 'no-token'])
+    const { trustForwardHeader, maxResponseBodySize } = http.middlewares[check].forwardAuth
+    t.equal(trustForwardHeader, false)
+    t.ok(maxResponseBodySize > longest)
   }
 })
 
