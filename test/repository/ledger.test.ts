@@ -130,12 +130,12 @@ for (const [rule, lie] of [
   t.test(`Ledger of several nodes: ${rule}`, async (t) => {
     const { port, found, hasCutAtEveryMoment } = await startServer(t, lie)
     const ledger: NodesEntry[] = []
-    const nodes = [port, port]
+    const nodes = [port, port, port, port]
     const load = startNodesLoad(nodes, { applications: APPLICATIONS, ledger, random: createRandom('failover') })
     await until(() => hasCutAtEveryMoment() && expected(ledger, lie).isEnough)
     await load.stop()
     const { lost, resurrected } = expected(ledger, lie)
-    t.strictSame(await auditNodes(nodes, ledger), { tokens: 2 * lost, revocations: 2 * resurrected })
+    t.strictSame(await auditNodes(nodes, ledger), { tokens: 4 * lost, revocations: 4 * resurrected })
     t.equal(found.pipelined, 0, 'no request is sent while an answer is pending')
     const { refusedWrongly, acceptedLate } = load.wrong
     t.strictSame([refusedWrongly > 0, acceptedLate > 0], [lie === 'token', lie === 'revocation'])
