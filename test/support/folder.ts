@@ -51,7 +51,7 @@ function endTestsThatHang(enter: (place: string) => void): void {
 
 /** Starts the thread that kills this process when it stays too long at the place that it entered last. */
 function watchOver(): (place: string) => void {
-  const watchdog = new Worker(join(import.meta.dirname, 'watchdog.ts'), { workerData: LOOPING_MS, execArgv: [] })
+  const watchdog = new Worker(join(import.meta.dirname, 'watchdog/main.ts'), { workerData: LOOPING_MS, execArgv: [] })
   watchdog.unref()
   return (place) => watchdog.postMessage(place)
 }
