@@ -23,11 +23,11 @@ interface Range {
   count: number
 }
 
-/** The test files below some folders, except the nightly ones and those that start processes or need other programs. */
+/** The test files below some folders, except those that take long or need other programs. */
 export function testFiles(repository: string, folders: string[]): string[] {
   return folders
     .flatMap((folder) => globSync(`test/${folder}/**/*.test.ts`, { cwd: repository }))
-    .filter((file) => !/^test\/(process|interop|admin\/browser)\/|\.nightly\.test/.test(file))
+    .filter((file) => !/^test\/(process\/.*\.slow|interop\/|admin\/browser\/)|\.nightly\.test/.test(file))
     .sort()
 }
 
