@@ -30,7 +30,7 @@ export function callsAndSchemas(yaml: string): Entries {
     const bodies = body
       ? partsOf(body.content).map(([type, { schema }]) => [type, typeOf(schema as Part)] as const)
       : []
-    for (const [, schema] of bodies) requests.add(schema)
+    for (const [, schema] of bodies) requests.add(schema.replace(' or null', ''))
     const needed = all.filter(({ in: place, required }) => required && place !== 'path').map(({ name }) => name)
     return [
       `needs ${[...needed, ...(body?.required ? ['a body'] : [])].join(', ') || 'nothing'}`,
@@ -85,6 +85,7 @@ function typeOf(schema: Part): string {
   if ('const' in schema) return JSON.stringify(schema.const)
   const alternatives = (schema.anyOf ?? schema.oneOf) as Part[] | undefined
   if (alternatives) return alternatives.map(typeOf).join(' or ')
+  if ('else' in schema) return `${typeOf(schema.else as Part)} or ${typeOf(schema.if as Part)}`
   const { type, items, format } = schema
   if (type === 'array') return `${typeOf((items ?? {}) as Part)}[]`
   return [[type].flat().join(' or '), format].filter(Boolean).join(' ')

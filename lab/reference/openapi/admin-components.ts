@@ -73,7 +73,7 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
     enum: ['active', 'suspended'],
     example: 'active',
   }),
-  suite: inQuery('suite', 'Only applications that are approved for this suite', { example: 'store' }),
+  approved_suite: inQuery('suite', 'Only applications that are approved for this suite', { example: 'store' }),
   label: inQuery(
     'label',
     'Only those with this label: `key=value`, or a key. Repeat it for several, which must all match',

@@ -164,6 +164,7 @@ const APPLICATIONS: Record<string, OperationText> = {
     summary: 'List and search applications',
     description:
       'Newest first. `search` looks in client ids, names, developer emails, labels (`key=value`) and notes, and ignores case.',
+    own: { suite: 'approved_suite' },
     answer: 'One page of the applications.',
     examples: one('page', 'The only page', {
       applications: [{ ...APPROVED, tokens_this_hour: 3, tokens_last_hour: 0, ...USE }],

@@ -42,21 +42,34 @@ export function withSchemas({ components, ...document }: Part & { components: Pa
     const known = schemas[title as string]
     // Keeps the place: what a schema contains comes after it.
     schemas[title as string] ??= {}
-    const found = each(inOrder(schema))
+    const [type, none] = [schema.type].flat()
+    const found = each(inOrder({ ...schema, type }))
     if (known && !isDeepStrictEqual(known, found)) throw new Error(`Two schemas are called ${title}.`)
     schemas[title as string] = found
-    return ref('schemas', title as string)
+    const reference = ref('schemas', title as string)
+    // Some generators refuse a component that can be null, or drop it.
+    return none ? { anyOf: [reference, { type: none }] } : reference
   }
 
-  // Generators of clients want a type beside a constant.
-  const typed = (part: Part): Part => ('const' in part ? { type: typeof part.const, ...part } : part)
   const each = (part: Part): Part =>
     Object.fromEntries(
-      Object.entries(typed(part)).flatMap(([name, value]) => (value === undefined ? [] : [[name, references(value)]])),
+      Object.entries(forGenerators(part)).flatMap(([name, value]) =>
+        value === undefined ? [] : [[name, references(value)]],
+      ),
     )
 
   const referring = each({ ...document, components })
   return { ...referring, components: { ...(referring.components as Part), schemas } }
+}
+
+/** The same part in a form from which generators of clients make programs that compile. */
+function forGenerators({ anyOf, ...part }: Part): Part {
+  // They want a type beside a constant.
+  if ('const' in part) return { type: typeof part.const, ...part }
+  if (!Array.isArray(anyOf)) return part
+  // Of a list or a constant in `anyOf`, that for Java makes a class that does not compile.
+  const [list, constant] = anyOf
+  return { ...part, if: constant, else: list }
 }
 
 /** What a reader looks for first comes first. */

@@ -114,11 +114,10 @@ export function jsonSchema(schema: z.ZodType): JsonSchema {
   return json
 }
 
-/** Replaces `anyOf` a schema and null by one schema. If the outer one has a description but no title, no title is kept. */
+/** Replaces `anyOf` a schema and null by one schema. */
 function joinNull({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   const { anyOf: [value, none] = [], ...own } = jsonSchema
   if (none?.type !== 'null') return
   delete jsonSchema.anyOf
   Object.assign(jsonSchema, value, own, { type: [value?.type, 'null'] })
-  if (own.description !== undefined && own.title === undefined) delete jsonSchema.title
 }

@@ -17,7 +17,10 @@ export const TRAFFIC = object('Traffic', 'What the server did in a period', {
 
 export const MINUTE = object('Minute', 'One minute', {
   ended_at: time('When it ended'),
-  traffic: TRAFFIC.nullable().describe('What the server did in it; null: it was not running, or was blocked'),
+  traffic: TRAFFIC.nullable().meta({
+    title: 'MinuteTraffic',
+    description: 'What the server did in it; null: it was not running, or was blocked',
+  }),
 })
 
 export const REFUSED_FOR = object('RefusedFor', 'A reason for refusals, inactive checks or failures', {
