@@ -134,7 +134,7 @@ t.test('Unused: every function, constant and class that is exported is imported 
 t.test('Unused: every file is imported, or is started by itself', async (t) => {
   const imported = new Set(IMPORTS.map(({ target }) => target))
   const isStarted = (file: string) =>
-    /\.test\.ts$|(^|\/)(main|all|attacker|watchdog)\.ts$|^lab\/bench\/(servers\/|load\/program\.ts)/.test(file)
+    /\.test\.ts$|(^|\/)(main|all|attacker)\.ts$|^lab\/bench\/(servers\/|load\/program\.ts)/.test(file)
   const unused = FILES.filter((file) => !isStarted(file) && !imported.has(file))
   t.strictSame(unused, [])
 })
