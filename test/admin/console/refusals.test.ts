@@ -101,7 +101,8 @@ t.test('Refusals: a page has 50; the first is live, and the others are not', asy
 
 t.test('Request: its id leads to why it was refused, and to the client', async (t) => {
   const { browser, administration } = await start(t)
-  const { body } = await browser('/requests/r1')
+  const { statusCode, body } = await browser('/requests/r1')
+  t.equal(statusCode, 200)
   t.match(textOf(body), 'When 2027-01-15 08:00:00 UTC Reason wrong secret Client <b>Shop')
   t.match(textOf(body), /<b>Shop now Go to the application There is a problem\./)
   t.match(textOf(body), 'approve it for a suite on its page')
