@@ -39,4 +39,4 @@ export function figureOfRuns(runs: readonly Results[], name: string): number | u
 }
 
 /** Whether a figure is a ratio of two rows: only those can be compared with figures of another run. */
-export const isRatio = (name: string) => name.includes(' / ')
+export const isRatio = (name: string) => name.includes(' / ') && !/^(least|most) of /.test(name)

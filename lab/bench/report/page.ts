@@ -31,7 +31,10 @@ ${spread(runs)}${sections.map(sectionPage).join('')}`
 }
 
 /** What each run measured, for the targets that several have. */
-function spread(runs: readonly Results[]): string {
+function spread(all: readonly Results[]): string {
+  const runs = all.filter(({ sections }) =>
+    sections.some(({ name }) => all[0]?.sections.some((one) => one.name === name)),
+  )
   const [first = [], ...others] = runs.map(allTargets)
   const lines = first.flatMap(({ asked, value }) => {
     const again = others.flatMap((targets) => targets.find((one) => one.asked === asked) ?? [])
