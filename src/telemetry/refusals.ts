@@ -9,7 +9,8 @@ import type { Clock } from '../domain/time.ts'
 const MAX_CLIENTS = 1000
 
 /** Rows by what their refusals have in common. The last row has the latest refusal. */
-type Rows = Map<string, RefusalCount>
+type Rows = Map<string, Row>
+type Row = { -readonly [Field in keyof RefusalCount]: RefusalCount[Field] }
 
 interface Options {
   now: Clock
@@ -25,6 +26,8 @@ interface Options {
 export function createRefusals({ now, count }: Options) {
   let registered = new Map<string, Rows>()
   let unregistered: Rows = new Map()
+  /** The latest row: most refusals are like the one before. */
+  let latest: Row | undefined
   const requests = createRefusedRequests()
 
   const observe: Observer = (event) => {
@@ -37,16 +40,21 @@ export function createRefusals({ now, count }: Options) {
   }
 
   function add(refusal: RefusalCount): void {
+    if (latest && isAlike(latest, refusal)) {
+      addUp(latest, refusal)
+      return
+    }
     const { clientId, isKnown } = refusal
     const rows = isKnown ? (registered.get(clientId) ?? new Map()) : unregistered
     if (isKnown) putLast(registered, clientId, rows, MAX_CLIENTS)
-    addTo(rows, refusal)
+    latest = addTo(rows, refusal)
   }
 
   function takeAll(): RefusalCount[] {
     const rows = [...registered.values(), unregistered].flatMap((rows) => [...rows.values()])
     registered = new Map()
     unregistered = new Map()
+    latest = undefined
     return rows
   }
 
@@ -67,7 +75,7 @@ function createRefusedRequests() {
 
   function add(request: NewRefusedRequest): void {
     const { isKnown, clientId, remoteAddress } = request
-    const [all, party] = [`${isKnown}`, `${isKnown} ${isKnown ? clientId : remoteAddress}`]
+    const [all, party] = isKnown ? ['known', `known ${clientId}`] : ['others', remoteAddress]
     const [ofAll, ofParty] = [counts.get(all) ?? 0, counts.get(party) ?? 0]
     if (ofAll >= MAX_LISTED.all || ofParty >= MAX_LISTED.party) return
     counts.set(all, ofAll + 1).set(detachText(party), ofParty + 1)
@@ -87,19 +95,35 @@ function createRefusedRequests() {
   }
 }
 
-function addTo(rows: Rows, refusal: RefusalCount): void {
-  const { reason, endpoint, suite, remoteAddress, clientId, isKnown, count, lastAt, requestId, traceId } = refusal
+/** Whether refusals belong to one row: cheaper than its key. */
+function isAlike(a: RefusalCount, b: RefusalCount): boolean {
+  const isOfOne = a.clientId === b.clientId && a.suite === b.suite && a.remoteAddress === b.remoteAddress
+  return isOfOne && a.reason === b.reason && a.endpoint === b.endpoint
+}
+
+/** Returns the row that counts the refusal. */
+function addTo(rows: Rows, refusal: RefusalCount): Row {
+  const { reason, endpoint, suite, remoteAddress, clientId, isKnown } = refusal
   // Only a client id can contain NUL.
   const key = `${reason}\0${endpoint}\0${suite ?? ''}\0${remoteAddress}\0${clientId}`
   const row = rows.get(key)
-  const added = row ? { ...row, count: row.count + count, lastAt, requestId, traceId } : withDetachedTexts(refusal)
-  putLast(rows, key, added, isKnown ? MAX_REFUSALS.known : MAX_REFUSALS.unknown)
+  if (row) addUp(row, refusal)
+  const counted = row ?? withDetachedTexts(refusal)
+  putLast(rows, key, counted, isKnown ? MAX_REFUSALS.known : MAX_REFUSALS.unknown)
+  return counted
+}
+
+function addUp(row: Row, { count, lastAt, requestId, traceId }: RefusalCount): void {
+  row.count += count
+  row.lastAt = lastAt
+  row.requestId = requestId
+  row.traceId = traceId
 }
 
 /** A copy that keeps nothing of the request in memory but its own texts. */
-function withDetachedTexts<Row extends object>(row: Row): Row {
+function withDetachedTexts<Texts extends object>(texts: Texts): Texts {
   const detached = (value: unknown) => (typeof value === 'string' ? detachText(value) : value)
-  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, detached(value)])) as Row
+  return Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, detached(value)])) as Texts
 }
 
 /** The request whose refusal or failure an event reports. Undefined if it reports none. */

@@ -46,8 +46,8 @@ t.test('Refusals: those of one client, reason, endpoint, suite and address are o
   t.strictSame(await flushed(), [refusal('a', { count: 2, lastAt: START + 1000, ...last })])
   t.strictSame(await flushed(), [], 'once')
 
-  see(wrongSecret, { ...wrongSecret, clientId: 'b' }, { ...wrongSecret, reason: 'expired secret' })
-  see({ ...wrongSecret, endpoint: '/v1/oauth/revoke' }, { ...wrongSecret, remoteAddress: '192.0.2.2' })
+  see({ ...wrongSecret, endpoint: '/v1/oauth/revoke' }, wrongSecret, { ...wrongSecret, clientId: 'b' })
+  see({ ...wrongSecret, reason: 'expired secret' }, { ...wrongSecret, remoteAddress: '192.0.2.2' })
   see(expired, { ...expired, suite: 'other' }, expired)
   t.strictSame((await flushed()).map(({ count }) => count).sort(), [1, 1, 1, 1, 1, 1, 2])
 })
