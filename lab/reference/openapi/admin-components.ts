@@ -49,12 +49,17 @@ const inQuery = (name: string, description: string, { example, ...schema }: Part
   name,
   in: 'query',
   description,
-  schema: 'enum' in schema ? schema : { type: 'string', ...schema },
+  schema: { type: 'string', ...schema },
   ...(example !== undefined && { example }),
 })
 
-/** Empty, it is refused. */
-const CURSOR = { pattern: '^[A-Za-z0-9_-]+$' }
+/** What base64url makes of a whole number from 1, with up to 15 digits: three digits have four characters. Others are refused. */
+const CURSOR = {
+  pattern: [
+    '^(M[Qgw]|N[AQgw]|O[AQ]|(M[Tjz]|N[DTjz]|O[DT])[AEIMQUYcgk]([w-z0-5]',
+    '(([MN][DTjz]|O[DT])[AEIMQUYcgk][w-z0-5]){0,3}([MN][AQgw]|O[AQ]|([MN][DTjz]|O[DT])[AEIMQUYcgk][w-z0-5]?)?)?)$',
+  ].join(''),
+}
 
 const LIMIT = { type: 'integer', minimum: 1, maximum: 200, default: 50 }
 
@@ -150,7 +155,7 @@ export const HEADERS: Record<string, Part> = {
   Connection: {
     'x-everywhere': true,
     description: 'It is `close` if the connection ends after this answer',
-    schema: { enum: ['close', 'keep-alive'] },
+    schema: { type: 'string', enum: ['close', 'keep-alive'] },
   },
   Location: header('The path of the new resource', { type: 'string', pattern: '^/admin/v1/' }),
   'Idempotent-Replayed': {

@@ -48,7 +48,7 @@ export function withSchemas({ components, ...document }: Part & { components: Pa
     schemas[title as string] = found
     const reference = ref('schemas', title as string)
     // Some generators refuse a component that can be null, or drop it.
-    return none ? { anyOf: [reference, { type: none }] } : reference
+    return none ? { description: schema.description, anyOf: [reference, { type: none }] } : reference
   }
 
   const each = (part: Part): Part =>

@@ -129,7 +129,7 @@ export const HEADERS: Record<string, Part> = {
   Connection: {
     'x-everywhere': true,
     description: 'If it is `close`, the connection ends with this answer',
-    schema: { enum: ['close', 'keep-alive'] },
+    schema: { type: 'string', enum: ['close', 'keep-alive'] },
   },
   ...CLIENT_HEADERS,
 }
