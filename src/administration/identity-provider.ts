@@ -134,12 +134,12 @@ async function fetchLimited(url: string, options: oidc.CustomFetchOptions): Prom
   const response = await fetch(url, options as RequestInit)
   const chunks: Uint8Array<ArrayBuffer>[] = []
   let size = 0
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of response.body as ReadableStream<Uint8Array<ArrayBuffer>>) {
     size += chunk.length
     if (size > MAX_ANSWER) throw new Error(`the answer has more than ${MAX_ANSWER} bytes`)
     chunks.push(chunk)
   }
-  return new Response(response.body && new Blob(chunks), response)
+  return new Response(new Blob(chunks), response)
 }
 
 /** Unpredictable without the browser's secret. 43 characters of base64url, as PKCE requires (RFC 7636 §4.1). */
