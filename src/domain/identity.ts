@@ -49,12 +49,15 @@ export function valuesOf(claims: unknown, claim: string): string[] {
   const inside = [...claim.matchAll(/\./g)].flatMap(({ index }) =>
     ownValues(claims, claim.slice(0, index)).flatMap((part) => valuesOf(part, claim.slice(index + 1))),
   )
-  const own = ownValues(claims, claim).flatMap((value) => (isObject(value) ? Object.keys(value) : value))
+  const own = ownValues(claims, claim).flatMap((value) => (isObject(value) ? keysOfObjects(value) : value))
   return [...own.filter((value) => typeof value !== 'object').map(String), ...inside]
 }
 
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Only of objects, as ZITADEL has them: `false` and `null` give nothing. */
+const keysOfObjects = (claim: object) => Object.entries(claim).flatMap(([key, value]) => (isObject(value) ? key : []))
 
 function ownValues(claims: object, name: string): unknown[] {
   return Object.hasOwn(claims, name) ? [(claims as Record<string, unknown>)[name]] : []
@@ -85,7 +88,8 @@ function whyNot(claims: object, claim: string): string {
   if (length > 0 && claim === 'email' && !isVerified(claims)) return 'email is not verified (email_verified)'
   if (length > 0) return `none of the values of ${claim} gives a role (values: ${length})`
   // Entra ID: groups of somebody in more than 200.
-  const isOverage = valuesOf(claims, '_claim_names').includes(claim) || (claim === 'groups' && 'hasgroups' in claims)
+  const { _claim_names: elsewhere } = claims as { _claim_names?: unknown }
+  const isOverage = (isObject(elsewhere) && claim in elsewhere) || (claim === 'groups' && 'hasgroups' in claims)
   return isOverage ? `${claim} has too many values to be sent (overage): use app roles` : `${claim} is missing or empty`
 }
 

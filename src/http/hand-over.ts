@@ -26,7 +26,7 @@ addEventListener('hashchange', read)
 // A browser may keep the page with the secret whole, for its Back button.
 if (!field) {
   addEventListener('pagehide', () => document.body.replaceChildren())
-  addEventListener('pageshow', ({ persisted }) => persisted && location.reload())
+  addEventListener('pageshow', ({ persisted }) => persisted && location.replace(location.pathname))
 }
 addEventListener('click', async ({ target }) => {
   if (target.type !== 'button') return

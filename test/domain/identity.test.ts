@@ -19,6 +19,7 @@ t.test('Claims: a value is found as a text, in a list and in an object, as provi
       'urn:zitadel:iam:org:project:roles',
       ['admin', 'support'],
     ],
+    ['an object', { roles: { admin: false, root: null, all: 'x' } }, 'roles', []],
     ['numbers', { level: 7, is: true, list: [1, [2], null] }, 'level', ['7']],
     ['numbers', { level: 7, is: true, list: [1, [2], null] }, 'is', ['true']],
     ['numbers', { list: [1, { a: 2 }, null] }, 'list', ['1']],
