@@ -6,7 +6,7 @@ import type { LoginReason, OperatorReason, ProviderReason } from '../../domain/o
 import { OperatorError } from '../../domain/operator-error.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { newRequestId } from '../../domain/request-id.ts'
-import { StoreUnavailable } from '../../domain/store.ts'
+import { ClocksDiffer, StoreUnavailable } from '../../domain/store.ts'
 import { type MalformedReason, sendFinal } from '../../listener/malformed.ts'
 
 /** CSP 3: only resources of this origin, and no inline scripts or styles. */
@@ -138,6 +138,8 @@ const BY_FASTIFY: Record<number, Problem> = {
   415: problem('unsupported_media_type', 'This content type is not accepted. The API takes application/json.'),
 }
 
+const UNAVAILABLE = 'The database cannot be used now. Try again.'
+
 /** The answer to an error. It does not describe an unexpected error. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof ProblemError) return error.problem
@@ -147,9 +149,9 @@ export function problemOf(error: unknown): Problem {
     return problem(CODES[error.kind], error.message, { errors })
   }
   if (error instanceof StoreUnavailable) {
-    return problem('store_unavailable', 'The database cannot be used now. Try again.', {
-      headers: { 'retry-after': '5' },
-    })
+    const isClock = error instanceof ClocksDiffer
+    const detail = isClock ? `The overlap would end at a wrong time: ${error.message}.` : UNAVAILABLE
+    return problem('store_unavailable', detail, { headers: { 'retry-after': '5' } })
   }
   const { validation, code, statusCode: status = 500 } = error as Partial<FastifyError>
   if (validation) return invalid(error as FastifyError)
