@@ -8,7 +8,7 @@ import { contains } from './search.ts'
 export interface AuditQuery extends AuditFilter {
   /** As in the log: `secret rotated`. */
   action?: string | undefined
-  /** A part of the operator's name. */
+  /** A part of the operator's name or email address. */
   actorPart?: string | undefined
   /** A part of the id or the name of what was changed. */
   search?: string | undefined
@@ -36,10 +36,10 @@ export async function searchAuditEvents(
   const found: AuditEvent[] = []
   let steps = 0
   for await (const events of stepsOf(list, size)) {
-    const names = search + actorPart === '' ? new Map() : await namesOfSubjects(store, events)
-    const isWanted = ({ action: made, actor, subject }: AuditEvent) =>
+    const names = search === '' ? new Map() : await namesOfSubjects(store, events)
+    const isWanted = ({ action: made, actor, actorEmail, subject }: AuditEvent) =>
       (action === undefined || made === action) &&
-      [actor, names.get(`operator ${actor}`) ?? ''].some((text) => contains(text, actorPart)) &&
+      [actor, actorEmail ?? ''].some((text) => contains(text, actorPart)) &&
       [subject.id, names.get(keyOfSubject(subject)) ?? ''].some((text) => contains(text, search))
     found.push(...events.filter(isWanted))
     if (found.length > limit) return { events: found.slice(0, limit), next: found[limit - 1]?.id }
@@ -53,16 +53,13 @@ export type SubjectNames = ReadonlyMap<string, string>
 
 /**
  * The current names of the applications and suites; for removed ones, the names at the time of the change. Those of operators
- * from the identity provider, who may be actors, too, are their email addresses.
+ * from the identity provider are their email addresses.
  */
 export async function namesOfSubjects(store: Trail, events: readonly AuditEvent[]): Promise<SubjectNames> {
-  const actors = events
-    .filter(({ actor }) => isFromProvider({ name: actor }))
-    .map(({ actor: id }) => ({ subject: { kind: 'operator', id } as const, before: null, after: null }))
-  const named = Map.groupBy([...actors, ...events], ({ subject }) => keyOfSubject(subject))
+  const named = Map.groupBy(events, ({ subject }) => keyOfSubject(subject))
     .entries()
     .map(async ([key, changes]) => {
-      const known = await findSubject(store, (changes[0] as Pick<AuditEvent, 'subject'>).subject)
+      const known = await findSubject(store, (changes[0] as AuditEvent).subject)
       const names = [known?.name, ...changes.flatMap(({ before, after }) => [after?.name, before?.name])]
       return [key, names.find((name) => typeof name === 'string')] as const
     })
@@ -72,8 +69,11 @@ export async function namesOfSubjects(store: Trail, events: readonly AuditEvent[
 async function findSubject(store: Trail, { kind, id }: AuditEvent['subject']) {
   if (kind === 'application') return await store.findApplication(id)
   if (kind === 'suite') return await store.findSuite(id)
-  const operator = isFromProvider({ name: id }) ? await store.findOperator(id) : undefined
-  return operator && { name: readableName(operator) }
+  if (!isFromProvider({ name: id })) return undefined
+  const operator = await store.findOperator(id)
+  if (operator) return { name: readableName(operator) }
+  const [removal] = await store.listAuditEvents({ subject: id, kind, limit: 1 })
+  return { name: removal?.before?.email }
 }
 
 /** The key of a subject. Includes the kind, because the name of an operator may equal a client id. */

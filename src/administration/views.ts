@@ -88,6 +88,9 @@ export const AUDIT_EVENT = object('AuditEvent', 'A change, and who made it', {
   id: whole('Later events have higher ids'),
   at: time('When the change was made'),
   actor: text("The operator's name; for commands, the operating system's user"),
+  actor_email: text(
+    "The operator's email address, or user name, at the identity provider when the change was made; null: none was known",
+  ).nullable(),
   origin: choice(['command line', 'API', 'console', 'hand-over link'], 'How the change was made'),
   remote_address: text(
     'The address that the request came from, and the proxy: `192.0.2.1 via 127.0.0.1`. For commands, the name of the machine',

@@ -19,7 +19,7 @@ export function addAudit(program: Command, terminal: Terminal): void {
     .option('--since <when>', since, (text) => moment(text))
     .option('--until <when>', 'only changes before then', (text) => moment(text))
     .addOption(action)
-    .option('--actor <name>', 'only changes by this operator')
+    .option('--actor <name>', 'only changes by this operator: the name or the email address')
     .option('--subject <id>', 'only changes to this client id, suite or operator')
     .option('--search <text>', 'only changes to what has this text in its id or name')
     .option('--limit <count>', 'at most this many', limit, 100)
@@ -33,8 +33,8 @@ export function addAudit(program: Command, terminal: Terminal): void {
 const limit = number(/^[1-9]\d{0,4}$/, 'It must be a number from 1 to 99999.')
 
 function toRow(event: AuditEvent): string[] {
-  const { at, actor, origin, remote_address, action, subject } = auditEventView(event)
-  return [at, actor, `${origin}, ${remote_address}`, action, subject.id, whatChanged(event)]
+  const { at, actor, actor_email, origin, remote_address, action, subject } = auditEventView(event)
+  return [at, actor_email ?? actor, `${origin}, ${remote_address}`, action, subject.id, whatChanged(event)]
 }
 
 /** For example `name: A → B`. In lists, `+` marks an added entry and `-` a removed one; a changed one has no mark. */

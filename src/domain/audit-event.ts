@@ -34,6 +34,8 @@ export interface AuditEvent extends Required<Author> {
   readonly id: number
   /** Milliseconds since the epoch. */
   readonly at: number
+  /** Of an operator from the identity provider, as it was then. Stays when the operator is removed. */
+  readonly actorEmail: string | null
   /** The same name as in the log, such as `application suspended`. */
   readonly action: string
   /** `id`: client id, suite id, operator name, or location of the database. */
@@ -54,6 +56,7 @@ export interface AuditFilter {
   readonly until?: number | undefined
   /** Only events older than this one, the last of the previous page. */
   readonly before?: AuditEvent['id'] | undefined
+  /** The name or the email address. */
   readonly actor?: string | undefined
   /** The id of the subject. */
   readonly subject?: string | undefined

@@ -159,7 +159,7 @@ export const TABLES = {
   }),
   audit_events: describeTable(1, {
     bigint: ['id', 'at'],
-    text: 'actor origin remote_address request_id action subject_kind subject before after'.split(' '),
+    text: 'actor actor_email origin remote_address request_id action subject_kind subject before after'.split(' '),
   }),
   tokens: describeTable(1, {
     uuid: ['id'],

@@ -115,8 +115,8 @@ t.test('Commands: audit list shows who changed what, newest first', async (t) =>
     { action: 'application registered', before: null, after: { name: 'A' } },
     { action: 'suite registered', subject: { kind: 'suite', id: 'store' } },
   ])
-  const fields = ['id', 'at', 'actor', 'origin', 'remote_address', 'request_id', 'action', 'subject', 'before', 'after']
-  t.strictSame(Object.keys(all[0]), fields)
+  const source = ['actor', 'actor_email', 'origin', 'remote_address', 'request_id']
+  t.strictSame(Object.keys(all[0]), ['id', 'at', ...source, 'action', 'subject', 'before', 'after'])
 
   const lines = (await run('audit list')).out.split('\n').map((line) => line.split(/ {2,}/))
   const table = lines.map((cells) => cells.slice(3).join(' | '))
@@ -159,6 +159,27 @@ t.test('Commands: audit list shows who changed what, newest first', async (t) =>
     ['audit list --limit 99999', {}],
   ])
 })
+
+t.test(
+  'Commands: audit list shows the email address of an operator from the identity provider, and finds it',
+  async (t) => {
+    const { env } = await startShell(t, async (_, store) => {
+      const author = { actor: 'i#7', origin: 'console', remoteAddress: '192.0.2.1' } as const
+      const operator = { operator: 'i#7', role: 'viewer', email: 'eva@a.example' } as const
+      for (const type of ['operator added', 'operator removed'] as const)
+        await store.change({ type, ...operator }, { author, at: Date.now() })
+    })
+    const { out } = await shell(env).run('audit list --actor eva@a.example')
+    const cells = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/))
+    t.strictSame(
+      cells.map(([, actor, , action]) => `${actor} ${action}`),
+      ['actor action', 'eva@a.example operator removed', 'eva@a.example operator added'],
+    )
+  },
+)
 
 t.test('Commands: audit list names keys by id, and login links by expiry', async (t) => {
   const { env } = await startShell(t, ({ operators }) => operators.add('anna', 'admin'))

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Test } from 'tap'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -16,6 +16,16 @@ export function schemaHash(store: string): string {
 /** The version of a migrated database. */
 export const LATEST = filesOf('sqlite').length
 export const LATEST_POSTGRES = filesOf('postgres').length
+
+/** A folder of the migrations before the one with this name. */
+export function folderBefore(t: Test, store: string, name: string): URL {
+  const files = filesOf(store)
+  const earlier = files.slice(
+    0,
+    files.findIndex((file) => file.endsWith(name)),
+  )
+  return folderOf(t, Object.fromEntries(earlier.map((file) => [basename(file), readFileSync(file, 'utf8')])))
+}
 
 /** A folder of made-up migrations: the SQL of each by the name of its file. */
 export function folderOf(t: Test, migrations: Record<string, string>): URL {

@@ -95,7 +95,10 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
   until: inQuery('until', 'Only events before this time, RFC 3339 with a zone', { format: 'date-time' }),
   action: inQuery('action', 'Only events of this action', { enum: AUDIT_ACTIONS }),
   audit_search: inQuery('search', 'Only changes to what has this text in its id or its name, in any case'),
-  actor: inQuery('actor', 'Only changes by this operator, or by this user of the operating system'),
+  actor: inQuery(
+    'actor',
+    'Only changes by this operator (name or email address), or by this user of the operating system',
+  ),
   audit_subject: inQuery('subject', 'Only changes to this client id, suite, operator or database', {
     example: CLIENT_ID,
   }),

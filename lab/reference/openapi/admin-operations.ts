@@ -549,6 +549,7 @@ const HISTORY: Record<string, OperationText> = {
           id: 12,
           at: '2027-01-15T09:01:00.000Z',
           actor: 'anna',
+          actor_email: null,
           origin: 'API',
           remote_address: '192.0.2.7',
           request_id: '6f1f4a7e-0a52-4f2c-9a36-4c7f0c1d2e3f',

@@ -145,13 +145,13 @@ function eventTable(events: readonly AuditEvent[], names: SubjectNames, isOfOne 
 }
 
 function eventCells(event: AuditEvent, names: SubjectNames) {
-  const { at, actor, action, subject, before, after } = event
+  const { at, actor, actorEmail, action, subject, before, after } = event
   return [
     time(at),
     sentence(action),
     linkTo(addressOf(subject), subject.id, names.get(keyOfSubject(subject)), subject.kind !== 'operator'),
     // The recipient of a link is not known.
-    html`${event.origin === 'hand-over link' && 'link made by '}${linkTo(path`/audit?actor=${actor}`, actor, names.get(`operator ${actor}`))}${sourceOf(event)}`,
+    html`${event.origin === 'hand-over link' && 'link made by '}${linkTo(path`/audit?actor=${actor}`, actor, actorEmail ?? undefined)}${sourceOf(event)}`,
     difference(before, after),
   ]
 }

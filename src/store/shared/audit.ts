@@ -36,7 +36,7 @@ export function databaseEntry(
 
 /** The columns of an audit event. */
 const COLUMNS = [
-  ...(['id', 'at', 'actor', 'origin', 'remoteAddress', 'requestId'] as const),
+  ...(['id', 'at', 'actor', 'actorEmail', 'origin', 'remoteAddress', 'requestId'] as const),
   ...(['action', 'kind', 'subject', 'before', 'after'] as const),
 ]
 

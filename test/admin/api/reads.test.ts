@@ -54,6 +54,12 @@ t.test('API: lists can be filtered, and are read page by page', async (t) => {
     else
       t.equal((await listed(world, `${path}&${path.includes('audit') ? 'before' : 'after'}=${next}`)).ids, rest, path)
   }
+  const author = { actor: 'i#7', origin: 'console', remoteAddress: '192.0.2.1' } as const
+  const added = { type: 'operator added', operator: 'i#7', role: 'viewer', email: 'eva@a.example' } as const
+  await world.store.change(added, { author, at: world.clock.time })
+  const { audit_events } = (await call('GET', '/audit-events?actor=eva%40a.example')).body
+  t.match(audit_events, [{ actor: 'i#7', actor_email: 'eva@a.example' }])
+  t.match((await call('GET', '/audit-events?actor=tester')).body.audit_events[0], { actor_email: null })
   const { next, total } = (await call('GET', '/applications?label=owner&limit=1')).body
   t.equal(total, 2)
   t.match(await call('GET', `/applications?label=owner&after=${next}`), { body: { total: null } })

@@ -75,6 +75,28 @@ t.test('Audit: applications and suites are shown with name and id, even if they 
   t.match((await browser('/audit')).body, '<a href="/applications/gone"><bdi class="cut code" title="gone">')
 })
 
+t.test('Audit: who has left is still named, and found by the email address, in the page and the files', async (t) => {
+  const { signIn, context } = await createConsoleWorld(t)
+  const actor = 'https://login.example#7'
+  const author = { actor, origin: 'console', remoteAddress: '192.0.2.1', requestId: 'r' } as const
+  const added = { type: 'operator added', operator: actor, role: 'admin', email: 'Lea@company.example' } as const
+  await context.store.change(added, { author, at: context.now() })
+  await context.administration(author).suites.register({ suiteId: 'store', name: 'Store API' })
+  await context.administration(author).operators.remove(actor)
+  const browser = await signIn('viewer')
+  for (const query of ['actor=Lea%40company.example', 'actor=lea%40', 'subject=lea', 'subject=store']) {
+    const { body } = await browser(`/audit?${query}`)
+    t.match(body, `?actor=${encodeURIComponent(actor)}"><bdi class="name" title="Lea@company.example">`, query)
+    t.match(body, /title="(Store API|https:[^"]*)"/, query)
+  }
+  const rows = (await browser('/audit.json?actor=Lea%40company.example')).json()
+  t.match(rows, [
+    { action: 'operator removed', actor_email: 'Lea@company.example', subject_name: 'Lea@company.example' },
+    { action: 'suite registered', actor, actor_email: 'Lea@company.example' },
+    { action: 'operator added' },
+  ])
+})
+
 t.test('Audit: it can be filtered by day, actor and subject, and the form keeps the filter', async (t) => {
   const { signIn, administration, clock } = await createConsoleWorld(t)
   await administration.suites.register({ suiteId: 'early', name: 'Early' })
@@ -137,7 +159,13 @@ t.test('Audit: a search compares 5,000 changes at a time, and links to the older
 
 t.test('Audit: events of a database have no link', async (t) => {
   const { signIn, store } = await createConsoleWorld(t)
-  const author = { actor: 'root', origin: 'command line', remoteAddress: 'machine', requestId: undefined } as const
+  const author = {
+    actor: 'root',
+    actorEmail: null,
+    origin: 'command line',
+    remoteAddress: 'machine',
+    requestId: undefined,
+  } as const
   const what = { action: 'backup made', subject: { kind: 'database', id: 'db' }, before: null, after: {} } as const
   store.listAuditEvents = async () => [{ id: 1, at: 0, ...author, ...what }]
   const { body } = await (await signIn())('/audit')

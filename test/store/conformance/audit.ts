@@ -250,6 +250,36 @@ export function auditConformance(t: Test, harness: Harness): void {
     }
   })
 
+  test('Audit: each event keeps the email address that its author had, and is found by it and by the name', async (t, store) => {
+    const name = 'https://login.example#7'
+    const by = (actor: string): Audit => ({ author: { ...AUDIT.author, actor }, at: START })
+    const person = { operator: name, role: 'admin', email: 'anna@company.example' } as const
+    await store.change({ type: 'operator added', ...person }, by(name))
+    await register(store, 'a')
+    await on(store).setStatus('a', 'suspended', by(name))
+    await store.change({ type: 'operator updated', ...person, email: 'anna@new.example' }, by('root'))
+    await on(store).setStatus('a', 'active', by(name))
+    await on(store).removeOperator(name, by(name))
+    // A request that was under way.
+    await on(store).revokeTokens('a', START, by(name))
+    const found = async (filter: object) =>
+      (await store.listAuditEvents({ ...PAGE, ...filter })).map(({ action, actorEmail }) => `${action} ${actorEmail}`)
+    const [early, late] = [
+      ['application suspended anna@company.example', 'operator added anna@company.example'],
+      [
+        'all tokens revoked anna@new.example',
+        'operator removed anna@new.example',
+        'application resumed anna@new.example',
+      ],
+    ] as const
+    t.strictSame(await found({ actor: name }), [...late, ...early])
+    t.strictSame(await found({ actor: 'anna@company.example' }), early)
+    t.strictSame(await found({ actor: 'anna@new.example' }), late)
+    t.strictSame(await found({ actor: 'anna@new.example', limit: 1 }), late.slice(0, 1))
+    t.strictSame(await found({ actor: 'anna@new.example', subject: 'a' }), [late[0], late[2]])
+    t.strictSame(await found({ actor: 'root' }), ['operator updated null'])
+  })
+
   const auditOf = (sealed: string, at = START) => ({ ...AUDIT, at, idempotency: { digest: 'd', sealed } })
 
   test('Store: a change with an idempotency record is made once, and its answer kept for a day', async (t, store) => {

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { isAtLeast } from '../../../src/store/migrations.ts'
 import { VERSION } from '../../../src/version.ts'
-import { folderOf } from '../../support/migrations.ts'
+import { folderBefore, folderOf } from '../../support/migrations.ts'
 
 interface Options {
   folder?: URL
@@ -30,8 +30,42 @@ const CONTRACTED = {
   '0004_c.sql': "ALTER TABLE a DROP COLUMN n; UPDATE compatibility SET oldest_program = '0.10.0'",
 }
 
-/** The rules for the migrations of every store. */
-export function migrationConformance(t: Test, open: (t: Test) => EmptyDatabase | Promise<EmptyDatabase>): void {
+/** An event of the audit trail before it had email addresses. */
+const EVENT = `INSERT INTO audit_events (at, actor, origin, remote_address, action, subject_kind, subject, before)`
+
+/** The rules for the migrations of every store. `kind`: the name of its folder of migrations. */
+export function migrationConformance(
+  t: Test,
+  kind: 'sqlite' | 'postgres',
+  open: (t: Test) => EmptyDatabase | Promise<EmptyDatabase>,
+): void {
+  t.test(
+    'Migrations: earlier audit events get the email addresses of their authors, also of removed ones',
+    async (t) => {
+      const { migrate, query } = await open(t)
+      await migrate({ folder: folderBefore(t, kind, '_audit_filters.sql') })
+      await query("INSERT INTO operators (name, role, email, created_at) VALUES ('i#here', 'admin', 'h@a.example', 1)")
+      for (const [actor, action, before] of [
+        ['i#here', 'operator logged in', '{"email":"x@a.example"}'],
+        ['i#gone', 'operator logged in', '{}'],
+        ['i#gone', 'operator removed', '{"email":"old@a.example"}'],
+        ['i#gone', 'operator logged in', '{}'],
+        ['i#gone', 'operator removed', '{"email":"g@a.example"}'],
+        ['i#nobody', 'operator logged in', '{}'],
+        ['root', 'operator removed', '{"email":"r@a.example"}'],
+      ])
+        await query(`${EVENT} VALUES (1, '${actor}', 'console', 'h', '${action}', 'operator', '${actor}', '${before}')`)
+      await migrate({})
+      const gone = Array(4).fill('g@a.example')
+      t.strictSame(await query('SELECT actor_email FROM audit_events ORDER BY id'), [
+        'h@a.example',
+        ...gone,
+        null,
+        null,
+      ])
+    },
+  )
+
   t.test('Migrations: each is applied once, in order; other files are ignored', async (t) => {
     const { migrate, query } = await open(t)
     const folder = folderOf(t, { ...FIRST, 'README.md': 'no SQL' })

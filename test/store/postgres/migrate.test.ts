@@ -11,7 +11,7 @@ const { createEmptyDatabase } = await startDatabases()
 const TABLES = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 1"
 
 t.test('in PostgreSQL', async (t) =>
-  migrationConformance(t, async () => {
+  migrationConformance(t, 'postgres', async () => {
     const url = await createEmptyDatabase()
     const firstOf = async (text: string) => (await query(url, text)).map((row) => Object.values(row)[0])
     return { migrate: (options) => migrateAt(url, options), query: firstOf, tables: () => firstOf(TABLES) }

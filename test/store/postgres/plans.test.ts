@@ -23,8 +23,9 @@ const ALL = Number.MAX_SAFE_INTEGER
 
 /** One an hour. One row in a hundred has a different actor; each of the 200 subjects has a hundred rows. */
 const EVENTS = `
-  INSERT INTO audit_events (at, actor, origin, remote_address, action, subject_kind, subject)
-  SELECT n * ${HOUR}::bigint, CASE WHEN n % 100 = 0 THEN 'rare' ELSE 'robot' END, 'API', 'h', 'a', 'application', 's' || n % 200
+  INSERT INTO audit_events (at, actor, actor_email, origin, remote_address, action, subject_kind, subject)
+  SELECT n * ${HOUR}::bigint, CASE WHEN n % 100 = 0 THEN 'rare' ELSE 'robot' END, CASE WHEN n % 100 = 0 THEN 'rare@a' END,
+         'API', 'h', 'a', 'application', 's' || n % 200
     FROM generate_series(1, ${ROWS}) n`
 
 /** Twenty rows for each of a thousand applications, and a hundred newer ones of unknown client ids. */
@@ -69,6 +70,7 @@ t.test('PostgreSQL: an index finds pages of audit events, refusals, secrets, usa
     [sql.listAuditEventsOfActor, [0, null, 50, ALL, 'robot'], 'audit_events_(by_actor|pkey)'],
     [sql.listAuditEventsOfActor, [0, 10_000, 50, ALL, 'rare'], 'audit_events_by_actor'],
     [sql.listAuditEventsOfActor, [0, null, 50, ALL, 'nobody'], 'audit_events_by_actor'],
+    [sql.listAuditEventsOfActor, [0, null, 50, ALL, 'rare@a'], 'audit_events_by_actor_email'],
     [sql.listAuditEventsOfSubject, [0, null, 50, ALL, 's7', null, 'application'], 'audit_events_by_subject'],
     [sql.listAuditEventsOfSubject, [0, 10_000, 50, ALL, 's7', 'robot', null], 'audit_events_by_subject'],
     [purgeRows(OLD_ROWS['audit events'][0] as OldRows), [100 * HOUR, 50], 'audit_events_by_time'],

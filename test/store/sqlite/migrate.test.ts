@@ -14,7 +14,7 @@ import { FIRST, migrationConformance } from '../conformance/migrations.ts'
 import { connect, openFile } from './databases.ts'
 
 t.test('in SQLite', async (t) =>
-  migrationConformance(t, (t) => {
+  migrationConformance(t, 'sqlite', (t) => {
     const db = connect(t, ':memory:')
     async function query(text: string): Promise<unknown[]> {
       const statement = db.prepare(text)

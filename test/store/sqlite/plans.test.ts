@@ -40,6 +40,11 @@ t.test(
       [sql.listAuditEvents, page, 'COVERING INDEX audit_events_by_time (at>? AND at<?),'],
       [sql.listAuditEventsOfActor, { ...page, 5: 'a' }, 'audit_events_by_actor (actor=? AND rowid>? AND rowid<?),'],
       [
+        sql.listAuditEventsOfActor,
+        { ...page, 5: 'a' },
+        'audit_events_by_actor_email (actor_email=? AND rowid>? AND rowid<?),',
+      ],
+      [
         sql.listAuditEventsOfSubject,
         { ...page, 5: 's', 6: 'a', 7: null },
         'audit_events_by_subject (subject=? AND rowid>? AND rowid<?),',
@@ -63,7 +68,11 @@ t.test(
       t.ok(plan.includes(index), `${index} in ${plan}`)
       t.notMatch(
         plan,
-        [listLastRefused, listUsage(2)].includes(statement) ? /SCAN [as] / : /SCAN audit_events|TEMP B-TREE/,
+        [listLastRefused, listUsage(2)].includes(statement)
+          ? /SCAN [as] /
+          : statement === sql.listAuditEventsOfActor
+            ? /SCAN audit_events/
+            : /SCAN audit_events|TEMP B-TREE/,
       )
     }
   },
