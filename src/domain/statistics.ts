@@ -1,4 +1,4 @@
-import type { ApplicationCounts, Period } from './usage.ts'
+import type { ApplicationCounts, Counts, Period } from './usage.ts'
 import type { SourceOf } from './views/schema.ts'
 import type {
   ENDING_SECRET,
@@ -25,6 +25,8 @@ export interface Statistics extends WithoutNull<Omit<Figures, 'nodes' | 'store'>
   readonly trouble: Trouble | undefined
   /** The applications that got many tokens in the last 60 minutes, on all nodes, most first. */
   readonly heavy: readonly Pick<ApplicationCounts, 'clientId' | 'name' | 'tokens'>[]
+  /** What all applications did in the last 60 minutes, on all nodes, also before the start: up to two minutes late. */
+  readonly stored: Counts
 }
 
 /** What clients have trouble with, on all nodes; the most frequent first. */
@@ -41,6 +43,9 @@ interface Refused {
   count: number
   since: number
 }
+
+/** What works of the store. */
+export type StoreState = Pick<Statistics['store'], 'isUp' | 'canCheck' | 'problem'>
 
 export type Traffic = SourceOf<typeof TRAFFIC>
 export type Latency = Traffic['tokenLatency']

@@ -23,8 +23,11 @@ import type { ApplicationUse, ClientCounts, SecretUse, SpanCounts, TokenCount, T
 export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens, Usage, Refusals, Figures {
   /** The servers that share the store; undefined on SQLite. */
   readonly nodes: Nodes | undefined
-  /** Resolves if the store can be read and, as far as known, written, and the clocks agree. */
-  ping(): Promise<void>
+  /**
+   * Resolves if the store can be read and, as far as known, written, and the clocks agree. `isDoubted`: another process could not
+   * use it, so a write is tried.
+   */
+  ping(isDoubted?: boolean): Promise<void>
   /** Milliseconds by which the store's clock is ahead of this process's; undefined: not known yet. */
   clockOffset(): number | undefined
   /** Runs maintenance that is due. Resolves to what it could not reclaim; undefined if there is nothing left. */
@@ -242,6 +245,3 @@ export interface NewClients {
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
 }
-
-/** The clocks of this machine and the store differ. The message says by how much, and what to do. */
-export class ClocksDiffer extends StoreUnavailable {}

@@ -33,6 +33,11 @@ export function withPeriod(text: string): string {
   return text.replace(/\.?$/, '.')
 }
 
+/** With a capital and a period. */
+export function asSentence(text: string): string {
+  return withPeriod(text.charAt(0).toUpperCase() + text.slice(1))
+}
+
 /** Whether at most `limit` edits turn one text into the other: adding, removing, replacing, or swapping two neighbours. */
 export function differsBy(limit: number, a: string, b: string): boolean {
   if (a === b) return true

@@ -1,12 +1,14 @@
 import { usageOfAll } from '../administration/usage.ts'
-import type { LiveTokens } from '../domain/statistics.ts'
+import type { LiveTokens, StoreState } from '../domain/statistics.ts'
 import type { Figures, Store } from '../domain/store.ts'
+import { asSentence } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
 import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
 import { DAY, HOUR, hourOf, PERIOD_NAMES, type Period, USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import type { Counters } from '../telemetry/metrics/counters.ts'
 import type { MeasuredValues } from '../telemetry/metrics/exposition.ts'
 import { createFleet } from '../telemetry/metrics/fleet.ts'
+import { countFailures } from '../telemetry/metrics/history.ts'
 import { within } from './loops.ts'
 
 /** The processes that answer requests. */
@@ -24,7 +26,14 @@ export function createServerFigures(
   { now = Date.now, monotonic = () => performance.now() }: Partial<Clocks> = {},
 ) {
   const fleet = createFleet(counters, workers.expected)
-  return { counters, workers, fleet, storeFigures: createStoreFigures({ now, monotonic }), now, monotonic }
+  return {
+    counters,
+    workers,
+    fleet,
+    storeFigures: createStoreFigures(countFailures(counters), { now, monotonic }),
+    now,
+    monotonic,
+  }
 }
 
 interface Clocks {
@@ -47,22 +56,43 @@ const MAX_ENDING = 20
 
 const MAX_NODES = 100
 
+/** The stored requests that failed because the store could not be used; those before the start stay the same. */
+const FAILURES = { reason: 'store unavailable', limit: 1000 }
+
 /** How long the old usage of all applications is still shown while it is read again: a second for 10,000 of them. */
 const USAGE_GRACE_MS = 10 * 60_000
 
-type StoreSource = Figures & Pick<Store, 'ping' | 'clockOffset' | 'nodes' | 'listUsage' | 'listNames'>
+type StoreSource = Figures &
+  Pick<Store, 'ping' | 'findToken' | 'clockOffset' | 'nodes' | 'listUsage' | 'listNames' | 'listRefusedRequests'>
+
+const NO_ANSWER: StoreState = {
+  isUp: false,
+  canCheck: false,
+  problem: 'The database is not open yet, or has not answered for a second.',
+}
+
+/** The id of a token that does not exist. */
+const NO_TOKEN = Buffer.alloc(16)
+
+/** Finds out what works: tries a write if requests have failed, and otherwise what a check reads. */
+async function stateOf(store: StoreSource, isDoubted: boolean): Promise<StoreState> {
+  const [use, check] = await Promise.allSettled([store.ping(isDoubted), store.findToken(NO_TOKEN)])
+  if (use.status === 'fulfilled') return { isUp: true, canCheck: true, problem: undefined }
+  return { isUp: false, canCheck: check.status === 'fulfilled', problem: asSentence(use.reason.message) }
+}
 
 /** The figures of a store that may hang, or may not be open yet. */
-function createStoreFigures({ now, monotonic }: Clocks) {
+function createStoreFigures(newFailures: () => number, { now, monotonic }: Clocks) {
   let store: StoreSource | undefined
   const opened = async () => store ?? Promise.reject(new Error('The store is not open yet.'))
   const share = <Figure>(maxAge: number, read: (store: StoreSource) => Promise<Figure>, grace = 0) =>
     shareFigure(async () => read(await opened()), { maxAge, grace, timeout: STORE_TIMEOUT_MS, monotonic })
-  const ping = share(0, (store) => store.ping())
+  const state = share(0, (store) => stateOf(store, newFailures() > 0))
   const queried = share(MAX_AGE_MS, (store) => query(store, now()))
   const ending = share(MAX_AGE_MS, (store) => store.listEndingSecrets(now(), now() + 7 * DAY, MAX_ENDING))
   const nodes = share(LIVE_MAX_AGE_MS, async (store) => store.nodes?.list(MAX_NODES))
   const live = share(LIVE_MAX_AGE_MS, (store) => countLiveTokens(store, now()))
+  const failures = share(HOUR, (store) => store.listRefusedRequests(FAILURES))
   const usage = new Map(
     PERIOD_NAMES.map((period) => {
       const read = (store: StoreSource) => usageOfAll({ store, now }, period)
@@ -70,10 +100,15 @@ function createStoreFigures({ now, monotonic }: Clocks) {
     }),
   )
 
-  /** The figures of /metrics. Undefined while unknown. */
+  async function readState(): Promise<StoreState> {
+    const { figure, isFresh } = await state()
+    return figure && isFresh ? figure : NO_ANSWER
+  }
+
+  /** The figures of /metrics, and the state of the store. Undefined while unknown. */
   async function readBasic() {
-    const [{ isFresh: isUp }, { figure }] = await Promise.all([ping(), queried()])
-    return { isUp, ...figure }
+    const [state, { figure }] = await Promise.all([readState(), queried()])
+    return { state, ...figure }
   }
 
   return {
@@ -81,7 +116,10 @@ function createStoreFigures({ now, monotonic }: Clocks) {
       store = opened
     },
 
-    isUp: async () => (await ping()).isFresh,
+    readState,
+
+    /** Newest first. */
+    readFailures: async () => (await failures()).figure ?? [],
 
     readUsage: async (period: Period) => (await usage.get(period)?.())?.figure,
 
@@ -95,10 +133,10 @@ function createStoreFigures({ now, monotonic }: Clocks) {
     },
 
     async measure(): Promise<MeasuredValues> {
-      const { isUp, size, oldestTokenAt, endingInADay, endingInAWeek, lastBackupAt } = await readBasic()
+      const { state, size, oldestTokenAt, endingInADay, endingInAWeek, lastBackupAt } = await readBasic()
       const expiredFor = oldestTokenAt === undefined ? 0 : now() - oldestTokenAt - TOKEN_LIFETIME
       return {
-        store_up: [[[], isUp ? 1 : 0]],
+        store_up: [[[], state.isUp ? 1 : 0]],
         database_bytes: [[[], size?.database ?? 0]],
         wal_bytes: [[[], size?.log ?? 0]],
         oldest_expired_token_seconds: [[[], Math.max(0, expiredFor) / 1000]],

@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
+import type { StoreState } from '../domain/statistics.ts'
 import { type Listener, listenForOperators, type Page, type Pages } from '../ops/listener.ts'
 import { referencePages } from '../ops/reference.ts'
 import type { MeasuredValues } from '../telemetry/metrics/exposition.ts'
@@ -32,7 +33,7 @@ export async function startOps(
   const pages: Pages = {
     '/metrics': async () => ({ type: exposition.type, body: await exposition.text() }),
     '/health/live': () => health(true),
-    '/health/ready': async () => health(serving() > 0 && (await storeFigures.isUp())),
+    '/health/ready': async () => readiness(serving() > 0, await storeFigures.readState()),
     ...referencePages(),
   }
   return listenForOperators(place, pages, observe)
@@ -55,7 +56,17 @@ function workerName(slot: number): string {
   return String(slot + 1)
 }
 
-function health(isGood: boolean): Page {
-  const [status, text] = isGood ? [200, 'ok'] : [503, 'unavailable']
-  return { status, type: JSON_TYPE, body: JSON.stringify({ status: text }) }
+/** `serves`: whether a process answers requests. If something does not work, the answer says what, and why. */
+function readiness(serves: boolean, { isUp, canCheck, problem = 'No process answers requests.' }: StoreState): Page {
+  if (serves && isUp) return health(true)
+  const [checks, changes] = [wordOf(serves && canCheck), wordOf(isUp)]
+  return health(false, { issuing: wordOf(false), checks, changes, sign_in: changes, problem })
+}
+
+function wordOf(works: boolean): string {
+  return works ? 'ok' : 'unavailable'
+}
+
+function health(isGood: boolean, details: Record<string, string> = {}): Page {
+  return { status: isGood ? 200 : 503, type: JSON_TYPE, body: JSON.stringify({ status: wordOf(isGood), ...details }) }
 }

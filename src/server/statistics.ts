@@ -3,6 +3,7 @@ import {
   NODE_GONE_MS,
   NODE_INTERVAL_MS,
   type NodeStatistics,
+  type Outage,
   type ServerNode,
   type Statistics,
   type StatisticsSource,
@@ -10,9 +11,9 @@ import {
   type WorkerStatistics,
 } from '../domain/statistics.ts'
 import type { Nodes } from '../domain/store.ts'
-import { MANY_TOKENS } from '../domain/usage.ts'
+import { MANY_TOKENS, sumOf } from '../domain/usage.ts'
 import type { Sample } from '../telemetry/metrics/fleet.ts'
-import { createHistory } from '../telemetry/metrics/history.ts'
+import { addFailures, createHistory } from '../telemetry/metrics/history.ts'
 import { VERSION } from '../version.ts'
 import { LIVE_MAX_AGE_MS, type ServerFigures, STORE_TIMEOUT_MS, shareFigure } from './figures.ts'
 import { startLoop, within } from './loops.ts'
@@ -60,23 +61,28 @@ export function startStatistics(
     outages: history.outages,
     readUsage: storeFigures.readUsage,
     async read() {
-      const reads = [storeFigures.readAll(), trouble(), storeFigures.readUsage('1h')] as const
-      const [figures, { figure }, usage = []] = await Promise.all(reads)
-      const { isUp, size, lastBackupAt, liveTokens, endingSecrets, nodes = [] } = figures
+      const { readAll, readUsage, readFailures } = storeFigures
+      const reads = [readAll(), trouble(), readUsage('1h'), readFailures()] as const
+      const [figures, { figure }, usage = [], failures] = await Promise.all(reads)
+      const { state, size, lastBackupAt, liveTokens, endingSecrets, nodes = [] } = figures
       const seen = history.read()
+      const outages: Outage[] = []
+      for (const { at } of failures.toReversed()) if (at < startedAt) addFailures(outages, at, 1)
       return {
         at: now(),
         startedAt,
         version: VERSION,
         ...seen,
+        outages: [...outages, ...seen.outages],
+        stored: sumOf(usage),
         trouble: figure,
         heavy: usage.filter(({ tokens }) => tokens > MANY_TOKENS).sort((one, other) => other.tokens - one.tokens),
         liveTokens,
         endingSecrets,
         workers: { expected: workers.expected, serving: workers.serving(), each: fleet.samples().map(workerOf) },
         // While the store is unavailable, the state of other nodes is unknown.
-        nodes: storeKind === 'postgres' ? allNodes(thisNode(seen), isUp ? nodes : []) : [],
-        store: { kind: storeKind, isUp, databaseBytes: size?.database, logBytes: size?.log, lastBackupAt },
+        nodes: storeKind === 'postgres' ? allNodes(thisNode(seen), state.isUp ? nodes : []) : [],
+        store: { kind: storeKind, ...state, databaseBytes: size?.database, logBytes: size?.log, lastBackupAt },
       }
     },
     stop: () => clearInterval(timer),

@@ -74,8 +74,8 @@ export function withPrevious(store: Opened, previous: Previous, options: Options
     findToken,
     revokeToken,
 
-    async ping() {
-      await store.ping()
+    async ping(isDoubted) {
+      await store.ping(isDoubted)
       await ask(() => previous.ping())
     },
 

@@ -108,16 +108,19 @@ t.test('Full disk: 503, no token that is not stored, and the server recovers wit
   const credentials = await register(env)
   // Without NODE_OPTIONS, for tap's own hook would take the limit of a file, 96 KiB, for a fatal signal.
   const limited = ['-c', 'unset NODE_OPTIONS; ulimit -S -f 96; exec "$0" "$@"', process.execPath, MAIN, 'serve']
-  const child = spawn('bash', limited, { env: { ...process.env, ...env, PORT: '0' }, stdio: 'pipe' })
+  const settings = { PORT: '0', OPS_ADDRESS: '127.0.0.1:0' }
+  const child = spawn('bash', limited, { env: { ...process.env, ...env, ...settings }, stdio: 'pipe' })
   t.teardown(() => child.kill('SIGKILL'))
   const server = await startServer(t, env, child)
 
   // The write-ahead log reaches the limit after some tokens.
   let issued = -1
   let answer: Awaited<ReturnType<typeof server.token>>
+  let last = ''
   do {
     issued++
     answer = await server.token(credentials)
+    last = answer.body.access_token ?? last
   } while (answer.status === 200 && issued < 1000)
   t.match(answer, { status: 503, body: { error: 'temporarily_unavailable' } })
   t.ok(issued > 0)
@@ -130,6 +133,10 @@ t.test('Full disk: 503, no token that is not stored, and the server recovers wit
   const isReady = async () => (await server.statusOf('/health/ready')) === 200
   // The trial write of the health check is smaller than a token's, and may still fit.
   await until(async () => (await server.issue(credentials)) === 503 && !(await isReady()))
+  t.equal(await server.statusOf('/v1/oauth/verify', last), 200)
+  const readiness = await (await fetch(`${server.logged('ready')[0].ops}/health/ready`)).json()
+  const works = { checks: 'ok', issuing: 'unavailable', changes: 'unavailable', sign_in: 'unavailable' }
+  t.match(readiness, { status: 'unavailable', ...works, problem: /^The database \/.* answered SQLITE_.*\.$/ })
 
   await once(spawn('prlimit', ['--pid', String(child.pid), '--fsize=unlimited']), 'exit')
   t.equal(await isReady(), true, 'by itself')

@@ -138,6 +138,7 @@ function startFigures(t: Test, { clock }: World, options: Partial<Parameters<typ
     ...statistics,
     fleet: figures.fleet,
     countToken: () => count({ type: 'token issued' } as Event),
+    countFailure: () => count({ type: 'request failed', reason: 'store unavailable' } as Event),
   }
 }
 
@@ -157,6 +158,9 @@ async function createFigures(t: Test) {
   return { ...world, ...figures, measure, measureNow, endSecret }
 }
 
+const NOT_OPEN = 'The database is not open yet, or has not answered for a second.'
+const USABLE = { isUp: true, canCheck: true, problem: undefined }
+
 const NOTHING = {
   store_up: [[[], 0]],
   database_bytes: [[[], 0]],
@@ -171,11 +175,11 @@ const NOTHING = {
 }
 
 t.test('Store figures: they describe the store, and all exist before it is open', async (t) => {
-  const { measure, measureNow, open, isUp, store, clock, token, credentials, endSecret } = await createFigures(t)
+  const { measure, measureNow, open, readState, store, clock, token, credentials, endSecret } = await createFigures(t)
   t.strictSame(await measure(), NOTHING)
-  t.equal(await isUp(), false)
+  t.strictSame(await readState(), { isUp: false, canCheck: false, problem: NOT_OPEN })
   open(store)
-  t.equal(await isUp(), true)
+  t.strictSame(await readState(), USABLE)
   const { database, log } = await store.size()
   const sizes = { store_up: [[[], 1]], database_bytes: [[[], database]], wal_bytes: [[[], log]] }
   t.strictSame(await measure(), { ...NOTHING, ...sizes }, 'what was unknown is read at once')
@@ -207,11 +211,11 @@ t.test('Store figures: queries run at most every 15 seconds', async (t) => {
 })
 
 t.test('Store figures: if the store hangs or fails they keep their values, but it is not up', async (t) => {
-  const { measureNow, open, store, isUp } = await createFigures(t)
+  const { measureNow, open, store, readState } = await createFigures(t)
   let trouble = async () => {}
   open({
     ...store,
-    ping: () => trouble().then(store.ping),
+    ping: () => trouble().then(() => store.ping()),
     size: () => trouble().then(store.size),
     clockOffset: () => -1500,
   })
@@ -221,11 +225,26 @@ t.test('Store figures: if the store hangs or fails they keep their values, but i
   const { promise, resolve } = Promise.withResolvers<void>()
   for (trouble of [refuse, () => promise]) {
     t.strictSame(await measureNow(), { ...before, store_up: [[[], 0]] })
-    t.equal(await isUp(), false)
+    t.equal((await readState()).isUp, false)
   }
   resolve()
   trouble = async () => {}
-  t.equal(await isUp(), true)
+  t.strictSame(await readState(), USABLE)
+})
+
+t.test('Store figures: a store that can only be read is known once requests have failed, in any process', async (t) => {
+  const { open, store, other, readState, countFailure } = await createFigures(t)
+  open(store)
+  other.exec("CREATE TRIGGER full BEFORE UPDATE ON changes BEGIN SELECT RAISE(ABORT, 'no space'); END")
+  t.strictSame(await readState(), USABLE, 'this process has written nothing')
+  countFailure()
+  const problem = /^The database \/.* answered SQLITE_CONSTRAINT_TRIGGER: no space .*\.$/
+  for (let time = 0; time < 2; time++) t.match(await readState(), { isUp: false, canCheck: true, problem })
+  other.exec('DROP TRIGGER full')
+  t.strictSame(await readState(), USABLE)
+  const gone = () => Promise.reject(new Error('gone'))
+  open({ ...store, ping: gone, findToken: gone })
+  t.strictSame(await readState(), { isUp: false, canCheck: false, problem: 'Gone.' })
 })
 
 const LOAD = { requestsInFlight: 1, connections: 2, scryptRunning: 3, scryptWaiting: 4 }
@@ -240,6 +259,7 @@ t.test('Statistics: a server that has just started has all fields, even before i
     startedAt: START,
     trouble: { failing: [], refusedChecks: [] },
     heavy: [],
+    stored: { tokens: 0, checks: 0, refusals: 0 },
     version: VERSION,
     lastHour: lastMinute,
     refusals: [],
@@ -248,7 +268,10 @@ t.test('Statistics: a server that has just started has all fields, even before i
     endingSecrets: undefined,
     workers: { expected: 2, serving: 1, each: [] },
     nodes: [],
-    store: { kind: 'sqlite', isUp: false, databaseBytes: undefined, logBytes: undefined, lastBackupAt: undefined },
+    store: {
+      ...{ kind: 'sqlite', isUp: false, canCheck: false, problem: NOT_OPEN },
+      ...{ databaseBytes: undefined, logBytes: undefined, lastBackupAt: undefined },
+    },
   })
 })
 
@@ -315,6 +338,23 @@ t.test('Statistics: applications that got many tokens in the last 60 minutes are
     { clientId: 'b', name: 'Application b', tokens: 362 },
     { clientId: credentials.client_id, tokens: 361 },
   ])
+})
+
+t.test('Statistics: what was stored before a restart is known after it', async (t) => {
+  const { read, open, store, credentials, clock } = await createFigures(t)
+  const [counts, before] = [{ tokens: 1242, checks: 9, refusals: 1 }, START - HOUR / 2]
+  await store.addUsage([{ clientId: credentials.client_id, ...counts }], before)
+  const failed = { requestId: 'r', reason: 'store unavailable', endpoint: 'other', remoteAddress: '192.0.2.1' }
+  const request = { ...failed, isKnown: false, clientId: undefined, suite: undefined }
+  const times = [before - HOUR, before, before + 59_999, START]
+  await store.recordRefusedRequests(times.map((at) => ({ ...request, at })))
+  open(store)
+  clock.time = START
+  const outages = [
+    { beganAt: before - HOUR, endedAt: before - HOUR, failures: 1 },
+    { beganAt: before, endedAt: before + 59_999, failures: 2 },
+  ]
+  t.match(await read(), { lastHour: { tokens: 0 }, stored: counts, outages })
 })
 
 const { createDatabase } = await startDatabases()

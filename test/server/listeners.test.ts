@@ -72,13 +72,21 @@ t.test('Ops: it is live at once, and ready when workers serve and the store can 
     const answer = await fetch(`${address}/health/${path}`)
     return [answer.status, await answer.json()]
   }
-  const unavailable = [503, { status: 'unavailable' }]
+  const broken = { status: 'unavailable', issuing: 'unavailable', checks: 'unavailable' }
   t.strictSame(await health('live'), [200, { status: 'ok' }])
-  for (serving.count of [0, 1]) t.strictSame(await health('ready'), unavailable)
+  for (serving.count of [0, 1]) {
+    const others = { changes: 'unavailable', sign_in: 'unavailable', problem: /^The database is not open yet/ }
+    t.match(await health('ready'), [503, { ...broken, ...others }])
+  }
   watch(store)
   t.strictSame(await health('ready'), [200, { status: 'ok' }])
   serving.count = 0
-  t.strictSame(await health('ready'), unavailable)
+  const operators = { changes: 'ok', sign_in: 'ok', problem: 'No process answers requests.' }
+  t.strictSame(await health('ready'), [503, { ...broken, ...operators }])
+  serving.count = 1
+  watch({ ...store, ping: () => Promise.reject(new Error('the disk is full')) })
+  const full = { changes: 'unavailable', sign_in: 'unavailable', problem: 'The disk is full.' }
+  t.strictSame(await health('ready'), [503, { ...broken, checks: 'ok', ...full }])
 })
 
 t.test('Ops: metrics describe the store, the server, and each process that answers requests', async (t) => {

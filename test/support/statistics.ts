@@ -45,11 +45,15 @@ export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
     outages: [],
     trouble: { failing: [], refusedChecks: [] },
     heavy: [],
+    stored: { tokens: 0, checks: 0, refusals: 0 },
     liveTokens: { count: 0, isExact: true },
     endingSecrets: { inADay: 0, inAWeek: 0, next: [] },
     workers: { expected: 1, serving: 1, each: [] },
     nodes: [],
-    store: { kind: 'sqlite', isUp: true, databaseBytes: 4096, logBytes: 0, lastBackupAt: undefined },
+    store: {
+      ...{ kind: 'sqlite', isUp: true, canCheck: true, problem: undefined },
+      ...{ databaseBytes: 4096, logBytes: 0, lastBackupAt: undefined },
+    },
     ...more,
   }
 }

@@ -614,7 +614,10 @@ const HISTORY: Record<string, OperationText> = {
       ending_secrets: { in_a_day: 0, in_a_week: 0, next: [] },
       workers: { expected: 1, serving: 1, each: [] },
       nodes: [],
-      store: { kind: 'sqlite', is_up: true, database_bytes: 4096, log_bytes: 0, last_backup_at: null },
+      store: {
+        ...{ kind: 'sqlite', is_up: true, can_check: true, problem: null },
+        ...{ database_bytes: 4096, log_bytes: 0, last_backup_at: null },
+      },
     }),
   },
 }

@@ -35,8 +35,9 @@ export function attention(statistics: Statistics): Html {
 
 function* ofServer({ store, workers: { expected, serving }, nodes }: Statistics): Generator<Matter> {
   if (!store.isUp) {
-    const advice = html`No tokens can be issued or checked. <code>token-server doctor</code> and the log say why.`
-    yield ['bad', '#database', 'The database does not answer', advice]
+    const what = store.canCheck ? 'No tokens can be issued' : 'No tokens can be issued or checked'
+    const others = `${store.canCheck ? 'Checks are answered. ' : ''}Nothing can be changed, and nobody can sign in.`
+    yield ['bad', '#database', what, html`${others} ${store.problem} <code>token-server doctor</code> says more.`]
   }
   if (serving < expected) {
     const what = `${count(expected - serving)} of ${many(expected, 'process', 'processes')} do not answer`

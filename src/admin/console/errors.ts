@@ -27,8 +27,8 @@ const PAGES: Record<number, { title: string; advice: Part }> = {
   422: { title: 'Something is not right', advice: NOTHING_CHANGED },
   429: { title: 'Too many requests', advice: BACK },
   503: {
-    title: 'The database is not available',
-    advice: html`<p>Try again in a few seconds. If you were changing something, first check whether it was changed. <code>token-server doctor</code> says what is wrong.</p>`,
+    title: 'This cannot be done now',
+    advice: html`<p>If you were changing something, first check whether it was changed. The <a href="/">overview</a> shows what works, and <code>token-server doctor</code> says more.</p>`,
   },
 }
 

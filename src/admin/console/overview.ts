@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { usageOf } from '../../administration/usage.ts'
 import { REASON_NAMES } from '../../domain/reasons.ts'
 import type { NodeStatistics, Statistics, WorkerStatistics } from '../../domain/statistics.ts'
-import type { ApplicationCounts, Period } from '../../domain/usage.ts'
+import { type ApplicationCounts, HOUR, type Period } from '../../domain/usage.ts'
 import type { Usage } from '../../domain/views/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { attention, endingInUse } from './attention.ts'
@@ -42,7 +42,7 @@ export function overview(statistics: Statistics, canChange: boolean, { period, u
     lead: live.lead,
     actions: html`${liveControls('/')}${canChange && html`<a class="button primary" href="/new-application">Register an application</a>`}`,
     content: html`${live.alerts}
-${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic of the last hour, times and processes are those of this node; valid tokens, secrets and the database are those of all nodes.</p>`}
+${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Figures of the last minute, charts, times and processes are those of this node; tokens and valid checks of the last hour, valid tokens, secrets and the database are those of all nodes.</p>`}
 ${live.cards}
 ${nodesSection(statistics)}
 <div class="panel-head" id="traffic"><h2>Traffic</h2>${periodLinks('/', 'traffic', period)}</div>
@@ -58,7 +58,7 @@ ${live.processes}
 
 /** The parts of the page that change while it is open. */
 export function liveParts(statistics: Statistics, canChange: boolean) {
-  const { at, version, lastHour, liveTokens } = statistics
+  const { at, version, lastHour, liveTokens, stored } = statistics
   const only = (part: string, condition: boolean, content: Part) =>
     html`<div data-live="${part}"${!condition && html` hidden`}>${content}</div>`
   const now = new Date(at).toISOString()
@@ -66,7 +66,7 @@ export function liveParts(statistics: Statistics, canChange: boolean) {
     lead: html`<span data-live="lead">Version ${version}, up for ${uptime(statistics)}. Figures as of <time data-clock="seconds" datetime="${now}">${now.slice(11, 19)} UTC</time>.</span>`,
     alerts: html`
 <div data-live="attention">${attention(statistics)}</div>
-${only('no-tokens', lastHour.tokens === 0 && !liveTokens?.count, emptyState('No tokens were issued in the last hour', html`<p>${canChange && html`<a href="/new-application">Register an application</a> and get a token with its secret: you will see it here at once. `}If a request is refused, the page of the <a href="/applications">application</a> says why.</p>`))}`,
+${only('no-tokens', lastHour.tokens + stored.tokens === 0 && !liveTokens?.count, emptyState('No tokens were issued in the last hour', html`<p>${canChange && html`<a href="/new-application">Register an application</a> and get a token with its secret: you will see it here at once. `}If a request is refused, the page of the <a href="/applications">application</a> says why.</p>`))}`,
     cards: html`<div class="cards" data-live="cards">${cards(statistics)}</div>`,
     charts: html`<div class="columns" data-live="charts">${chartSections(statistics)}</div>`,
     database: html`<div data-live="database">${storeFacts(statistics)}</div>`,
@@ -74,10 +74,11 @@ ${only('no-tokens', lastHour.tokens === 0 && !liveTokens?.count, emptyState('No 
   }
 }
 
-function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store }: Statistics): Html[] {
+function cards(statistics: Statistics): Html[] {
+  const { lastMinute, lastHour, stored, liveTokens, endingSecrets, workers, store } = statistics
   const { each, expected, serving } = workers
-  const checks = lastHour.activeChecks + lastHour.inactiveChecks
-  const active = checks > 0 && html`, <a href="#reasons">${percent(lastHour.activeChecks / checks)} valid</a>`
+  const { inactiveChecks } = lastHour
+  const inactive = inactiveChecks > 0 && html`, <a href="#reasons">${count(inactiveChecks)} not valid</a>`
   const failed = lastHour.failures > 0 && `, ${count(lastHour.failures)} more failed`
   const sum = (of: (worker: WorkerStatistics) => number) => each.reduce((total, worker) => total + of(worker), 0)
   const used =
@@ -86,7 +87,11 @@ function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store
       : [percent(sum(({ cpuSeconds }) => cpuSeconds)), size(sum(({ residentBytes }) => residentBytes))]
   const isInMemory = store.databaseBytes === 0
   return [
-    card('Tokens, last minute', count(lastMinute.tokens), `${count(lastHour.tokens)} in the last hour`),
+    card(
+      'Tokens, last minute',
+      count(lastMinute.tokens),
+      `${count(Math.max(lastHour.tokens, stored.tokens))} in the last hour`,
+    ),
     card(
       'Valid tokens',
       liveTokens ? `${liveTokens.isExact ? '' : 'about '}${count(liveTokens.count)}` : NONE,
@@ -95,12 +100,12 @@ function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store
     card(
       'Checks, last minute',
       count(lastMinute.activeChecks + lastMinute.inactiveChecks),
-      html`${count(checks)} in the last hour${active}`,
+      html`${count(Math.max(lastHour.activeChecks, stored.checks))} valid in the last hour${inactive}`,
     ),
     card(
-      'Refused requests, last hour',
+      'Refused requests',
       count(lastHour.refusals),
-      html`${count(lastMinute.refusals)} in the last minute${failed}`,
+      html`${counted(statistics)}, ${count(lastMinute.refusals)} in the last minute${failed}`,
     ),
     card(
       'Response time (p99)',
@@ -123,6 +128,11 @@ function cards({ lastMinute, lastHour, liveTokens, endingSecrets, workers, store
       isInMemory ? 'lost when the server stops' : `on disk${logOf(store)}`,
     ),
   ]
+}
+
+/** Since when this process has counted: its figures do not outlive it. */
+function counted({ at, startedAt }: Statistics): string {
+  return at - startedAt < HOUR ? 'since the start' : 'in the last hour'
 }
 
 function logOf({ databaseBytes, logBytes }: Statistics['store']): string {
@@ -150,12 +160,13 @@ const COUNTED: readonly (readonly [label: Part, kinds: readonly string[]])[] = [
   ['Failures: answered with 5xx', ['failure']],
 ]
 
-function reasons({ refusals }: Statistics): Part {
-  if (refusals.length === 0) return html`<p class="quiet-text">Nothing was refused in the last hour.</p>`
+function reasons(statistics: Statistics): Part {
+  const { refusals } = statistics
+  if (refusals.length === 0) return html`<p class="quiet-text">Nothing was refused ${counted(statistics)}.</p>`
   return COUNTED.map(([label, kinds]) => {
-    const counted = refusals.filter(({ kind }) => kinds.includes(kind))
-    if (counted.length === 0) return false
-    return html`<p class="hint">${label}</p><ul class="bars">${topReasons(counted).map(reasonBar)}</ul>`
+    const shown = refusals.filter(({ kind }) => kinds.includes(kind))
+    if (shown.length === 0) return false
+    return html`<p class="hint">${label}</p><ul class="bars">${topReasons(shown).map(reasonBar)}</ul>`
   })
 }
 
@@ -245,12 +256,12 @@ function workersTable({ workers: { expected, each } }: Statistics): Html {
 }
 
 function storeFacts({ store, startedAt }: Statistics): Html {
-  const { kind, isUp, databaseBytes, lastBackupAt } = store
+  const { kind, isUp, canCheck, databaseBytes, lastBackupAt } = store
   const isInMemory = databaseBytes === 0
   return facts([
     [
       'Kind',
-      html`${kind === 'sqlite' ? 'SQLite' : 'PostgreSQL'} ${isUp ? badge('answers', 'good') : badge('does not answer', 'bad')}`,
+      html`${kind === 'sqlite' ? 'SQLite' : 'PostgreSQL'} ${isUp ? badge('answers', 'good') : badge(canCheck ? 'can only be read' : 'does not answer', 'bad')}`,
     ],
     ['Size', isInMemory ? 'in memory' : `${size(databaseBytes)}${logOf(store)}`],
     kind === 'sqlite' &&

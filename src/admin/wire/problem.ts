@@ -6,7 +6,8 @@ import type { LoginReason, OperatorReason, ProviderReason } from '../../domain/o
 import { OperatorError } from '../../domain/operator-error.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { newRequestId } from '../../domain/request-id.ts'
-import { ClocksDiffer, StoreUnavailable } from '../../domain/store.ts'
+import { StoreUnavailable } from '../../domain/store.ts'
+import { withPeriod } from '../../domain/text.ts'
 import { type MalformedReason, sendFinal } from '../../listener/malformed.ts'
 
 /** CSP 3: only resources of this origin, and no inline scripts or styles. */
@@ -138,10 +139,8 @@ const BY_FASTIFY: Record<number, Problem> = {
   415: problem('unsupported_media_type', 'This content type is not accepted. The API takes application/json.'),
 }
 
-const UNAVAILABLE = 'The database cannot be used now. Try again.'
-
-/** The answer to an error. It does not describe an unexpected error. */
-export function problemOf(error: unknown): Problem {
+/** The answer to an error. It does not describe an unexpected error. `isOperator`: it may name files and hosts. */
+export function problemOf(error: unknown, isOperator = false): Problem {
   if (error instanceof ProblemError) return error.problem
   if (error instanceof RefusedOperator) return REFUSALS[error.reason]
   if (error instanceof OperatorError) {
@@ -149,9 +148,10 @@ export function problemOf(error: unknown): Problem {
     return problem(CODES[error.kind], error.message, { errors })
   }
   if (error instanceof StoreUnavailable) {
-    const isClock = error instanceof ClocksDiffer
-    const detail = isClock ? `The overlap would end at a wrong time: ${error.message}.` : UNAVAILABLE
-    return problem('store_unavailable', detail, { headers: { 'retry-after': '5' } })
+    const cause = isOperator ? `: ${withPeriod(error.message)}` : '. Try again.'
+    return problem('store_unavailable', `The database cannot be used now${cause}`, {
+      headers: { 'retry-after': '5' },
+    })
   }
   const { validation, code, statusCode: status = 500 } = error as Partial<FastifyError>
   if (validation) return invalid(error as FastifyError)
@@ -162,8 +162,8 @@ export function problemOf(error: unknown): Problem {
 
 /** Returns the answer to an error, for both error handlers. Reports refused operators and failures (5xx). */
 export function reportError(observe: Observer, error: unknown, request: FastifyRequest): Problem {
-  const answer = problemOf(error)
   const { id: requestId, method, remoteAddress, caller } = request
+  const answer = problemOf(error, Boolean(caller))
   if (error instanceof RefusedOperator) {
     const { reason, key } = error
     const operator = key.operator ?? caller?.operator.name

@@ -97,7 +97,11 @@ export const NODE = object('Node', 'A server, as it was when it last reported; i
 
 const STORE = object('Store', 'The database', {
   kind: choice(['sqlite', 'postgres'], 'Its kind'),
-  is_up: flag('Whether it can be used'),
+  is_up: flag('Whether it can be read and written'),
+  can_check: flag(
+    'Whether it can be read, so that tokens can be checked; if is_up is false, none can be issued, nothing can be changed, and nobody can sign in',
+  ),
+  problem: text('Why is_up is false, and what to do; null: it is true').nullable(),
   database_bytes: whole('The size of the database').nullable(),
   log_bytes: whole('The size of its write-ahead log, on SQLite').nullable(),
   last_backup_at: time('When the last backup was made').nullable(),
@@ -111,7 +115,7 @@ export const STATISTICS = object('Statistics', 'The figures of the server. null 
   last_hour: TRAFFIC,
   minutes: list('The minutes of the last hour, oldest first; the last entry is the 60 seconds up to now', MINUTE),
   refusals: list('The reasons in the last hour, most frequent first', REFUSED_FOR),
-  outages: list('The last outages since the server started, oldest first', OUTAGE),
+  outages: list('The last outages, oldest first; of those before the start, what is stored', OUTAGE),
   live_tokens: LIVE_TOKENS.nullable(),
   ending_secrets: ENDING_SECRETS.nullable(),
   workers: WORKERS,

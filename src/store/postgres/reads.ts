@@ -1,5 +1,5 @@
 import type { Application, ApplicationKey } from '../../domain/application.ts'
-import { ClocksDiffer, type FoundToken, type Store, StoreUnavailable } from '../../domain/store.ts'
+import { type FoundToken, type Store, StoreUnavailable } from '../../domain/store.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { CLOCK_TOLERANCE } from '../../domain/time.ts'
 import { tokenIdText } from '../../domain/token.ts'
@@ -43,7 +43,7 @@ type TokenRow = [
  * long as the registry's version, which is read with the tokens, stays the same (docs/adr/0018). `database`: its location.
  * `assertWritable`: rejects if nothing can be written.
  */
-export function createReads(primary: Primary, database: string, assertWritable: () => Promise<void>) {
+export function createReads(primary: Primary, database: string, assertWritable: (isDoubted: boolean) => Promise<void>) {
   /** How far the database's clock is ahead, in milliseconds. */
   let clockOffset: number | undefined
 
@@ -96,13 +96,13 @@ export function createReads(primary: Primary, database: string, assertWritable: 
     mostImportedSecrets: () => read({ type: 'most imported secrets' }) as Promise<number>,
     clockOffset: () => clockOffset,
 
-    async ping() {
+    async ping(isDoubted = false) {
       await readNothing()
-      await assertWritable()
+      await assertWritable(isDoubted)
       // NaN while the offset is unknown, which is not above any limit.
       const apart = Math.round(Math.abs(Number(clockOffset)))
       if (!(apart > CLOCK_TOLERANCE)) return
-      throw new ClocksDiffer(`this machine's clock and that of ${database} are ${apart} ms apart: set both by NTP`)
+      throw new StoreUnavailable(`this machine's clock and that of ${database} are ${apart} ms apart: set both by NTP`)
     },
 
     async backlog() {

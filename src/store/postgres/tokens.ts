@@ -61,13 +61,14 @@ export function createTokenWrites(primary: Primary, observe: Observer) {
       await write({ type: 'revoke', id, at })
     },
 
-    /** After a failed write, tries another: of a token that has expired. Rejects with StoreUnavailable if that fails, too. */
-    async assertWritable(): Promise<void> {
+    /** After a failed write, or one of another process (`isDoubted`), tries another: of a token that has expired. Rejects with StoreUnavailable if that fails, too. */
+    async assertWritable(isDoubted: boolean): Promise<void> {
+      hasFailed ||= isDoubted
       if (!hasFailed) return
       await write({ type: 'add', token: mintToken(NO_APPLICATION, Math.max(Date.now() - TOKEN_LIFETIME, 0)).stored })
       hasFailed = false
     },
-  } satisfies Omit<Tokens, 'findToken'> & { assertWritable(): Promise<void> }
+  } satisfies Omit<Tokens, 'findToken'> & { assertWritable(isDoubted: boolean): Promise<void> }
 }
 
 function insertValues(adds: readonly Add[]): string[] {

@@ -125,8 +125,9 @@ function guard(db: Database, { flush, distrust, assertTrusted, assertAnswering }
     checkpoints.checkpointIfDue()
   }
 
-  const ping = () =>
+  const ping = (isDoubted = false) =>
     retryLocked(() => {
+      hasFailed ||= isDoubted
       assertLogNotFull()
       assertWritable()
       if (hasFailed) tryToWrite.run()

@@ -120,24 +120,37 @@ const MAX_OUTAGES = 10
 const OUTAGE_GAP_MS = 60_000
 
 /** Notices outages of the store, from the requests that fail. Call `take` once a second. */
-function createOutages({ seriesOf, valueAt }: Counters, now: Clock) {
-  const isOutage = ({ labels }: Series) => labels[0] === 'store unavailable'
-  const [{ at }] = seriesOf('request_refusals_total').filter(isOutage) as [Series]
+function createOutages(counters: Counters, now: Clock) {
   const outages: Outage[] = []
-  let seen = valueAt(at)
+  const newFailures = countFailures(counters)
   return {
     outages,
     take(): void {
-      const failures = valueAt(at) - seen
+      const failures = newFailures()
       if (failures === 0) return
-      seen += failures
-      const endedAt = now()
-      const last = outages.at(-1)
-      if (last && endedAt - last.endedAt < OUTAGE_GAP_MS) {
-        outages[outages.length - 1] = { ...last, endedAt, failures: last.failures + failures }
-      } else outages.push({ beganAt: endedAt, endedAt, failures })
+      addFailures(outages, now(), failures)
       outages.splice(0, outages.length - MAX_OUTAGES)
     },
+  }
+}
+
+/** Adds requests that failed at this time to the last outage, or begins another one. */
+export function addFailures(outages: Outage[], endedAt: number, failures: number): void {
+  const last = outages.at(-1)
+  if (last && endedAt - last.endedAt < OUTAGE_GAP_MS) {
+    outages[outages.length - 1] = { ...last, endedAt, failures: last.failures + failures }
+  } else outages.push({ beganAt: endedAt, endedAt, failures })
+}
+
+/** Returns a function that returns how many requests have failed since its last call because the store could not be used. */
+export function countFailures({ seriesOf, valueAt }: Counters): () => number {
+  const isOfStore = ({ labels }: Series) => labels[0] === 'store unavailable'
+  const { at } = seriesOf('request_refusals_total').find(isOfStore) as Series
+  let seen = valueAt(at)
+  return () => {
+    const before = seen
+    seen = valueAt(at)
+    return seen - before
   }
 }
 

@@ -159,7 +159,15 @@ const FULL = {
     { ...serverNode({ name: 'web-1:8080', startedAt: START, lastSeenAt: START }), isThis: true, isGone: false },
     { ...serverNode({ name: 'web-2:8080', startedAt: START, lastSeenAt: START }), isThis: false, isGone: true },
   ],
-  store: { kind: 'sqlite', isUp: true, databaseBytes: 4096, logBytes: 1, lastBackupAt: START },
+  store: {
+    kind: 'sqlite',
+    isUp: false,
+    canCheck: true,
+    problem: 'Full.',
+    databaseBytes: 4096,
+    logBytes: 1,
+    lastBackupAt: START,
+  },
 }
 
 t.test('Statistics API: every admin key may read the statistics; what is unknown is null', async (t) => {
@@ -182,7 +190,10 @@ t.test('Statistics API: every admin key may read the statistics; what is unknown
       { name: 'web-1:8080', is_this: true, is_gone: false, ...node },
       { name: 'web-2:8080', is_this: false, is_gone: true, ...node },
     ],
-    store: { kind: 'sqlite', is_up: true, database_bytes: 4096, log_bytes: 1, last_backup_at: AT_START },
+    store: {
+      ...{ kind: 'sqlite', is_up: false, can_check: true, problem: 'Full.' },
+      ...{ database_bytes: 4096, log_bytes: 1, last_backup_at: AT_START },
+    },
   })
   const store = { ...statisticsOf().store, databaseBytes: undefined, logBytes: undefined }
   Object.assign(statistics, { liveTokens: undefined, endingSecrets: undefined, store })

@@ -42,7 +42,7 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
   const at = '2027-01-15 08:00 UTC'
   t.strictSame(
     mattersOf({
-      store: { ...statisticsOf().store, isUp: false },
+      store: { ...statisticsOf().store, isUp: false, canCheck: false, problem: 'The disk is gone.' },
       workers: { expected: 4, serving: 1, each: [] },
       nodes: [{ ...serverNode({ name: 'web-2:80', lastSeenAt: START }), isThis: false, isGone: true }],
       outages: [
@@ -62,7 +62,7 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
     [
       [
         '#database',
-        'The database does not answer No tokens can be issued or checked. token-server doctor and the log say why.',
+        'No tokens can be issued or checked Nothing can be changed, and nobody can sign in. The disk is gone. token-serve',
       ],
       [
         '#processes',
@@ -91,6 +91,14 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
       ['#database', 'No backup None was made yet. token-server backup FILE makes one.'],
     ],
   )
+})
+
+t.test('Attention: if the database can only be read, it says what works, what does not, and what to do', async (t) => {
+  const problem = 'The disk is full. Free some space.'
+  const matters = mattersOf({ store: { ...sound().store, isUp: false, problem } })
+  const others = 'Checks are answered. Nothing can be changed, and nobody can sign in.'
+  const text = `No tokens can be issued ${others} ${problem} token-server doctor says more.`
+  t.strictSame(matters, [['#database', text]])
 })
 
 t.test('Attention: of many of a kind the first five are shown, with a link to the others', async (t) => {

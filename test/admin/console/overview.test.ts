@@ -56,7 +56,8 @@ t.test('Overview: an empty server says what to do next', async (t) => {
   t.ok(isShown(text, 'no-tokens'))
   t.match(text, '<a href="/new-application">Register an application</a>')
   t.notMatch(page(), '/new-application', 'but not a viewer, who would be refused')
-  t.match(text, 'Nothing was refused in the last hour.')
+  t.match(text, 'Nothing was refused since the start.')
+  t.match(page({ startedAt: START - HOUR }), 'Nothing was refused in the last hour.')
   t.match(text, /Last backup.*never.*token-server backup FILE/)
   const busy = pageOf(BUSY)
   t.notOk(isShown(busy, 'no-tokens'))
@@ -84,7 +85,12 @@ t.test('Overview: its figures are rounded, and unknown ones are not shown as zer
   )
   const busy = pageOf(BUSY)
   expect(busy, 'up for 2 days.', 'last minute 101 6,000 in the last hour', 'Valid tokens about 123,456 not')
-  expect(busy, '2,000 100 in the last hour, 90 % valid', 'last hour 33 1 in the last minute', '(p99) 9 ms for a token')
+  expect(
+    busy,
+    '2,000 90 valid in the last hour, 10 not valid',
+    'requests 33 in the last hour, 1 in the last minute',
+    '(p99) 9 ms for a token',
+  )
   expect(busy, 'Processes 2 of 2 25 % CPU, 128 MB memory', 'Process 1 – – –', 'Process 2 25 % 128 MB 12 ms')
   expect(page({ startedAt: START - 47 * HOUR }), 'up for 47 h.')
   expect(page({ startedAt: START - 59 * MINUTE }), 'up for 59 min.')
@@ -113,10 +119,20 @@ t.test('Overview: it says what its figures are of, and problems come first', asy
   t.notMatch(pageOfStore({ databaseBytes: 0 }), 'Last backup', 'a database in memory has no backup')
 
   const { store } = statisticsOf()
-  const down = page({ store: { ...store, isUp: false }, workers: { expected: 4, serving: 1, each: [] } })
+  const readable = { ...store, isUp: false, problem: 'The disk is full.' }
+  t.match(textOf(pageOfStore(readable)), 'SQLite can only be read')
+  const down = page({ store: { ...readable, canCheck: false }, workers: { expected: 4, serving: 1, each: [] } })
   t.notMatch(textOf(down), ' answers ')
   t.match(textOf(down), 'SQLite does not answer')
   t.match(textOf(down), 'Processes 1 of 4')
+})
+
+t.test('Overview: tokens and checks of the last hour are also those that were stored before the start', async (t) => {
+  const stored = { tokens: 1242, checks: 80, refusals: 7 }
+  const text = page({ lastHour: { ...traffic(0), refusals: 3 }, stored, liveTokens: undefined })
+  t.match(textOf(text), 'Tokens, last minute 0 1,242 in the last hour')
+  t.match(textOf(text), '0 2,000 valid in the last hour Refused requests 3 since the start, 0 in the last minute')
+  t.notOk(isShown(page({ stored }), 'no-tokens'))
 })
 
 t.test('Overview: the table has the same figures, newest minute first, without unknown ones', async (t) => {
@@ -197,7 +213,7 @@ t.test('Overview: refusals, checks that were not valid and failures are counted 
   t.match(text, '<li><a href="/refusals?reason=unknown+token">unknown token</a> <')
   t.match(shown, ', 3 more failed')
   t.notMatch(textOf(page({ lastHour: traffic(0) })), 'more failed')
-  t.match(text, '<a href="#reasons">50\u00a0% valid</a>')
+  t.match(text, '<a href="#reasons">1 not valid</a>')
 })
 
 t.test('Overview: an admin can register an application there, and a script updates it', async (t) => {

@@ -122,7 +122,7 @@ t.test('Console: what cannot be answered is answered with a page that says why',
   t.equal((await visit('/nowhere')).headers.location, '/login', 'nobody else learns which paths exist')
 
   for (const [error, reason, status, title, retryAfter] of [
-    [new StoreUnavailable('It is gone.'), 'store unavailable', 503, 'The database is not available', '5'],
+    [new StoreUnavailable('It is gone.'), 'store unavailable', 503, 'The database cannot be used now. Try again.', '5'],
     [new Error('secret words'), 'unexpected error', 500, 'The server failed', undefined],
   ] as const) {
     context.store.findSession = () => Promise.reject(error)
@@ -134,6 +134,17 @@ t.test('Console: what cannot be answered is answered with a page that says why',
     t.match(events.at(-1), { type: 'request failed', reason, status, method: 'GET', err: error })
     t.equal(headers['retry-after'], retryAfter)
   }
+})
+
+t.test('Console: a form that the database cannot store says why, and what was entered is kept', async (t) => {
+  const { signIn, context } = await createConsoleWorld(t)
+  const browser = await signIn()
+  context.store.register = () => Promise.reject(new StoreUnavailable('the disk is full. Free some space'))
+  const { statusCode, body } = await browser('/new-suite', { form: { suite_id: 'a', name: 'A suite' } })
+  t.equal(statusCode, 503)
+  t.match(body, /<h1>This cannot be done now<.*The database cannot be used now: the disk is full\. Free some space\.</s)
+  t.notMatch(body, 'Try again')
+  t.match(body, /<input [^>]*value="A suite".*Send it again/s)
 })
 
 t.test('Console: only its own messages are shown as results', async (t) => {

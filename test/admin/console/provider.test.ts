@@ -179,7 +179,7 @@ t.test('Sign-in with the provider: a failure says what to do, keeps the link as 
   const unstored = await comeBack('anna')
   const { findOperator } = store
   store.findOperator = () => Promise.reject(new StoreUnavailable('gone'))
-  t.match((await get(unstored.next, unstored.cookies)).body, 'The database is not available')
+  t.match((await get(unstored.next, unstored.cookies)).body, 'The database cannot be used now. Try again.')
   store.findOperator = findOperator
   const late = await comeBack('anna')
   await close()
