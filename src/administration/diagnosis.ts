@@ -20,6 +20,7 @@ import {
   remedyOf,
   remedyOfSuite,
 } from './remedies.ts'
+import type { Removal } from './removals.ts'
 import { isHeavy } from './search.ts'
 import type { ListedSecret } from './secrets.ts'
 
@@ -117,9 +118,22 @@ export function diagnoseUnknown(findings: UnknownFindings): Diagnosis {
   const ids = similarApplications.map((application) => application.clientId).join(', ')
   const advice = ids
     ? `Did you mean ${ids}? Compare character by character.`
-    : `Compare it with ${instructions.list}. Is it in another database, or was the application removed?`
+    : `Compare it with ${instructions.list}. Is it in another database?`
   const refused = `A similar one was refused, ${howOften(group, now)}.`
   return { health: 'wrong', lines: [`No application has the client id ${clientId}. ${refused} ${advice}`] }
+}
+
+/** The diagnosis of an application that was removed. */
+export function diagnoseRemoved(
+  { clientId, similarRefusals, now }: Pick<UnknownFindings, 'clientId' | 'similarRefusals' | 'now'>,
+  { name, by, at }: Removal,
+): Diagnosis {
+  const [group] = groupsOf(similarRefusals.filter(({ lastAt }) => lastAt > at))
+  const refused = group
+    ? `Since then its client id, or a similar one, was refused, ${howOften(group, now)}: tell its developer, or register it again.`
+    : 'Its client id was not refused since.'
+  const removed = `${name} (${clientId}) was removed by ${by} ${ago(at, now)}, at ${timestamp(at)}.`
+  return { health: group ? 'wrong' : 'well', lines: [`${removed} ${refused}`] }
 }
 
 function whatHappens(group: RefusalGroup, { application, now }: ApplicationFindings): string {

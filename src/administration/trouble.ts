@@ -1,20 +1,25 @@
+import { abbreviated } from '../domain/application.ts'
 import { inSteps } from '../domain/in-steps.ts'
 import { isTokenReason } from '../domain/reasons.ts'
-import type { RefusedClient } from '../domain/refusal.ts'
+import type { RefusalCount, RefusedClient } from '../domain/refusal.ts'
 import type { Trouble } from '../domain/statistics.ts'
 import { DAY, HOUR } from '../domain/usage.ts'
 import type { Administration, AdministrationOptions } from './administration.ts'
+import { listRemovals } from './removals.ts'
 
 /** How many of the last refusals are looked at, and how many of their clients. */
 export const LOOKED_AT = 1000
 const MAX_CLIENTS = 100
+
+/** Among how many hundreds of the last changes removed applications are looked for. */
+const HUNDREDS = 10
 
 /** Finds out which clients are refused now, as `why` does, in small steps. Throws StoreUnavailable. */
 export async function findTrouble(
   { why }: Pick<Administration, 'why'>,
   { store, now }: Pick<AdministrationOptions, 'store' | 'now'>,
 ): Promise<Trouble> {
-  const isWithin = (age: number) => (row: RefusedClient) => row.lastAt > now() - age
+  const isWithin = (age: number) => (row: { lastAt: number }) => row.lastAt > now() - age
   const rows = (await store.listLastRefused(LOOKED_AT)).filter(isWithin(DAY))
   const { checks = [], requests = [] } = Object.groupBy(rows, (row) => (isOfNobody(row) ? 'checks' : 'requests'))
   const failing: Trouble['failing'][number][] = []
@@ -27,7 +32,16 @@ export async function findTrouble(
   const clients = Map.groupBy(requests, ({ kind, id }) => `${kind} ${id}`)
   await inSteps(clients.values().take(MAX_CLIENTS), ([rows = []]) => diagnose(rows[0] as RefusedClient), 1)
   const recent = Map.groupBy(checks.filter(isWithin(HOUR)), ({ id, reason }) => `${id} ${reason}`)
-  return { failing: failing.sort(mostFirst), refusedChecks: [...recent.values()].map(sumOf).sort(mostFirst) }
+  const refusedChecks = [...recent.values()].map(sumOf).sort(mostFirst)
+  const unknown = (await store.listRefusals(undefined)).filter(isWithin(DAY))
+  const removals = unknown.length > 0 ? await listRemovals(store, HUNDREDS) : []
+  const removed = removals.flatMap((removal) => {
+    const isItsOwn = ({ clientId, lastAt }: RefusalCount) =>
+      clientId === abbreviated(removal.clientId) && lastAt > removal.at
+    const rows = unknown.filter(isItsOwn)
+    return rows.length > 0 ? [{ ...removal, ...timesOf(rows) }] : []
+  })
+  return { failing: failing.sort(mostFirst), refusedChecks, removed }
 }
 
 /** Whether it was a check of a token that is of no known application, which counts for the suite. */
@@ -37,8 +51,12 @@ function isOfNobody({ kind, reason }: RefusedClient): boolean {
 
 function sumOf(rows: readonly RefusedClient[]): Trouble['refusedChecks'][number] {
   const { id: suite, reason } = rows[0] as RefusedClient
+  return { suite, reason, ...timesOf(rows) }
+}
+
+function timesOf(rows: readonly { count: number; firstAt: number }[]) {
   const count = rows.reduce((sum, row) => sum + row.count, 0)
-  return { suite, reason, count, since: Math.min(...rows.map(({ firstAt }) => firstAt)) }
+  return { count, since: Math.min(...rows.map(({ firstAt }) => firstAt)) }
 }
 
 function mostFirst(one: { count: number }, other: { count: number }): number {

@@ -6,9 +6,10 @@ import { differsBy } from '../domain/text.ts'
 import { USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import { createApplications, type ShownApplication } from './applications.ts'
 import type { Context } from './context.ts'
-import { type Diagnosis, diagnose, diagnoseSuite, diagnoseUnknown } from './diagnosis.ts'
+import { type Diagnosis, diagnose, diagnoseRemoved, diagnoseSuite, diagnoseUnknown } from './diagnosis.ts'
 import { stepsOfNames } from './pages.ts'
 import { COMMANDS, type Instructions } from './remedies.ts'
+import { findRemoval } from './removals.ts'
 import { createSuites, type ShownSuite } from './suites.ts'
 
 /** Why a client is refused, as far as is known. */
@@ -30,7 +31,7 @@ export interface Explanation extends Diagnosis {
 
 /**
  * Explains why a client is refused, with data up to a minute old. Throws NothingKnown if there is neither an application,
- * nor a suite, nor a refusal with such a client id.
+ * nor a suite, nor a refusal with such a client id, nor the removal of one.
  */
 export function createWhy(context: Context) {
   const { store, now } = context
@@ -45,8 +46,11 @@ export function createWhy(context: Context) {
     const known = { clientId, application, suite, similarRefusals, knownUntil }
     if (!application && !suite) {
       const similarApplications = await listSimilar(clientId)
-      if (similarRefusals.length === 0) throw new NothingKnown(clientId, similarApplications, instructions.list)
-      const found = diagnoseUnknown({ clientId, similarRefusals, similarApplications, now: now(), instructions })
+      const removal = await findRemoval(store, clientId)
+      const asked = { clientId, similarRefusals, similarApplications, now: now(), instructions }
+      if (similarRefusals.length === 0 && !removal)
+        throw new NothingKnown(clientId, similarApplications, instructions.list)
+      const found = removal ? diagnoseRemoved(asked, removal) : diagnoseUnknown(asked)
       return { ...known, ...found, refusals: [], similarApplications }
     }
     const recorded = await store.listRefusals(clientId)

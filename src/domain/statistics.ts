@@ -35,6 +35,8 @@ export interface Trouble {
   readonly failing: readonly ({ kind: 'application' | 'suite'; id: string; name: string } & Refused)[]
   /** Checks of tokens that are of no known application, in the last hour. */
   readonly refusedChecks: readonly ({ suite: string } & Refused)[]
+  /** Removed applications whose client id, or one with the same beginning and length, was refused in the last day. */
+  readonly removed: readonly ({ clientId: string; name: string; by: string; at: number } & Omit<Refused, 'reason'>)[]
 }
 
 /** `since`: when this reason came up, in milliseconds since the epoch. */

@@ -1,6 +1,8 @@
 import t from 'tap'
 import { createAdministration } from '../../src/administration/administration.ts'
 import { findTrouble } from '../../src/administration/trouble.ts'
+import { abbreviated } from '../../src/domain/application.ts'
+import type { RefusalCount } from '../../src/domain/refusal.ts'
 import { refusal } from '../support/refusal.ts'
 import { createWorld, START } from '../support/world.ts'
 
@@ -40,4 +42,30 @@ t.test('Trouble: applications and suites are failing if they are refused now, mo
     { kind: 'application', id: 'once', name: 'once', reason: 'wrong secret', count: 1, since: START - 1 },
   ])
   t.strictSame(refusedChecks, [{ suite: 's1', reason: 'unknown token', count: 11, since: START - 1 }])
+})
+
+t.test('Trouble: a removed application that still calls is named, with who removed it and when', async (t) => {
+  const { store, clock } = await createWorld(t)
+  const now = () => clock.time
+  const author = { actor: 'anna', origin: 'console', remoteAddress: '192.0.2.1' } as const
+  const administration = createAdministration({ store, now, observe: () => {}, author })
+  const { register, remove } = administration.applications
+  for (const clientId of ['orders', 'silent!', 'again', 'before'])
+    await register({ clientId, name: `Name of ${clientId}`, developerEmail: 'a@b.example', suites: [] })
+  for (const clientId of ['orders', 'silent!', 'again', 'before']) await remove(clientId)
+  await register({ clientId: 'again', name: 'Again', developerEmail: 'a@b.example', suites: [] })
+  const unknown = (clientId: string, more: Partial<RefusalCount>) =>
+    refusal(abbreviated(clientId), { isKnown: false, reason: 'unknown client', ...more })
+  await store.recordRefusals([
+    unknown('orders', { firstAt: START + 1, lastAt: START + 2, count: 7 }),
+    unknown('orders', { firstAt: START + 3, lastAt: START + 3, remoteAddress: '192.0.2.9' }),
+    unknown('again', { lastAt: START + 1 }),
+    unknown('before', { lastAt: START }),
+    unknown('nobody!!', { lastAt: START + 1 }),
+  ])
+  const found = async () => (await findTrouble(administration, { store, now })).removed
+  const orders = { clientId: 'orders', name: 'Name of orders', by: 'anna', at: START }
+  t.strictSame(await found(), [{ ...orders, count: 8, since: START + 1 }])
+  clock.time += 24 * HOUR + 3
+  t.strictSame(await found(), [], 'it has stopped a day ago')
 })

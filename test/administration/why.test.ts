@@ -359,6 +359,22 @@ t.test('Why: checks of tokens of no known application are not refusals of the su
   t.match(await store.listRefusals('store'), [{ reason: 'malformed token', remoteAddress: '' }])
 })
 
+t.test('Why: an application that was removed: by whom, when, and whether it still calls', async (t) => {
+  const { says, send, id, later, explain, administration } = await createAskedWorld(t)
+  const { name } = (await explain()).application as Application
+  await send({ client_secret: 'wrong' })
+  await administration.remove(id)
+  later(3)
+  const removed = `${name} (${id}) was removed by tester 3 min ago, at 2027-01-15T08:00:00.000Z.`
+  t.equal(await says(/ was removed /, id), `${removed} Its client id was not refused since.`)
+  await send({})
+  const refused = 'Since then its client id, or a similar one, was refused, once, 0 s ago, from 127.0.0.1'
+  t.equal(await says(/ was removed /, id), `${removed} ${refused}: tell its developer, or register it again.`)
+  t.match(await explain(id), { health: 'wrong', application: undefined })
+  await administration.register({ clientId: id, name, developerEmail: 'a@b.example', suites: [] })
+  await says(/^(?!.*removed)/, id)
+})
+
 t.test('Why: a client id that is nobody’s: what looks like it, and whose it may be', async (t) => {
   const { says, send, id, later, explain, token, clock } = await createAskedWorld(t)
   const cut = id.slice(0, -1)

@@ -123,7 +123,7 @@ type World = Awaited<ReturnType<typeof createWorld>>
 
 /** The figures of a server with the clocks of a world, and the statistics that are made of them. */
 function startFigures(t: Test, { clock }: World, options: Partial<Parameters<typeof startStatistics>[1]> = {}) {
-  const findTrouble = async () => ({ failing: [], refusedChecks: [] })
+  const findTrouble = async () => ({ failing: [], refusedChecks: [], removed: [] })
   const counters = createCounters()
   const clocks = { now: () => clock.time, monotonic: () => clock.monotonic }
   const { storeFigures, ...figures } = createServerFigures(counters, { expected: 2, serving: () => 1 }, clocks)
@@ -257,7 +257,7 @@ t.test('Statistics: a server that has just started has all fields, even before i
   t.strictSame(rest, {
     at: START,
     startedAt: START,
-    trouble: { failing: [], refusedChecks: [] },
+    trouble: { failing: [], refusedChecks: [], removed: [] },
     heavy: [],
     stored: { tokens: 0, checks: 0, refusals: 0 },
     version: VERSION,

@@ -21,7 +21,13 @@ import {
   statusBadge,
   time,
 } from './components.ts'
-import { instructionsFor, liveDiagnosis, type PageInstructions, similarRefusalsPanel } from './diagnosis.ts'
+import {
+  diagnosisNote,
+  instructionsFor,
+  liveDiagnosis,
+  type PageInstructions,
+  similarRefusalsPanel,
+} from './diagnosis.ts'
 import {
   allOrNone,
   canChange,
@@ -159,9 +165,6 @@ function state({ status, lastTokenAt }: ShownApplication, health: Explanation['h
   return lastTokenAt === undefined ? badge('no token yet') : statusBadge(status)
 }
 
-/** What is known about an unregistered client id. */
-type Unknown = Pick<Explanation, 'similarApplications'> & Partial<Pick<Explanation, 'suite' | 'similarRefusals'>>
-
 /** A suspended one is resumed in its status. */
 function statusChange({ status, name }: ShownApplication, base: string): Html | undefined {
   if (status === 'suspended') return
@@ -223,13 +226,14 @@ function consequencesOf({ clientId, secrets, suites, lastTokenAt }: ShownApplica
 }
 
 /** The page for an unknown client id, with suggestions. */
-function unknownApplicationPage(clientId: string, unknown: Unknown, now: number): Page {
-  const { suite, similarApplications, similarRefusals = [] } = unknown
+function unknownApplicationPage(clientId: string, asked: Explanation | NothingKnown, now: number): Page {
+  const { similarApplications } = asked
+  const { suite, similarRefusals = [] }: Partial<Explanation> = asked instanceof NothingKnown ? {} : asked
   return {
     title: 'No such application',
     section: '/applications',
     trail: [PARENT],
-    content: html`${note('warn', html`<p>No application has the client id <code>${clientId}</code>. It may have been removed, or it belongs to another server.</p>`)}
+    content: html`${asked instanceof NothingKnown || suite ? note('warn', html`<p>No application has the client id <code>${clientId}</code>. It may belong to another server, or to an application that was removed long ago.</p>`) : diagnosisNote(asked)}
 ${suite && section('suite', 'Did you mean this suite?', html`<ul><li><a href="${path`/suites/${clientId}`}"><code>${clientId}</code></a> ${name(suite.name)}</li></ul>`)}
 ${similarApplications.length > 0 && section('similar', 'Did you mean one of these?', html`<ul>${similarApplications.map(({ clientId, name: named }) => html`<li><a href="${pathOf(clientId)}"><code>${clientId}</code></a> ${name(named)}</li>`)}</ul>`)}
 ${similarRefusalsPanel('refusals', 'Refused client ids that look like it', similarRefusals, now)}

@@ -49,13 +49,17 @@ function* ofServer({ store, workers: { expected, serving }, nodes }: Statistics)
 }
 
 function* ofClients({ trouble }: Statistics): Generator<Matter> {
-  const { failing = [] } = trouble ?? {}
+  const { failing = [], removed = [] } = trouble ?? {}
   for (const { kind, id, name: called, reason, count: times, since } of failing.slice(0, SHOWN)) {
     const detail = html`${wordsOf(reason)}: refused ${many(times, 'time')} since ${time(since)}.`
     yield ['bad', placeOf(kind, id, reason), name(called), detail]
   }
   const more = failing.length - SHOWN
   if (more > 0) yield ['bad', '/applications?status=failing', `${count(more)} more`, 'They are refused now, too.']
+  for (const { clientId, name: called, by, at, count: times, since } of removed.slice(0, SHOWN)) {
+    const detail = html`Removed by ${by} at ${time(at)}. Its client id, or a similar one, was refused ${many(times, 'time')} since ${time(since)}.`
+    yield ['warn', path`/applications/${clientId}`, name(called), detail]
+  }
 }
 
 function* ofOutages({ at, outages }: Statistics): Generator<Matter> {

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { listRemovals } from '../../administration/removals.ts'
 import { contains } from '../../administration/search.ts'
 import { labelTexts } from '../../domain/labels.ts'
 import type { AdminContext } from '../context.ts'
@@ -11,6 +12,9 @@ import { showPage } from './layout.ts'
 
 /** How many of each kind are shown. */
 const SHOWN = 10
+
+/** Among how many hundreds of the last changes removed applications are looked for. */
+const HUNDREDS = 50
 
 interface Hit {
   href: string
@@ -26,7 +30,7 @@ interface Group {
   all?: string
 }
 
-/** /search: finds applications, suites, operators and request ids. A single hit is opened at once. */
+/** /search: finds applications, removed ones too, suites, operators and request ids. A single hit is opened at once. */
 export function searchPage(console: FastifyInstance, context: AdminContext): void {
   const { store } = context
 
@@ -63,11 +67,17 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
       .filter(({ name, email }) => isPart(name, email ?? ''))
       .map(({ name: id, email }) => ({ href: path`/operators#operator-${id}`, id, name: email ?? undefined }))
     const [refused] = await store.listRefusedRequests({ requestId: text, limit: 1 })
+    const removed = (await listRemovals(store, HUNDREDS)).filter(({ clientId, name }) => isPart(clientId, name))
     const isExact = ({ id }: Hit) => Number(id === text)
     return [
       { heading: 'Applications', hits: ofApplications, all: address('/applications', { search: text }) },
       { heading: 'Suites', hits: ofSuites.sort((one, other) => isExact(other) - isExact(one)), all: '/suites' },
       { heading: 'Operators', hits: ofOperators, all: '/operators' },
+      {
+        heading: 'Removed',
+        hits: removed.map(({ clientId: id, name }) => ({ href: path`/applications/${id}`, id, name })),
+        all: address('/audit', { action: 'application removed' }),
+      },
       { heading: 'Requests', hits: refused ? [{ href: path`/requests/${text}`, id: text }] : [] },
     ]
   }

@@ -57,6 +57,7 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
       trouble: {
         failing: [FAILING, { ...FAILING, kind: 'suite', id: 's', name: 'S', reason: 'made up', count: 1 }],
         refusedChecks: [{ suite: 'store', reason: 'expired token', count: 2, since: START }],
+        removed: [{ clientId: 'c/d', name: 'Gone', by: 'anna', at: START, count: 3, since: START }],
       },
     }).map(([href, text]) => [href, text.slice(0, 112)]),
     [
@@ -74,6 +75,10 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
       [
         '/refusals?reason=store+unavailable',
         `Outage of the database From ${at} to ${at} : 1,184 requests answered with 503.`,
+      ],
+      [
+        '/applications/c%2Fd',
+        `Gone Removed by anna at ${at} . Its client id, or a similar one, was refused 3 times since 2027-0`,
       ],
       [
         '/refusals?reason=store+unavailable',
@@ -113,6 +118,7 @@ t.test('Attention: of many of a kind the first five are shown, with a link to th
     trouble: {
       failing: Array.from({ length: 8 }, (_, n) => ({ ...FAILING, id: `f${n}` })),
       refusedChecks: [],
+      removed: [],
     },
     heavy: Array.from({ length: 6 }, (_, n) => ({ clientId: `h${n}`, name: 'H', tokens: 400 })),
   })
@@ -135,7 +141,7 @@ t.test('Attention: a backup is missed on SQLite after two days; a few refused ch
     mattersOf({
       lastHour: { ...traffic(0), activeChecks: 100 - inactiveChecks, inactiveChecks },
       refusals: [{ kind: 'check', reason: counted, count: inactiveChecks }],
-      trouble: { failing: [], refusedChecks: [{ suite: 'store', reason, count: 2, since: START }] },
+      trouble: { failing: [], refusedChecks: [{ suite: 'store', reason, count: 2, since: START }], removed: [] },
     }).length
   t.strictSame([checks(5, reason), checks(6, reason), checks(6, 'expired token')], [0, 1, 0])
 })

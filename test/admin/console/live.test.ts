@@ -87,7 +87,7 @@ t.test('Live: the page of an application gets its status and refusals, read once
   t.equal(reads / 3, perExplanation, 'once for admins, and once for viewers')
   await administration.applications.remove('shop-1')
   clock.time += 1000
-  t.match((await pages[0]?.())?.text, 'There is a problem. No application has the client id shop-1.')
+  t.match((await pages[0]?.())?.text, 'No problem is known. Shop (shop-1) was removed by tester')
   t.equal((await open(anna, 'c', 'nobody')).first.statusCode, 404)
 })
 

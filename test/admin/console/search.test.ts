@@ -62,6 +62,15 @@ t.test('Search: several hits are listed by kind', async (t) => {
   t.match(textOf((await search('shop/1')).body), /Applications All that match Shop <one> shop\/1 S shop\/19 /)
 })
 
+t.test('Search: a removed application is found by its name and its client id', async (t) => {
+  const { search, administration } = await start(t)
+  await administration.applications.remove('shop/1')
+  for (const text of ['<one>', 'shop/1']) {
+    t.equal((await search(text)).headers.location, '/applications/shop%2F1', text)
+  }
+  t.match(textOf((await search('shop')).body), 'Applications Store front shop/2 Removed Shop <one> shop/1 ')
+})
+
 t.test('Search: without a hit it says what is searched, and where a client id is explained', async (t) => {
   const { search } = await start(t)
   const none = (await search('nobody/1')).body

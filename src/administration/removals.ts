@@ -1,0 +1,32 @@
+import type { AuditEvent } from '../domain/audit-event.ts'
+import { searchAuditEvents } from './audit-trail.ts'
+
+/** An application that was removed: by whom, and when. */
+export interface Removal {
+  clientId: string
+  name: string
+  by: string
+  /** Milliseconds since the epoch. */
+  at: number
+}
+
+type Trail = Parameters<typeof searchAuditEvents>[0]
+
+/** Undefined: nothing is known of such an application, or it was not removed. */
+export async function findRemoval(store: Trail, clientId: string): Promise<Removal | undefined> {
+  const [last] = await store.listAuditEvents({ subject: clientId, kind: 'application', limit: 1 })
+  return last?.action === 'application removed' ? removalOf(last) : undefined
+}
+
+/** Those not registered again, newest first, among so many hundreds of the last changes, which it reads in small steps. */
+export async function listRemovals(store: Trail, hundreds: number): Promise<Removal[]> {
+  const query = { action: 'application removed', limit: hundreds * 100 }
+  const { events } = await searchAuditEvents(store, query, hundreds)
+  const last = [...Map.groupBy(events, ({ subject }) => subject.id).values()].map(([event]) => event as AuditEvent)
+  const present = await Promise.all(last.map(({ subject }) => store.findApplication(subject.id)))
+  return last.filter((_, n) => !present[n]).map(removalOf)
+}
+
+function removalOf({ subject, before, actor, at }: AuditEvent): Removal {
+  return { clientId: subject.id, name: String(before?.name), by: actor, at }
+}
