@@ -1,8 +1,11 @@
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { parseDocument } from 'yaml'
 import { parseApplyFile } from '../../src/administration/apply-file.ts'
 import { type Fields, planOf, planText } from '../../src/administration/apply-plan.ts'
+import { type Fault, readDocument } from '../../src/administration/yaml-document.ts'
 
 const SHOP = {
   client_id: 'shop',
@@ -19,6 +22,15 @@ const OLD = { ...SHOP, client_id: 'old', name: 'Old one' }
 const STORE = { id: 'store', name: 'Store API', labels: { by: 'file' }, note: 'N', created_at: SHOP.created_at }
 const ORDERS = { ...STORE, id: 'orders', name: 'Orders', labels: {} }
 const PRESENT = { suite: [STORE, ORDERS], application: [SHOP, OLD] }
+
+/** A program that prints, of each file on its standard input, how long the error is, and a line of it. */
+const PARSE = `
+  import { json } from 'node:stream/consumers'
+  import { parseApplyFile } from '${import.meta.resolve('../../src/administration/apply-file.ts')}'
+  for (const [name, text] of Object.entries(await json(process.stdin))) {
+    try { parseApplyFile('a.yaml', text) }
+    catch ({ message }) { console.log(name, Math.ceil(message.length / 1e6), 'MB', message.split('\\n').findLast((line) => /alias|more/.test(line))) }
+  }`
 
 /** The plan for a file, which may be an object. */
 async function plan(
@@ -190,7 +202,8 @@ t.test('Apply: what is not YAML has its place, and nothing of its text is repeat
     ['suites: []\n---\n{}', 'apps.yaml:2:1 Source contains multiple documents'],
     ['suites: !hunter2 []', 'apps.yaml:1:9 Unresolved tag'],
     ["suites: 'a' hunter2", 'apps.yaml:1:13 Unexpected scalar at node end'],
-    ['<<: hunter2', 'apps.yaml:1:1 Merge sources must be maps or map aliases'],
+    ['<<: hunter2', 'apps.yaml:1:5 A merge key (<<) needs a map or a list of maps'],
+    ['? [hunter2]\n: 1', 'apps.yaml:1:3 A key must be text'],
   ]
   for (const [text, problem] of cases) {
     const found = await problems(text)
@@ -199,18 +212,84 @@ t.test('Apply: what is not YAML has its place, and nothing of its text is repeat
   }
 })
 
-t.test('Apply: anchors and merge keys may be used any number of times, and a bomb of them does no harm', async (t) => {
-  const many = Array.from({ length: 300 }, (_, n) => `  - {<<: *common, client_id: a${n}}\n`)
+t.test('Apply: anchors and merge keys may be used any number of times', async (t) => {
+  const many = Array.from({ length: 10_000 }, (_, n) => `  - {<<: *common, client_id: a${n}}\n`)
   const file = `applications:\n  - &common {client_id: a, name: A, developer_email: a@b, suites: [store]}\n${many.join('')}`
   const { changes, add } = await plan(file)
-  t.equal(add, 301)
-  t.match(changes.at(-1), { id: 'a299', after: { name: 'A', suites: ['store'] } })
-  const levels = Array.from({ length: 30 }, (_, n) => `l${n + 1}: &l${n + 1} [${Array(10).fill(`*l${n}`)}]`)
-  const bomb = ['l0: &l0 [x]', ...levels, 'suites: *l30'].join('\n')
-  t.match(await problems(bomb), { length: 41 })
-  const nested = Array.from({ length: 25 }, (_, n) => `a${n + 1}: &a${n + 1} { <<: [*a${n}, *a${n}] }`)
-  t.strictSame(await problems(['a0: &a0 { x: 1 }', ...nested].join('\n')), [
-    'apps.yaml:1:1 Its merge keys (<<) copy too much',
-  ])
-  t.strictSame(await problems('suites: &a [x, *a]'), ['apps.yaml:1:16 This alias has no anchor before it'])
+  t.equal(add, 10_001)
+  t.match(changes.at(-1), { id: 'a9999', after: { name: 'A', suites: ['store'] } })
 })
+
+/** The value of a text, and what is wrong with it. */
+function read(text: string) {
+  const faults: Fault[] = []
+  return { value: readDocument(parseDocument(text, { merge: true, uniqueKeys: false }), faults), faults }
+}
+
+t.test(
+  'Apply: an alias repeats what the last anchor before it names, and an own key counts before merged ones',
+  async (t) => {
+    const cases: [text: string, value: unknown][] = [
+      ['[&a {x: 1}, {<<: *a}]', [{ x: 1 }, { x: 1 }]],
+      ['[&a {x: 1}, {<<: {<<: [*a, {x: 2, y: 2}]}, z: 3}]', [{ x: 1 }, { x: 1, y: 2, z: 3 }]],
+      ['[&s [&a {x: 1}, &b {x: 2, y: 2}], {<<: *s}]', [[{ x: 1 }, { x: 2, y: 2 }], { x: 1, y: 2 }]],
+      ['[&a {x: 1}, {!!merge <<: *a}, {!!merge from: *a}]', [{ x: 1 }, { x: 1 }, { x: 1 }]],
+      ['[&a {x: 1}, {<<: *a, x: 2}, {x: 2, <<: *a}]', [{ x: 1 }, { x: 2 }, { x: 2 }]],
+      ['[&a {x: 1}, &b {x: 2, y: 2}, {<<: *a, <<: *b}]', [{ x: 1 }, { x: 2, y: 2 }, { x: 1, y: 2 }]],
+      ['[&a 1, &a 2, *a, &a [&a 3], *a]', [1, 2, 2, [3], 3]],
+      ['[&k x, {*k : 1}, {1: one, null: none}]', ['x', { x: 1 }, { 1: 'one', null: 'none' }]],
+      ['{"<<": 1, __proto__: 2, x: , ? y}', JSON.parse('{"<<": 1, "__proto__": 2, "x": null, "y": null}')],
+      ['!!set {x, y}', { x: null, y: null }],
+      ['!!omap [x: 1]', [null]],
+      ['', null],
+    ]
+    for (const [text, value] of cases) t.strictSame(read(text), { value, faults: [] }, text)
+    const faults: [text: string, ...faults: Fault[]][] = [
+      ['[&a 1, *b]', [7, 'This alias has no anchor before it']],
+      ['[*a, &a 1]', [1, 'This alias has no anchor before it']],
+      ['&a [{<<: *a}]', [9, 'This alias has no anchor before it']],
+      ['{<<: [{}, 1]}', [5, 'A merge key (<<) needs a map or a list of maps']],
+      ['{<<}', [0, 'A merge key (<<) needs a map or a list of maps']],
+      ['[&a [[{}]], {<<: *a}]', [17, 'A merge key (<<) needs a map or a list of maps']],
+      ['{x: 1, [x]: 2}', [7, 'A key must be text']],
+      ['{x: 1, x: 2, <<: {x: 3}}', [7, 'Map keys must be unique']],
+    ]
+    for (const [text, ...expected] of faults) t.strictSame(read(text).faults, expected, text)
+  },
+)
+
+t.test(
+  'Apply: a bomb of aliases or merge keys is refused in no more time and memory than a file of its size needs',
+  async (t) => {
+    const repeat = (count: number, one: (n: number) => string | number) =>
+      Array.from({ length: count }, (_, n) => one(n))
+    const chain = (levels: number, first: string, next: (name: string) => string) =>
+      [`a0: &a0 ${first}`, ...repeat(levels, (n) => `a${n + 1}: &a${n + 1} ${next(`*a${n}`)}`)].join('\n')
+    const many = (field: string) => repeat(900, () => `- {${field}}`).join('\n')
+    const wide = `{${repeat(5000, (n) => `k${n}: 1`)}}`
+    const bombs = {
+      lists: chain(30, '[x]', (a) => `[${Array(10).fill(a)}]`),
+      'merge keys': chain(40, '{ x: 1 }', (a) => `{ <<: [${a}, ${a}] }`),
+      'merge keys in merge keys': chain(40, '{ x: 1 }', (a) => `{ <<: { <<: [${a}, ${a}] } }`),
+      'merge keys of a list': `${chain(40, '[{ x: 1 }]', (a) => `[{ <<: ${a} }, { <<: ${a} }]`)}`,
+      'tagged merge keys': chain(40, '{ x: 1 }', (a) => `{ !!merge m: [${a}, ${a}] }`),
+      'a wide map': `a: &a ${wide}\nb: [${repeat(4000, () => '{ <<: *a }')}]`,
+      'a long list of empty maps': `a: &a [${repeat(5000, () => '{}')}]\nb: [${repeat(5000, () => '{ <<: *a }')}]`,
+      'a list as a key': `${chain(30, '[x]', (a) => `[${Array(10).fill(a)}]`)}\nb: { ? *a30 : 1 }`,
+    }
+    const problems = {
+      'a list without a text in it': `applications:\n- {suites: &a [${repeat(1000, () => 1)}]}\n${many('suites: *a')}`,
+      'a long key': `applications:\n- &a {${'k'.repeat(50_000)}: 1}\n${many('<<: *a')}`,
+    }
+    const ended = spawnSync(process.execPath, ['--max-old-space-size=300', '--input-type=module', '-e', PARSE], {
+      input: JSON.stringify({ ...bombs, ...problems }),
+      encoding: 'utf8',
+      timeout: 120_000,
+    })
+    t.equal(ended.status, 0, ended.stderr)
+    t.strictSame(ended.stdout.trimEnd().split('\n'), [
+      ...Object.keys(bombs).map((name) => `${name} 1 MB   a.yaml:1:1 Its aliases repeat more than 1,000,000 values`),
+      ...Object.keys(problems).map((name) => `${name} 1 MB   There are more.`),
+    ])
+  },
+)
