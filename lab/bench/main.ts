@@ -34,12 +34,17 @@ async function main(cleanup: Cleanup): Promise<void> {
   const { json, isGate } = command
   const options = isGate ? { ...command.options, against: checkOutRelease(cleanup) } : command.options
   announce(expectedMinutes(command.sections, options))
-  const results = await runSections(command.sections, { ...options, cleanup, onSection: printSection })
+  const measure = () => runSections(command.sections, { ...options, cleanup, onSection: printSection })
+  const results = await measure()
   writeFileSync(json, `${JSON.stringify(results, null, 2)}\n`)
   report([results], command)
-  const slower = isGate ? dearer(results.sections.flatMap(({ rows }) => rows)) : []
-  if (slower.length > 0) fail(`Dearer than in the last release: ${slower.join('; ')}.`)
+  if (!isGate || dearer([rowsOf(results)]).length === 0) return
+  print('Something seems dearer than in the last release: measures again.\n')
+  const slower = dearer([rowsOf(results), rowsOf(await measure())])
+  if (slower.length > 0) fail(`Dearer than in the last release, twice: ${slower.join('; ')}.`)
 }
+
+const rowsOf = ({ sections }: Results) => sections.flatMap(({ rows }) => rows)
 
 /** Prints the targets, writes the documents if asked to, and sets the exit status. */
 function report(runs: [Results, ...Results[]], { writeDocs, accepts }: Publishing): void {

@@ -21,7 +21,7 @@ Measures this server beside constant answers and other token servers, in turns, 
                         .map(({ name }) => name)
                         .join(', ')})
   --against release   measure the section release against the last release (lab/bench/release.txt), 15 rounds; the exit status
-                      is 1 if a token, a wrong secret or a check has become dearer
+                      is 1 if a token, a wrong secret or a check has become dearer in two runs
   --json FILE         write the results to FILE (default: lab/bench/results.json)
   --from FILES        measure nothing: take the results in FILES, separated by commas: a complete run first, then others of
                       the same machine, which show how far runs differ or add a section

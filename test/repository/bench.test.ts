@@ -107,7 +107,7 @@ t.test(
 )
 
 t.test(
-  'Bench: a request is dearer than in the last release if most rounds say so, and by more than runs differ by',
+  'Bench: a request is dearer than in the last release if most rounds of each run say so, and by more than runs differ by',
   async (t) => {
     const one = (name: string, median: number, lowerQuartile: number) => {
       return {
@@ -121,7 +121,9 @@ t.test(
       one('wrong secret', 1.1, 1),
       { name: 'mix', toOther: null },
     ]
-    t.strictSame(dearer(rows), ['token (1.031 times the CPU time)'])
+    t.strictSame(dearer([rows]), ['token (1.031 times the CPU time)'])
+    t.strictSame(dearer([rows, [one('token', 1.1, 1.01)]]), ['token (1.031 times the CPU time)'])
+    t.strictSame(dearer([rows, [one('token', 1.03, 1.01), one('check', 1.1, 1.1)]]), [])
   },
 )
 

@@ -1,5 +1,5 @@
 import type { Bench } from '../bench.ts'
-import type { Ratio, Row } from '../row.ts'
+import type { Row } from '../row.ts'
 import { defineSection, Skipped } from '../section.ts'
 import { contendersOf as checksOf } from './checks.ts'
 import { contendersOf as secretsOf } from './secrets.ts'
@@ -32,14 +32,17 @@ async function run(bench: Bench) {
 
 const MOST = 1.03
 
-/** The requests that take more CPU time than in the other version: in most rounds, and by more than what runs differ by. */
-export function dearer(rows: Pick<Row, 'name' | 'toOther'>[]): string[] {
-  return rows.flatMap(({ name, toOther }) => {
-    const ratio = toOther?.cpuMicroseconds
-    return ratio && isDearer(ratio) ? [`${name} (${ratio.median.toFixed(3)} times the CPU time)`] : []
-  })
+type Measured = Pick<Row, 'name' | 'toOther'>
+
+/** The requests that take more CPU time than in the other version, in each of these runs: a slow moment of the host is in one. */
+export function dearer(runs: Measured[][]): string[] {
+  const [first = [], ...others] = runs.map((rows) => rows.filter(isDearer))
+  const inAll = first.filter(({ name }) => others.every((rows) => rows.some((row) => row.name === name)))
+  return inAll.map(({ name, toOther }) => `${name} (${toOther?.cpuMicroseconds?.median.toFixed(3)} times the CPU time)`)
 }
 
-function isDearer({ median, lowerQuartile }: Ratio): boolean {
-  return median > MOST && lowerQuartile > 1
+/** In most rounds, and by more than what runs differ by. */
+function isDearer({ toOther }: Measured): boolean {
+  const ratio = toOther?.cpuMicroseconds
+  return !!ratio && ratio.median > MOST && ratio.lowerQuartile > 1
 }
