@@ -1,4 +1,5 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { closeSync, constants, openSync, readFileSync, readSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { readConfig, settings } from '../../src/config.ts'
@@ -127,3 +128,28 @@ t.test('Telemetry: dropped lines of the log are counted if events are counted', 
     t.equal(dropped && counters?.valueAt(dropped.at), counts ? 2 : undefined)
   }
 })
+
+t.test(
+  'Telemetry: when the log can be written again, it has a line with the number of lines that were dropped',
+  async (t) => {
+    const destination = join(temporaryFolder(t), 'log')
+    execFileSync('mkfifo', [destination])
+    const openReader = () => openSync(destination, constants.O_RDONLY | constants.O_NONBLOCK)
+    const first = openReader()
+    const { observe, flush } = await createTelemetry('info', { isTTY: false, destination })
+    closeSync(first)
+    for (let n = 0; n < 2; n++) observe(REFUSAL)
+    await flush()
+
+    const reader = openReader()
+    t.teardown(() => closeSync(reader))
+    observe(REFUSAL)
+    await flush()
+    const piece = Buffer.alloc(64 * 1024)
+    const lines = piece.toString('utf8', 0, readSync(reader, piece)).trimEnd().split('\n')
+    t.match(
+      lines.map((line) => JSON.parse(line)),
+      [{ msg: 'authentication refused' }, { msg: 'log lines dropped', count: 2 }],
+    )
+  },
+)
