@@ -113,12 +113,14 @@ export type ChangeEvent =
   | { type: 'operator logged in'; operator: string; sessionId: number }
 
 interface Reporting {
-  store: { change(change: Change, audit: Audit): Promise<ChangeResult> }
+  store: { change(change: Change, audit: Audit): Promise<ChangeResult>; ping(): Promise<void> }
   observe: (event: ChangeEvent & Author) => void
 }
 
 /** Makes a change, and reports it for each subject that changed, unless it is taken back. Throws StoreUnavailable, OperatorError. */
 export async function makeChange({ store, observe }: Reporting, change: Change, audit: Audit): Promise<ChangeResult> {
+  // An overlap ends by this machine's clock: by a wrong one the other secrets would end at once, or much too late.
+  if ('othersEndAt' in change && change.othersEndAt > audit.at) await store.ping()
   const result = await store.change(change, audit)
   const subjects = audit.isTrial ? [] : result.subjects
   for (const subject of subjects) observe({ ...eventOf(change, result, subject), ...audit.author })

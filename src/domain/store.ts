@@ -245,3 +245,6 @@ export interface NewClients {
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
 }
+
+/** The clocks of this machine and the store differ. The message says by how much, and what to do. */
+export class ClocksDiffer extends StoreUnavailable {}

@@ -1,6 +1,8 @@
 import t, { type Test } from 'tap'
 import { generateLinkCode } from '../../src/domain/operator.ts'
 import { textOf, unescaped } from '../support/console-world.ts'
+import { startDatabases } from '../support/postgres/postgres.ts'
+import { shiftClock } from '../support/shift-clock.ts'
 import { createWorld, createWorldWithFile } from '../support/world.ts'
 
 const PATH = '/hand-over'
@@ -184,3 +186,18 @@ t.test('Hand-over: it is off by default', async (t) => {
   t.equal((await app.inject({ url: PATH })).statusCode, 404)
   t.equal((await post({ code: 'x' }, {}, PATH)).statusCode, 404)
 })
+
+t.test(
+  'Hand-over: while the clocks of server and database differ, a link with an overlap is kept for later',
+  async (t) => {
+    const { createDatabase } = await startDatabases()
+    const { use, count } = await createLinkedWorld(t, { databaseUrl: await createDatabase() })
+    await t.test('the clock is behind', async (t) => {
+      shiftClock(t, -2 * HOUR)
+      t.equal((await use()).statusCode, 503)
+      t.equal(await count(), 1)
+    })
+    t.equal((await use()).statusCode, 200)
+    t.equal(await count(), 2)
+  },
+)

@@ -16,7 +16,7 @@ const PAGES = globSync(
   ['{README,CONTRIBUTING,SECURITY,CHANGELOG}.md', 'docs/**/*.md', '{deploy,examples,lab}/**/README.md'],
   {
     cwd: ROOT,
-    exclude: ['**/node_modules/**', 'docs/{performance/*,operations/commands.md}'],
+    exclude: ['**/{node_modules,target}/**', 'docs/{performance/*,operations/commands.md}'],
   },
 ).sort()
 
@@ -148,7 +148,10 @@ const SAID = corpusOf([
 /** What the files say that are beside a README, or that SOURCES names. */
 function saidBeside(page: string): string {
   const folder = page.endsWith('README.md') && page !== 'README.md' ? `${dirname(page)}/**/*.*` : undefined
-  const files = globSync(SOURCES[page] ?? folder ?? [], { cwd: ROOT, exclude: ['**/node_modules/**', '**/*.md'] })
+  const files = globSync(SOURCES[page] ?? folder ?? [], {
+    cwd: ROOT,
+    exclude: ['**/{node_modules,target}/**', '**/*.md'],
+  })
   return corpusOf(files.filter((file) => statSync(join(ROOT, file)).isFile()).flatMap((file) => read(file).split('\n')))
 }
 

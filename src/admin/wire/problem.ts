@@ -6,7 +6,7 @@ import type { LoginReason, OperatorReason, ProviderReason } from '../../domain/o
 import { OperatorError } from '../../domain/operator-error.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { newRequestId } from '../../domain/request-id.ts'
-import { StoreUnavailable } from '../../domain/store.ts'
+import { ClocksDiffer, StoreUnavailable } from '../../domain/store.ts'
 import { withPeriod } from '../../domain/text.ts'
 import { type MalformedReason, sendFinal } from '../../listener/malformed.ts'
 
@@ -139,6 +139,11 @@ const BY_FASTIFY: Record<number, Problem> = {
   415: problem('unsupported_media_type', 'This content type is not accepted. The API takes application/json.'),
 }
 
+function unavailable(error: StoreUnavailable, isOperator: boolean): string {
+  if (error instanceof ClocksDiffer) return `The overlap would end at a wrong time: ${withPeriod(error.message)}`
+  return `The database cannot be used now${isOperator ? `: ${withPeriod(error.message)}` : '. Try again.'}`
+}
+
 /** The answer to an error. It does not describe an unexpected error. `isOperator`: it may name files and hosts. */
 export function problemOf(error: unknown, isOperator = false): Problem {
   if (error instanceof ProblemError) return error.problem
@@ -148,10 +153,7 @@ export function problemOf(error: unknown, isOperator = false): Problem {
     return problem(CODES[error.kind], error.message, { errors })
   }
   if (error instanceof StoreUnavailable) {
-    const cause = isOperator ? `: ${withPeriod(error.message)}` : '. Try again.'
-    return problem('store_unavailable', `The database cannot be used now${cause}`, {
-      headers: { 'retry-after': '5' },
-    })
+    return problem('store_unavailable', unavailable(error, isOperator), { headers: { 'retry-after': '5' } })
   }
   const { validation, code, statusCode: status = 500 } = error as Partial<FastifyError>
   if (validation) return invalid(error as FastifyError)

@@ -1,5 +1,5 @@
 import type { Application, ApplicationKey } from '../../domain/application.ts'
-import { type FoundToken, type Store, StoreUnavailable } from '../../domain/store.ts'
+import { ClocksDiffer, type FoundToken, type Store, StoreUnavailable } from '../../domain/store.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { CLOCK_TOLERANCE } from '../../domain/time.ts'
 import { tokenIdText } from '../../domain/token.ts'
@@ -102,7 +102,7 @@ export function createReads(primary: Primary, database: string, assertWritable: 
       // NaN while the offset is unknown, which is not above any limit.
       const apart = Math.round(Math.abs(Number(clockOffset)))
       if (!(apart > CLOCK_TOLERANCE)) return
-      throw new StoreUnavailable(`this machine's clock and that of ${database} are ${apart} ms apart: set both by NTP`)
+      throw new ClocksDiffer(`this machine's clock and that of ${database} are ${apart} ms apart: set both by NTP`)
     },
 
     async backlog() {

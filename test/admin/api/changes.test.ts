@@ -1,5 +1,7 @@
 import t from 'tap'
 import { createApiWorld, type Method, type Sent } from '../../support/api.ts'
+import { startDatabases } from '../../support/postgres/postgres.ts'
+import { shiftClock } from '../../support/shift-clock.ts'
 import { START } from '../../support/world.ts'
 
 const NEW = { name: 'A', developer_email: 'dev@partner.example', client_id: 'a' }
@@ -303,4 +305,16 @@ t.test('API: a client id may have any printable ASCII character, percent-encoded
     t.equal((await call('DELETE', path)).status, 204, client_id)
   }
   for (const path of ['%zz', '%', '%E0%A4%A']) t.equal((await call('GET', `/applications/${path}`)).status, 400, path)
+})
+
+t.test('API: while the clocks of server and database differ, no secret is rotated with an overlap', async (t) => {
+  const { createDatabase } = await startDatabases()
+  const { call } = await createApiWorld(t, { DATABASE_URL: await createDatabase() })
+  await call('POST', '/applications', { json: NEW })
+  shiftClock(t, -2 * 3_600_000)
+  const detail = /^The overlap would end at a wrong time: this machine's clock .* set both by NTP\.$/
+  const refused = { status: 503, headers: { 'retry-after': '5' }, body: { code: 'store_unavailable', detail } }
+  t.match(await call('POST', `${A}/secrets`), refused)
+  t.match((await call('GET', `${A}/secrets`)).body.secrets, { ...[ACTIVE], length: 1 })
+  t.equal((await call('POST', `${A}/secrets`, { json: { overlap_seconds: 0 } })).status, 201)
 })
