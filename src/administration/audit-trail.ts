@@ -31,8 +31,10 @@ export async function searchAuditEvents(
 ): Promise<{ events: AuditEvent[]; next?: number | undefined }> {
   const isPlain = action === undefined && actorPart === '' && search === ''
   const size = isPlain ? limit + 1 : NAMES_AT_A_TIME
+  // A search finds single subjects.
+  const grouped = filter.grouped && search === ''
   const list = (last?: AuditEvent) =>
-    store.listAuditEvents({ ...filter, before: last?.id ?? filter.before, limit: size })
+    store.listAuditEvents({ ...filter, grouped, before: last?.id ?? filter.before, limit: size })
   const found: AuditEvent[] = []
   let steps = 0
   for await (const events of stepsOf(list, size)) {

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Application } from '../domain/application.ts'
+import type { AuditEvent } from '../domain/audit-event.ts'
 import { chunksOf, inSteps } from '../domain/in-steps.ts'
 import { hasLabel } from '../domain/labels.ts'
 import { OperatorError } from '../domain/operator-error.ts'
@@ -9,7 +10,7 @@ import { type NewSuite, type Suite, type SuiteChanges, unknownSuite } from '../d
 import type { Clock } from '../domain/time.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
-import { allPages, type PageQuery, pageOf } from './pages.ts'
+import { allPages, type PageQuery, pageOf, stepsOf } from './pages.ts'
 import { MAX_APPROVALS, suiteSchema, suiteUpdateSchema, takenId, valid } from './rules.ts'
 import type { SearchFilter } from './search.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
@@ -35,11 +36,16 @@ export interface ListedSuite extends ShownSuite {
 /** Counting stops here for each suite in a list: counting them all takes too long with many suites. */
 export const MANY_APPROVED = 1000
 
+const OPPOSITE = {
+  'application approved': 'approval withdrawn',
+  'approval withdrawn': 'application approved',
+} as const
+
 /** Some milliseconds of work. */
 const LOOKED_UP_AT_A_TIME = 100
 
 export function createSuites(context: Context) {
-  const { store, now, change, report } = context
+  const { store, now, audit, change, report } = context
 
   /** `notApproved`: the number of applications, none of which is approved for the new suite. */
   async function register(
@@ -90,10 +96,37 @@ export function createSuites(context: Context) {
     if (unknown.length > 0) throw unknownClientIds(unknown)
     const type = approved ? 'application approved' : 'approval withdrawn'
     const changed: string[] = []
+    // The audit shows changes of one time as one.
+    const audited = audit()
     for (const step of chunksOf(distinct, MAX_APPROVALS)) {
-      changed.push(...(await change({ type, clientIds: step, suite: suiteId })).subjects)
+      changed.push(...(await change({ type, clientIds: step, suite: suiteId }, audited)).subjects)
     }
     return changed
+  }
+
+  /**
+   * Takes back the change of approvals that an audit event belongs to, but of no application that was changed since. Resolves to
+   * the client ids of those that changed, and of those that did not. Throws OperatorError if it is another change.
+   */
+  async function undoApprovals(eventId: number): Promise<{ changed: string[]; left: string[] }> {
+    const [made] = await store.listAuditEvents({ before: eventId + 1, limit: 1 })
+    const type = OPPOSITE[made?.action as keyof typeof OPPOSITE]
+    if (made?.id !== eventId || made.requestId === undefined || !type)
+      throw new OperatorError('The audit has no such change of approvals.', { kind: 'not found' })
+    const { action, at, requestId, before, after } = made
+    const [suite] = [before, after].flatMap((fields) => fields?.suites) as [string]
+    await find(suite)
+    const changed: string[] = []
+    const left: string[] = []
+    const audited = audit()
+    const list = (last?: AuditEvent) => store.listAuditEvents({ requestId, before: last?.id, limit: MAX_APPROVALS })
+    for await (const step of stepsOf(list, MAX_APPROVALS)) {
+      const clientIds = step.filter((one) => one.action === action && one.at === at).map(({ subject }) => subject.id)
+      const { subjects } = await change({ type, clientIds, suite, undoes: eventId }, audited)
+      changed.push(...subjects)
+      left.push(...new Set(clientIds).difference(new Set(subjects)))
+    }
+    return { changed, left }
   }
 
   async function find(suiteId: string): Promise<Suite> {
@@ -102,7 +135,7 @@ export function createSuites(context: Context) {
     return suite
   }
 
-  return { register, show, update, remove, changeApprovals, ...createSuiteLists(context) }
+  return { register, show, update, remove, changeApprovals, undoApprovals, ...createSuiteLists(context) }
 }
 
 /** Lists of suites and of their approved applications, oldest first. */

@@ -44,6 +44,8 @@ export interface AuditEvent extends Required<Author> {
   readonly before: PublicFields | null
   /** Null: the subject was removed. */
   readonly after: PublicFields | null
+  /** How many subjects the change had; 1 unless the list is grouped. */
+  readonly count: number
 }
 
 export type PublicFields = Readonly<Record<string, unknown>>
@@ -62,5 +64,8 @@ export interface AuditFilter {
   readonly subject?: string | undefined
   /** Only with `subject`: its kind, because ids of two kinds may be equal. */
   readonly kind?: SubjectKind | undefined
+  readonly requestId?: string | undefined
+  /** Whether a change of many subjects in one request is one event: that of the last one. Not with `subject` or `requestId`. */
+  readonly grouped?: boolean | undefined
   readonly limit: number
 }

@@ -1,5 +1,5 @@
 import type { Application, ApplicationChanges } from './application.ts'
-import type { Audit, Author, PublicFields } from './audit-event.ts'
+import type { Audit, AuditEvent, Author, PublicFields } from './audit-event.ts'
 import type { HandOverLink } from './hand-over.ts'
 import type { NewSession, Role } from './operator.ts'
 import type { NewSecret } from './secret.ts'
@@ -22,8 +22,16 @@ export type Change =
   | { type: 'application suspended' | 'application resumed'; clientId: string }
   /** Removes its secrets, too. Its tokens stay stored until the purge. */
   | { type: 'application removed'; clientId: string }
-  /** One audit event, and one line in the log, for each application whose approval changes. */
-  | { type: 'application approved' | 'approval withdrawn'; clientIds: readonly string[]; suite: string }
+  /**
+   * One audit event, and one line in the log, for each application whose approval changes. `undoes`: an audit event of the change
+   * to take back; applications that were changed since then stay as they are.
+   */
+  | {
+      type: 'application approved' | 'approval withdrawn'
+      clientIds: readonly string[]
+      suite: string
+      undoes?: AuditEvent['id']
+    }
   /** Increments the application's token generation. */
   | { type: 'all tokens revoked'; clientId: string }
   | { type: 'suite updated'; suite: string; values: SuiteChanges }

@@ -103,6 +103,10 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
     example: CLIENT_ID,
   }),
   request_id: inQuery('request_id', 'Only requests with this `X-Request-Id`', { example: '3ed9e1cb5f4d1ee3cb00' }),
+  audit_request_id: inQuery(
+    'request_id',
+    'Only changes by this request. Those of one click in the console have one in common',
+  ),
   client_id_filter: inQuery('client_id', 'Only requests with this client id, as the list has it'),
   suite_filter: inQuery('suite', 'Only requests about this suite'),
   reason: inQuery('reason', 'Only requests that were refused for this reason'),

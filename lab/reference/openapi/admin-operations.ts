@@ -541,7 +541,12 @@ const HISTORY: Record<string, OperationText> = {
       'Newest first. If you give several filters, all must match. With `action` or `search`, a page can have fewer',
       'entries than `limit`, even none, although `next` is not null.',
     ),
-    own: { limit: 'audit_limit', subject: 'audit_subject', search: 'audit_search' },
+    own: {
+      limit: 'audit_limit',
+      subject: 'audit_subject',
+      search: 'audit_search',
+      request_id: 'audit_request_id',
+    },
     answer: 'One page of the events.',
     examples: one('page', 'The last change of one application', {
       audit_events: [

@@ -1,15 +1,15 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { RegisteredApplication } from '../../administration/applications.ts'
 import { type BrowseQuery, isHeavy, isQuiet, type ListedApplication } from '../../administration/search.ts'
 import { LISTED_APPLICATION, listedApplicationView } from '../../administration/views.ts'
 import { APPLICATION_COLUMNS, type ApplicationValues } from '../../domain/application.ts'
-import { OperatorError } from '../../domain/operator-error.ts'
 import { secretState } from '../../domain/secret.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { DAY, MANY_TOKENS } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { listChoices, PARENT, suiteChoices } from './application.ts'
+import { approvalForm, approvalsChanged, changeApprovals, headOf } from './approvals.ts'
 import {
   age,
   badge,
@@ -27,12 +27,21 @@ import {
 import { whyRefused } from './diagnosis.ts'
 import { exportLinks, exportList } from './exports.ts'
 import { many } from './figures.ts'
-import { allOrNone, canChange, field, fieldsOf, hidden, newRequestKey, redirectDone, select, textsIn } from './forms.ts'
+import {
+  canChange,
+  type FieldError,
+  field,
+  fieldsOf,
+  formErrors,
+  hidden,
+  newRequestKey,
+  select,
+  textsIn,
+} from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { changesIn, optionalInputs, registrationForm } from './owner.ts'
 import { credentialsPage, tryIt, urlsOf } from './secrets.ts'
-import { PARENT as SUITES } from './suite.ts'
 
 const PAGE_SIZE = 50
 
@@ -82,7 +91,7 @@ type Filter = Record<(typeof FILTERS)[number], string>
 
 /** /applications: the list, with search, and the form that approves many applications for a suite. */
 export function listApplications(console: FastifyInstance, context: AdminContext): void {
-  console.get('/applications', async (request, reply) => {
+  async function showList(request: FastifyRequest, reply: FastifyReply, errors: readonly FieldError[] = []) {
     const position = fieldsOf(request.query).text('from')
     const from = /^\d{1,9}$/.test(position) ? Number(position) : 0
     const filter = textsIn(FILTERS, request.query)
@@ -102,9 +111,9 @@ ${table('Applications', [...COLUMNS, number('Tokens/h')], rows)}`
     const isEmpty = found.total === 0 && Object.values({ ...filter, for: '' }).every((value) => value === '')
     const content =
       rows.length > 0
-        ? html`${target ? approvalForm(target, { ...filter, from: position }, found.total, list) : list}${pages}`
+        ? html`${target ? approvalForm(target, { ...filter, from: position }, found.total > PAGE_SIZE && found.total, list) : list}${pages}`
         : nothingFound(filter)
-    return showPage(reply, {
+    const page: Page = {
       title: 'Applications',
       section: '/applications',
       lead: 'Programs of your partners. Each gets tokens with its client id and a secret.',
@@ -112,9 +121,12 @@ ${table('Applications', [...COLUMNS, number('Tokens/h')], rows)}`
       ...(target && headOf(target)),
       content: isEmpty
         ? nothingYet(mayChange)
-        : html`${views(filter)}${filterForm(filter, await listChoices(context), target)}${content}`,
-    })
-  })
+        : html`${formErrors(errors)}${await approvalsChanged(context, request)}${views(filter)}${filterForm(filter, await listChoices(context), target)}${content}`,
+    }
+    return showPage(reply, page, { status: errors.length > 0 ? 422 : 200 })
+  }
+
+  console.get('/applications', (request, reply) => showList(request, reply))
 
   exportList(console, context, {
     path: '/applications',
@@ -127,27 +139,12 @@ ${table('Applications', [...COLUMNS, number('Tokens/h')], rows)}`
     },
   })
 
-  // The query is that of the list.
-  console.post<{ Params: { id: string } }>('/suites/:id/approvals', async (request, reply) => {
-    const { applications, suites } = administrationOf(context, request)
-    const { all, text } = fieldsOf(request.body)
-    const isApproval = text('change') === 'approve'
-    const query = new URLSearchParams(request.query as Record<string, string>)
-    const filter = textsIn(FILTERS, request.query)
-    const matching =
-      text('matching') === 'all' && (await applications.match(await queryOf(request, filter, await findStates())))
-    const ids = matching ? matching.map(({ clientId }) => clientId) : all('client_id')
-    if (ids.length === 0) throw new OperatorError('Tick at least one application.', { kind: 'invalid' })
-    const asks = !isApproval && text('confirmed') === ''
-    const approved = asks ? await suites.listApproved(request.params.id) : []
-    const count = new Set(approved.map(({ clientId }) => clientId)).intersection(new Set(ids)).size
-    if (count > 0) {
-      const sent = matching ? hidden({ matching: 'all' }) : ids.flatMap((id) => hidden({ client_id: id }))
-      return showPage(reply, withdrawal(await suites.show(request.params.id), count, `${query}`, sent))
-    }
-    const changed = await suites.changeApprovals(request.params.id, ids, isApproval)
-    const done = isApproval ? 'many-approved' : 'many-withdrawn'
-    return redirectDone(reply, `/applications?${query}`, changed.length > 0 ? done : 'nothing-changed')
+  changeApprovals(console, context, {
+    findMatching: async (request) => {
+      const query = await queryOf(request, textsIn(FILTERS, request.query), await findStates())
+      return administrationOf(context, request).applications.match(query)
+    },
+    showList,
   })
 
   async function findStates(): Promise<States> {
@@ -177,33 +174,6 @@ ${table('Applications', [...COLUMNS, number('Tokens/h')], rows)}`
       uses: status === 'heavy' ? isHeavy : status === 'quiet' ? (one) => isQuiet(one, now) : undefined,
     }
   }
-}
-
-function headOf({ suiteId, name: named }: Suite) {
-  return {
-    title: `Approvals for ${named}`,
-    heading: html`<span>Approvals for ${name(named)}</span>`,
-    section: '/suites',
-    trail: [SUITES, { href: path`/suites/${suiteId}`, label: name(named) }],
-    lead: 'Tick applications, and approve them or withdraw their approvals. Tokens of an application are valid at a suite only while it is approved.',
-    actions: undefined,
-  } satisfies Partial<Page>
-}
-
-/** The form around a list. `count`: how many applications match, also on other pages. */
-function approvalForm({ suiteId }: Suite, filter: Record<string, string>, count: number, list: Html): Html {
-  const others = html`<label class="choice"><input type="checkbox" name="matching" value="all"><span>All that match, on all pages: ${many(count, 'application')}</span></label>`
-  return html`<form class="edit" method="post" action="${address(path`/suites/${suiteId}/approvals`, filter)}" data-guard>
-<div class="parts" data-checks>${list}</div>
-<div class="buttons">${allOrNone()}${count > PAGE_SIZE && others}<button class="button primary" name="change" value="approve">Approve</button><button class="button danger-quiet" name="change" value="withdraw">Withdraw approval…</button></div></form>`
-}
-
-/** Asks before approvals are withdrawn. `query`: of the list; `sent`: what was ticked. */
-function withdrawal(suite: Suite, count: number, query: string, sent: readonly Html[]): Page {
-  const content = html`<form class="panel form" method="post" action="${`${path`/suites/${suite.suiteId}/approvals`}?${query}`}">${hidden({ change: 'withdraw', confirmed: 'yes' })}${sent}<div class="consequences">
-<p>Withdraw the approval of ${many(count, 'application')} for ${name(suite.name)}? Their requests are refused there from the next check on. You can approve them again at any time.</p></div>
-<div class="buttons"><button class="button danger">Withdraw approval</button><a class="button" href="${`/applications?${query}`}">Keep it</a></div></form>`
-  return { ...headOf(suite), lead: undefined, content }
 }
 
 function nothingYet(canChange: boolean): Html {

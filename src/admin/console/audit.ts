@@ -17,6 +17,7 @@ import type { AdminContext } from '../context.ts'
 import { ProblemError } from '../wire/problem.ts'
 import { emptyState, name, pager, section, sentence, table, time, words } from './components.ts'
 import { everyPage, exportLinks, exportList } from './exports.ts'
+import { many } from './figures.ts'
 import { canChange, type FieldState, field, fieldsOf, select, statesOf, textsIn } from './forms.ts'
 import { address, type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
@@ -25,7 +26,7 @@ const PAGE_SIZE = 50
 
 const WRITE_A_DAY = 'Write a day like this: 2027-01-31.'
 
-const FILTERS = ['since', 'until', 'action', 'actor', 'subject'] as const
+const FILTERS = ['since', 'until', 'action', 'actor', 'subject', 'request_id'] as const
 
 type Filter = Record<(typeof FILTERS)[number], string>
 
@@ -37,7 +38,7 @@ export function auditPage(console: FastifyInstance, context: AdminContext): void
     const { filter, wrong, ...query } = await askedFor(store, request)
     const given = fieldsOf(request.query).text('before')
     const before = /^\d{1,15}$/.test(given) ? Number(given) : undefined
-    const { events, next } = await searchAuditEvents(store, { ...query, before, limit: PAGE_SIZE })
+    const { events, next } = await searchAuditEvents(store, { ...query, before, grouped: true, limit: PAGE_SIZE })
     const names = await namesOfSubjects(store, events)
     const isFiltered = Object.values(filter).some((value) => value !== '')
     const stateOf = statesOf(wrong.map((field) => ({ field, message: WRITE_A_DAY })))
@@ -79,7 +80,8 @@ async function askedFor(store: AdminContext['store'], request: FastifyRequest) {
   const filter = textsIn(FILTERS, request.query)
   const timeOf = (day: string) => (isDay(day) ? Date.parse(day) : undefined)
   const [since, lastDay] = [timeOf(filter.since), timeOf(filter.until)]
-  const exact = { actor: filter.actor || undefined, subject: filter.subject || undefined }
+  const requestId = filter.request_id || undefined
+  const exact = { requestId, actor: filter.actor || undefined, subject: filter.subject || undefined }
   const [known] = await store.listAuditEvents({ ...exact, limit: 1 })
   return {
     filter,
@@ -87,20 +89,21 @@ async function askedFor(store: AdminContext['store'], request: FastifyRequest) {
     since,
     until: lastDay === undefined ? undefined : lastDay + DAY,
     action: filter.action || undefined,
-    ...(known ? exact : { actorPart: filter.actor, search: filter.subject }),
+    ...(known ? exact : { requestId, actorPart: filter.actor, search: filter.subject }),
   }
 }
 
 const ACTIONS = [{ value: '', label: 'Any' }, ...AUDIT_ACTIONS.map((value) => ({ value, label: sentence(value) }))]
 
 function filterForm(filter: Filter, stateOf: (name: string) => FieldState, isFiltered: boolean): Html {
-  const { since, until, action, actor, subject } = filter
+  const { since, until, action, actor, subject, request_id } = filter
   return html`<form class="filters" method="get" action="/audit" role="search" aria-label="Filter the changes">${[
     field({ label: 'Since (UTC)', name: 'since', type: 'date', value: since, ...stateOf('since') }),
     field({ label: 'Until (UTC)', name: 'until', type: 'date', value: until, ...stateOf('until') }),
     select({ label: 'Action', name: 'action', value: action }, ACTIONS),
     field({ label: 'Who', name: 'actor', value: actor, placeholder: 'Name or part' }),
     field({ label: 'Target', name: 'subject', value: subject, placeholder: 'Name, id or part' }),
+    field({ label: 'Request id', name: 'request_id', value: request_id, isCode: true }),
   ]}<div class="buttons"><button class="button">Filter</button>${isFiltered && html`<a class="button" href="/audit">Clear</a>`}</div></form>`
 }
 
@@ -145,11 +148,13 @@ function eventTable(events: readonly AuditEvent[], names: SubjectNames, isOfOne 
 }
 
 function eventCells(event: AuditEvent, names: SubjectNames) {
-  const { at, actor, actorEmail, action, subject, before, after } = event
+  const { at, actor, actorEmail, action, subject, before, after, count, requestId } = event
   return [
     time(at),
     sentence(action),
-    linkTo(addressOf(subject), subject.id, names.get(keyOfSubject(subject)), subject.kind !== 'operator'),
+    count > 1
+      ? html`<a href="${address('/audit', { action, request_id: String(requestId) })}">${many(count, subject.kind)}</a>`
+      : linkTo(addressOf(subject), subject.id, names.get(keyOfSubject(subject)), subject.kind !== 'operator'),
     // The recipient of a link is not known.
     html`${event.origin === 'hand-over link' && 'link made by '}${linkTo(path`/audit?actor=${actor}`, actor, actorEmail ?? undefined)}${sourceOf(event)}`,
     difference(before, after),

@@ -68,8 +68,6 @@ const DONE = {
   'application-resumed': 'The application is active again.',
   saved: 'The changes are saved.',
   approved: 'It is approved: its tokens are valid there from the next check on.',
-  'many-approved': 'The applications are approved from the next check on.',
-  'many-withdrawn': 'The approvals are withdrawn from the next check on.',
   'nothing-changed': 'Nothing has changed.',
   'secret-shown': 'The new secret was shown once. It cannot be shown again.',
   'secret-revoked': 'The secret is revoked.',

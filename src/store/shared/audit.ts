@@ -37,7 +37,7 @@ export function databaseEntry(
 /** The columns of an audit event. */
 const COLUMNS = [
   ...(['id', 'at', 'actor', 'actorEmail', 'origin', 'remoteAddress', 'requestId'] as const),
-  ...(['action', 'kind', 'subject', 'before', 'after'] as const),
+  ...(['action', 'kind', 'subject', 'before', 'after', 'count'] as const),
 ]
 
 /** After every time. */
@@ -53,10 +53,13 @@ interface Row extends Omit<AuditEvent, 'subject' | 'before' | 'after'> {
 /** The audit events and the idempotency records that were stored with changes. */
 export function createAuditTrail(database: Database): AuditTrail {
   return {
-    async listAuditEvents({ since = 0, until = END, before = null, actor = null, subject = null, kind = null, limit }) {
+    async listAuditEvents({ since = 0, until = END, before = null, limit, grouped = false, ...filter }) {
+      const { actor = null, subject = null, requestId = null, kind = null } = filter
       const page = [since, before, limit, until]
-      if (subject !== null) return list(sql.listAuditEventsOfSubject, [...page, subject, actor, kind])
-      return actor !== null ? list(sql.listAuditEventsOfActor, [...page, actor]) : list(sql.listAuditEvents, page)
+      if (subject !== null) return list(sql.listAuditEventsOfSubject, [...page, subject, actor, requestId, kind])
+      if (requestId !== null) return list(sql.listAuditEventsOfRequest, [...page, requestId, actor])
+      if (actor === null) return list(grouped ? sql.listAuditGroups : sql.listAuditEvents, page)
+      return list(grouped ? sql.listAuditGroupsOfActor : sql.listAuditEventsOfActor, [...page, actor])
     },
     findSealedAnswer: (digest, madeAfter) => singleValue(database.ask(sql.findSealedAnswer, [digest, madeAfter])),
   }

@@ -4,6 +4,7 @@ import { annotationColumns } from '../../domain/labels.ts'
 import type { NewSecret } from '../../domain/secret.ts'
 import type { Changes, NewClients } from '../../domain/store.ts'
 import type { AuditSubject } from './audited.ts'
+import { listUnchangedSince } from './statements/audit.ts'
 import * as handOvers from './statements/hand-overs.ts'
 import * as operators from './statements/operators.ts'
 import * as sql from './statements/registry.ts'
@@ -23,9 +24,13 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
   'application suspended': ({ clientId }) => ask(sql.setStatus, [clientId, 'suspended']),
   'application resumed': ({ clientId }) => ask(sql.setStatus, [clientId, 'active']),
   'application removed': ({ clientId }) => ask(sql.deleteApplication, [clientId]),
-  'application approved': ({ clientIds, suite }) =>
-    ask(sql.approve, [rowsJson(clientIds.map((clientId) => ({ clientId, suite })))]),
-  'approval withdrawn': ({ clientIds, suite }) => ask(sql.withdraw, [namesJson(clientIds), suite]),
+  *'application approved'(change) {
+    const clientIds = yield* unchanged(change)
+    return yield* ask(sql.approve, [rowsJson(clientIds.map((clientId) => ({ clientId, suite: change.suite })))])
+  },
+  *'approval withdrawn'(change) {
+    return yield* ask(sql.withdraw, [namesJson(yield* unchanged(change)), change.suite])
+  },
   'all tokens revoked': ({ clientId }, at) => ask(sql.revokeTokens, [clientId, at]),
   'suite updated': ({ suite, values }) => ask(sql.updateSuite, [suite, values.name, ...annotationColumns(values)]),
   'suite removed': ({ suite }) => ask(sql.deleteSuite, [suite]),
@@ -62,6 +67,13 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
     return yield* ask(operators.insertSession, [operator, digest, createdAt, endsAt, remoteAddress, userAgent])
   },
   'session ended': ({ operator, sessionId }) => ask(operators.deleteSession, [operator, sessionId]),
+}
+
+/** The applications whose approval is to change: if it is undone, those that nothing else has changed since. */
+function* unchanged({ clientIds, undoes }: Extract<Change, { clientIds: unknown }>): Work<readonly string[]> {
+  if (undoes === undefined) return clientIds
+  const rows = yield* ask<[clientId: string]>(listUnchangedSince, [namesJson(clientIds), undoes])
+  return rows.map(([clientId]) => clientId)
 }
 
 /** Changes of data that does not move with the store. They stay allowed after the move: operators can log in and out. */

@@ -59,6 +59,11 @@ t.test('API: lists can be filtered, and are read page by page', async (t) => {
   await world.store.change(added, { author, at: world.clock.time })
   const { audit_events } = (await call('GET', '/audit-events?actor=eva%40a.example')).body
   t.match(audit_events, [{ actor: 'i#7', actor_email: 'eva@a.example' }])
+  t.match((await call('GET', '/audit-events?request_id=none')).body, { audit_events: [] })
+  const [{ request_id }] = (await call('GET', '/audit-events?actor=anna')).body.audit_events
+  t.match((await call('GET', `/audit-events?request_id=${request_id}`)).body.audit_events, [
+    { actor: 'anna', request_id },
+  ])
   t.match((await call('GET', '/audit-events?actor=tester')).body.audit_events[0], { actor_email: null })
   const { next, total } = (await call('GET', '/applications?label=owner&limit=1')).body
   t.equal(total, 2)

@@ -158,9 +158,20 @@ t.test('Applications: many are approved for a suite at once, or their approvals 
     (await browser(action, { form })).headers.location
   const approved = async () => (await suites.listApproved('store')).map(({ clientId }) => clientId)
 
-  const done = await send(action, { client_id: ['a-3', 'a-51'], change: 'approve' })
-  t.equal(done, `${path}&done=many-approved`)
-  t.match((await browser(String(done))).body, 'The applications are approved from the next check on.')
+  /** Answers the question with what it sends. */
+  const confirm = async (asked: string) => {
+    const names = ['change', 'confirmed', 'matching', 'client_id']
+    const form = Object.fromEntries(names.map((name) => [name, valuesOf(asked, name)]))
+    return send(actionsOf(asked)[0] as string, form)
+  }
+
+  const both = { client_id: ['a-3', 'a-51'], change: 'approve' }
+  const question = (await browser(action, { form: both })).body
+  t.match(textOf(question), 'Approve 2 applications for Store API ? Their tokens are valid')
+  t.strictSame([valuesOf(question, 'client_id'), await approved()], [both.client_id, []], 'nothing is changed yet')
+  const done = String(await confirm(question))
+  t.match(done, /^\/applications\?for=store&changed=\d+$/)
+  t.match(textOf((await browser(done)).body), ' 2 applications are approved, from the next check on. Undo')
   for (const wrong of ['many-approved.500', 'toString'])
     t.notMatch((await browser(`${path}&done=${wrong}`)).body, 'class="note good"', wrong)
   t.strictSame(await approved(), ['a-3', 'a-51'])
@@ -169,32 +180,109 @@ t.test('Applications: many are approved for a suite at once, or their approvals 
   t.strictSame([(await ids('suite=!store')).length, (await ids('suite=!store&from=49')).at(-1)], [50, 'a-0'])
 
   const matching = actionsOf((await browser(`${path}&search=shop+1`)).body)[0] as string
-  await send(matching, { matching: 'all', change: 'approve' })
+  const all = (await browser(matching, { form: { matching: 'all', change: 'approve' } })).body
+  t.match(textOf(all), 'Approve 11 applications for Store API ?')
+  t.strictSame([valuesOf(all, 'matching'), valuesOf(all, 'client_id')], [['all'], []])
+  await administration.applications.approve('a-1', 'store')
+  const again = { matching: 'all', change: 'approve', confirmed: '11' }
+  t.match(
+    textOf((await browser(matching, { form: again })).body),
+    'Approve 10 applications',
+    'it is another number now',
+  )
+  await confirm((await browser(matching, { form: again })).body)
   t.strictSame((await approved()).length, 13, 'all that match')
-  const withdrawn = { client_id: ['a-3', 'a-2'], change: 'withdraw' }
+  t.equal(await send(action, { client_id: 'a-3', change: 'approve' }), `${path}&done=nothing-changed`)
+  t.match(await send(action, { client_id: 'a-2', change: 'approve' }), /changed=/, 'one is approved without a question')
+
+  const withdrawn = { client_id: ['a-3', 'a-4'], change: 'withdraw' }
   const asked = (await browser(`${action}&from=50`, { form: withdrawn })).body
   t.match(textOf(asked), 'Withdraw the approval of 1 application for Store API ?')
   t.strictSame(
     [valuesOf(asked, 'client_id'), (await approved()).length],
-    [['a-3', 'a-2'], 13],
+    [['a-3', 'a-4'], 14],
     'nothing is changed yet',
   )
-  t.equal(
-    await send(actionsOf(asked)[0] as string, { ...withdrawn, confirmed: valuesOf(asked, 'confirmed') }),
-    `${path}&from=50&done=many-withdrawn`,
-  )
-  const all = (await browser(matching, { form: { matching: 'all', change: 'withdraw' } })).body
-  t.match(textOf(all), /approval of 11 applications/)
-  t.strictSame([valuesOf(all, 'matching'), valuesOf(all, 'client_id')], [['all'], []])
-  t.equal(await send(action, { client_id: 'a-2', change: 'withdraw' }), `${path}&done=nothing-changed`)
-  const none = await browser(action, { form: { change: 'approve' } })
-  t.strictSame([none.statusCode, textOf(none.body).match(/Tick at least one application\./)?.length], [422, 1])
-  t.equal((await browser(action, { form: { client_id: ['a-2', 'gone'], change: 'approve' } })).statusCode, 422)
-  t.notOk((await approved()).includes('a-2'), 'nothing was changed')
+  const one = String(await confirm(asked))
+  t.match(one, /^\/applications\?for=store&from=50&changed=\d+$/)
+  t.match(textOf((await browser(one)).body), ' 1 application is no longer approved, from')
+  t.equal(await send(action, { client_id: 'a-3', change: 'withdraw' }), `${path}&done=nothing-changed`)
+  const unknown = { client_id: ['a-4', 'gone'], change: 'approve', confirmed: '2' }
+  t.equal((await browser(action, { form: unknown })).statusCode, 422)
+  t.notOk((await approved()).includes('a-4'), 'nothing was changed')
   t.equal((await browser('/applications?for=nowhere')).statusCode, 404)
   t.notMatch((await (await signIn('viewer'))(path)).body, /client_id|Approvals for/)
   t.equal((await (await signIn('viewer'))(action, { form: { change: 'approve' } })).statusCode, 403)
 })
+
+t.test('Applications: with none ticked the list says so, and keeps what was searched for', async (t) => {
+  const { browser, administration } = await worldOf(t, 2)
+  await administration.suites.register({ suiteId: 'store', name: 'Store API' })
+  const [action = ''] = actionsOf((await browser('/applications?for=store&search=shop+1')).body)
+  for (const change of ['approve', 'withdraw']) {
+    const { statusCode, body } = await browser(action, { form: { change } })
+    t.equal(statusCode, 422)
+    t.match(textOf(body), 'Nothing was changed. Tick at least one application, and then choose what to do with it.')
+    t.strictSame([idsOf(body), valuesOf(body, 'search')], [['a-1'], ['shop 1']])
+  }
+})
+
+t.test(
+  'Applications: the message about a change undoes it, but not where something else has changed since',
+  async (t) => {
+    const { browser, administration, signIn, store } = await worldOf(t, 60)
+    const { applications, suites } = administration
+    await suites.register({ suiteId: 'store', name: 'Store API' })
+    const approved = async () => (await suites.listApproved('store')).map(({ clientId }) => clientId)
+    const form = { matching: 'all', change: 'approve', confirmed: '60' }
+    const list = String((await browser('/suites/store/approvals?for=store&search=shop', { form })).headers.location)
+    t.equal((await approved()).length, 60)
+
+    const undo = async (url: string) => {
+      const { body } = await browser(url)
+      const action = actionsOf(body).find((one) => one.includes('/undo')) as string
+      return browser(action, { form: { event: valuesOf(body, 'event') } })
+    }
+    t.notMatch((await (await signIn('viewer'))(list)).body, 'Undo')
+    await administration.operators.add('bert', 'admin')
+    t.notMatch((await (await signIn('bert'))(list)).body, 'Undo', 'it is of another operator')
+    const undone = String((await undo(list)).headers.location)
+    t.strictSame(await approved(), [])
+    t.match(undone, /^\/applications\?for=store&search=shop&changed=\d+$/)
+    t.match(
+      textOf((await browser(undone)).body),
+      '60 applications are no longer approved, from the next check on. Undo',
+    )
+
+    await applications.update('a-7', { name: '<b>Other' })
+    await applications.remove('a-8')
+    const partly = await undo(undone)
+    t.match(
+      textOf(partly.body),
+      'Undone for 58 applications. Left as they are, because something else has changed them since: 2 applications. a-8 <b>Other',
+    )
+    t.match(partly.body, 'href="/applications?for=store&amp;search=shop">Back')
+    t.equal((await approved()).length, 58)
+    const never = await undo(undone)
+    t.match(textOf(never.body), /Undone for 0 applications\..* 60 applications\..* And 10 more\./)
+    t.equal((await approved()).length, 58)
+
+    const [event] = await store.listAuditEvents({ subject: 'a-7', limit: 1 })
+    for (const [id, status] of [
+      [event?.id, 404],
+      [1, 404],
+      [999_999, 404],
+      ['x', 404],
+    ] as const) {
+      t.equal(
+        (await browser('/suites/store/approvals/undo', { form: { event: String(id) } })).statusCode,
+        status,
+        String(id),
+      )
+      t.notMatch((await browser(`/applications?for=store&changed=${id}`)).body, 'Undo')
+    }
+  },
+)
 
 /** A console with two suites, and its form for a new application. */
 async function newcomers(t: Test) {

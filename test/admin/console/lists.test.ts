@@ -1,6 +1,8 @@
 import t from 'tap'
 import type { Author } from '../../../src/domain/audit-event.ts'
 import { createConsoleWorld, textOf } from '../../support/console-world.ts'
+import { application } from '../../support/newcomers.ts'
+import { AUDIT } from '../../support/on.ts'
 
 const DAY = 24 * 60 * 60_000
 
@@ -97,6 +99,31 @@ t.test('Audit: who has left is still named, and found by the email address, in t
   ])
 })
 
+t.test('Audit: what one click has changed is one row, which leads to the rows of each', async (t) => {
+  const { signIn, administration, store } = await createConsoleWorld(t)
+  const { suites } = administration
+  const applications = Array.from({ length: 507 }, (_, n) => application(`a-${n}`, { suites: [] }))
+  await store.register({ suites: [], applications }, AUDIT)
+  await suites.register({ suiteId: 'store', name: 'Store API' })
+  const browser = await signIn()
+  const form = { matching: 'all', change: 'approve', confirmed: '507' }
+  await browser('/suites/store/approvals?for=store', { form })
+  await suites.update('store', { name: 'Shop API' })
+  const rows = (body: string) => body.match(/<tr role="row"><th role="rowheader"/g)?.length
+  for (const query of ['', '?actor=anna', '?actor=nna', '?action=application+approved']) {
+    const { body } = await browser(`/audit${query}`)
+    t.match(textOf(body), / Application approved 507 applications anna console, .* suite: store /, query)
+    t.equal(body.match(/Application approved<\/div>/g)?.length, 1, query)
+  }
+  const [, href = ''] = /href="([^"]*)">507 applications/.exec((await browser('/audit')).body) ?? []
+  const each = await browser(href.replaceAll('&amp;', '&'))
+  t.equal(rows(each.body), 50)
+  t.match(textOf(each.body), ' Application approved Application a-0 a-0 anna')
+  t.equal((await browser(href.replace('/audit', '/audit.json').replaceAll('&amp;', '&'))).json().length, 507)
+  const one = await browser('/audit?subject=a-7&action=application+approved')
+  t.match(textOf(one.body), ' Application approved Application a-7 a-7 anna', 'who looks for one finds it')
+})
+
 t.test('Audit: it can be filtered by day, actor and subject, and the form keeps the filter', async (t) => {
   const { signIn, administration, clock } = await createConsoleWorld(t)
   await administration.suites.register({ suiteId: 'early', name: 'Early' })
@@ -166,7 +193,13 @@ t.test('Audit: events of a database have no link', async (t) => {
     remoteAddress: 'machine',
     requestId: undefined,
   } as const
-  const what = { action: 'backup made', subject: { kind: 'database', id: 'db' }, before: null, after: {} } as const
+  const what = {
+    action: 'backup made',
+    subject: { kind: 'database', id: 'db' },
+    before: null,
+    after: {},
+    count: 1,
+  } as const
   store.listAuditEvents = async () => [{ id: 1, at: 0, ...author, ...what }]
   const { body } = await (await signIn())('/audit')
   t.match(body, /Backup made<\/div><\/td><td [^>]*><div><bdi class="cut code" title="db">db<\/bdi>/)

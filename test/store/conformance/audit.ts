@@ -280,6 +280,64 @@ export function auditConformance(t: Test, harness: Harness): void {
     t.strictSame(await found({ actor: 'root' }), ['operator updated null'])
   })
 
+  test('Audit: a change of many in one request can be listed as one event, with their number', async (t, store) => {
+    const by = (requestId: string | undefined, at: number, actor = 'anna'): Audit => ({
+      author: { ...AUDIT.author, actor, requestId },
+      at,
+    })
+    await registerSuites(store, 'one', 'two')
+    await register(store, 'a', 'b', 'c')
+    const approve = (clientIds: string[], suite: string, audit: Audit) =>
+      store.change({ type: 'application approved', clientIds, suite }, audit)
+    await approve(['a', 'b'], 'one', by('r1', START))
+    // In two transactions, one after another.
+    await approve(['a'], 'two', by('r2', START))
+    await approve(['b', 'c'], 'two', by('r2', START))
+    await approve(['c'], 'one', by('r2', START + 1, 'bert'))
+    await store.change({ type: 'approval withdrawn', clientIds: ['a', 'b', 'c'], suite: 'one' }, by(undefined, START))
+    await approve(['a'], 'one', by('r3', START))
+    await store.change({ type: 'approval withdrawn', clientIds: ['a'], suite: 'two' }, by('r3', START))
+    // Of one application, for two suites.
+    await approve(['a'], 'two', by('r4', START))
+    await store.change({ type: 'approval withdrawn', clientIds: ['a'], suite: 'one' }, by(undefined, START))
+    await approve(['a'], 'one', by('r4', START))
+    const found = async (filter: object) =>
+      (await store.listAuditEvents({ ...PAGE, ...filter })).map(
+        ({ requestId, subject, count }) => `${requestId} ${subject.id} ${count}`,
+      )
+    const groups = await found({ grouped: true, limit: 11 })
+    t.strictSame(groups.slice(0, 5), ['r4 a 1', 'undefined a 1', 'r4 a 1', 'r3 a 1', 'r3 a 1'])
+    t.strictSame(groups.slice(5, 11), ['undefined c 1', 'undefined b 1', 'undefined a 1', 'r2 c 1', 'r2 c 3', 'r1 b 2'])
+    t.strictSame((await found({ grouped: true, actor: 'anna' })).slice(-2), ['r2 c 3', 'r1 b 2'])
+    t.strictSame(await found({ grouped: true, actor: 'bert' }), ['r2 c 1'])
+    t.strictSame(await found({ requestId: 'r2' }), ['r2 c 1', 'r2 c 1', 'r2 b 1', 'r2 a 1'])
+    t.strictSame(await found({ requestId: 'r2', actor: 'bert' }), ['r2 c 1'])
+    t.strictSame(await found({ requestId: 'r2', subject: 'b' }), ['r2 b 1'])
+    t.strictSame(await found({ requestId: 'R2' }), [])
+  })
+
+  test('Store: a change of approvals is undone only for applications that nothing else has changed', async (t, store) => {
+    const by = (requestId: string): Audit => ({ author: { ...AUDIT.author, requestId }, at: START })
+    await registerSuites(store, 'one', 'two')
+    await register(store, 'a', 'b', 'c', 'd', 'e')
+    const all = ['a', 'b', 'c', 'd', 'e', 'gone']
+    await store.change({ type: 'application approved', clientIds: all, suite: 'one' }, by('r1'))
+    const [{ id: undoes }] = (await store.listAuditEvents({ limit: 1 })) as [AuditEvent]
+    await on(store).updateApplication('b', { name: 'New' })
+    await on(store).withdraw('c', 'one')
+    await on(store).removeApplication('d')
+    // An event of another subject with this id.
+    await on(store).addOperator({ name: 'a', role: 'viewer', createdAt: START })
+    const undo = { type: 'approval withdrawn', clientIds: all, suite: 'one', undoes } as const
+    t.strictSame((await store.change(undo, by('r2'))).subjects, ['a', 'e'])
+    t.strictSame((await store.findApplication('b'))?.suites, ['one'])
+    t.strictSame((await store.change(undo, by('r3'))).subjects, [], 'only once')
+    const [{ id }] = (await store.listAuditEvents({ limit: 1 })) as [AuditEvent]
+    const redo = { type: 'application approved', clientIds: all, suite: 'one', undoes: id } as const
+    t.strictSame((await store.change(redo, by('r4'))).subjects, ['a', 'e'])
+    t.strictSame((await store.findApplication('c'))?.suites, [])
+  })
+
   const auditOf = (sealed: string, at = START) => ({ ...AUDIT, at, idempotency: { digest: 'd', sealed } })
 
   test('Store: a change with an idempotency record is made once, and its answer kept for a day', async (t, store) => {

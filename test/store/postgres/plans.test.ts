@@ -23,9 +23,9 @@ const ALL = Number.MAX_SAFE_INTEGER
 
 /** One an hour. One row in a hundred has a different actor; each of the 200 subjects has a hundred rows. */
 const EVENTS = `
-  INSERT INTO audit_events (at, actor, actor_email, origin, remote_address, action, subject_kind, subject)
+  INSERT INTO audit_events (at, actor, actor_email, request_id, origin, remote_address, action, subject_kind, subject)
   SELECT n * ${HOUR}::bigint, CASE WHEN n % 100 = 0 THEN 'rare' ELSE 'robot' END, CASE WHEN n % 100 = 0 THEN 'rare@a' END,
-         'API', 'h', 'a', 'application', 's' || n % 200
+         'r' || n / 10, 'API', 'h', 'a', 'application', 's' || n % 200
     FROM generate_series(1, ${ROWS}) n`
 
 /** Twenty rows for each of a thousand applications, and a hundred newer ones of unknown client ids. */
@@ -71,8 +71,11 @@ t.test('PostgreSQL: an index finds pages of audit events, refusals, secrets, usa
     [sql.listAuditEventsOfActor, [0, 10_000, 50, ALL, 'rare'], 'audit_events_by_actor'],
     [sql.listAuditEventsOfActor, [0, null, 50, ALL, 'nobody'], 'audit_events_by_actor'],
     [sql.listAuditEventsOfActor, [0, null, 50, ALL, 'rare@a'], 'audit_events_by_actor_email'],
-    [sql.listAuditEventsOfSubject, [0, null, 50, ALL, 's7', null, 'application'], 'audit_events_by_subject'],
-    [sql.listAuditEventsOfSubject, [0, 10_000, 50, ALL, 's7', 'robot', null], 'audit_events_by_subject'],
+    [sql.listAuditEventsOfSubject, [0, null, 50, ALL, 's7', null, null, 'application'], 'audit_events_by_subject'],
+    [sql.listAuditEventsOfSubject, [0, 10_000, 50, ALL, 's7', 'robot', 'r100', null], 'audit_events_by_subject'],
+    [sql.listAuditEventsOfRequest, [0, null, 50, ALL, 'r100', null], 'audit_events_by_request'],
+    [sql.listAuditGroups, [0, null, 50, ALL], 'audit_events_by_(request|time)'],
+    [sql.listUnchangedSince, ['["s7"]', ROWS], 'audit_events_by_subject'],
     [purgeRows(OLD_ROWS['audit events'][0] as OldRows), [100 * HOUR, 50], 'audit_events_by_time'],
     [listLastRefused, [100], 'refusals_by_time'],
     [keepNewestRefusals, ['[5,6,7]', 15, 90], 'refusals_pkey'],

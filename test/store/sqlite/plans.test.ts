@@ -38,6 +38,8 @@ t.test(
       [sql.listAuditEvents, page, 'INTEGER PRIMARY KEY (rowid>? AND rowid<?),'],
       [sql.listAuditEvents, page, 'COVERING INDEX audit_events_by_time (at>?),'],
       [sql.listAuditEvents, page, 'COVERING INDEX audit_events_by_time (at>? AND at<?),'],
+      [sql.listAuditGroups, page, 'INTEGER PRIMARY KEY (rowid>? AND rowid<?),'],
+      [sql.listAuditGroups, page, 'SEARCH other USING INDEX audit_events_by_request (request_id=? AND rowid>?),'],
       [sql.listAuditEventsOfActor, { ...page, 5: 'a' }, 'audit_events_by_actor (actor=? AND rowid>? AND rowid<?),'],
       [
         sql.listAuditEventsOfActor,
@@ -46,9 +48,15 @@ t.test(
       ],
       [
         sql.listAuditEventsOfSubject,
-        { ...page, 5: 's', 6: 'a', 7: null },
+        { ...page, 5: 's', 6: 'a', 7: 'r', 8: null },
         'audit_events_by_subject (subject=? AND rowid>? AND rowid<?),',
       ],
+      [
+        sql.listAuditEventsOfRequest,
+        { ...page, 5: 'r', 6: 'a' },
+        'audit_events_by_request (request_id=? AND rowid>? AND rowid<?),',
+      ],
+      [sql.listUnchangedSince, { 1: '["a"]', 2: 1 }, 'SEARCH e USING INDEX audit_events_by_subject (subject=?),'],
       [listUsage(2), { 1: '["a"]', 2: 1, 3: 1, 4: 2 }, IN_SPANS],
       [listLastRefused, { 1: 100 }, newest],
       [keepNewestRefusedRequests, { 1: 1, 2: 1 }, 'refused_requests_by_known (is_known=?),'],

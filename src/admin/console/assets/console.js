@@ -28,11 +28,10 @@ function nameZone() {
   }
 }
 
-/** Removes `done` from the URL, so that a reload does not show the message again. */
+/** Removes the message from the URL, so that a reload does not show it again. */
 function removeDone() {
   const url = new URL(location.href)
-  if (!url.searchParams.has('done')) return
-  url.searchParams.delete('done')
+  for (const name of ['done', 'changed']) url.searchParams.delete(name)
   history.replaceState(history.state, '', url)
 }
 

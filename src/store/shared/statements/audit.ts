@@ -13,12 +13,10 @@ export const insertAuditEvents = `
    ORDER BY CAST(value ->> 'position' AS bigint)`
 
 const COLUMNS =
-  'id, at, actor, actor_email, origin, remote_address, request_id, action, subject_kind, subject, before, after'
+  'id, at, actor, actor_email, origin, remote_address, request_id, action, subject_kind, subject, before, after, count'
 
 // 1.0.0 does not store email addresses. During a rolling upgrade it may run beside this program.
 const EMAIL = 'coalesce(actor_email, (SELECT email FROM operators WHERE name = actor)) AS actor_email'
-
-const AUDIT_EVENTS = `SELECT ${COLUMNS.replace('actor_email', EMAIL)} FROM audit_events`
 
 // By id, the order in which the changes were made: clocks go back, and differ between nodes. The first id since a time, and the
 // last one before a time unless a page continues before an id, are found in the index on `at` alone; `+ 0` keeps the planner
@@ -35,22 +33,52 @@ const NEWEST = `
    ORDER BY id DESC
    LIMIT $3`
 
-export const listAuditEvents = `${AUDIT_EVENTS} WHERE true ${NEWEST}`
+// The events of other subjects in the same change: with this request id, time and action.
+const OTHERS = `
+  FROM audit_events other
+ WHERE other.request_id = e.request_id AND other.at = e.at AND other.action = e.action AND other.subject <> e.subject`
+
+const events = (where: string, count = '1') => `
+  SELECT ${COLUMNS.replace('actor_email', EMAIL).replace('count', `${count} AS count`)}
+    FROM audit_events e
+   WHERE ${where} ${NEWEST}`
 
 // By name and by email address apart, because each has its index. No name is also an address.
-export const listAuditEventsOfActor = `
-  SELECT ${COLUMNS} FROM (${AUDIT_EVENTS} WHERE actor = $5 ${NEWEST}) named
+const ofActor = (list: typeof events) => `
+  SELECT ${COLUMNS} FROM (${list('actor = $5')}) named
    UNION ALL
-  SELECT ${COLUMNS} FROM (${AUDIT_EVENTS} WHERE actor_email = $5 ${NEWEST}) addressed
+  SELECT ${COLUMNS} FROM (${list('actor_email = $5')}) addressed
    ORDER BY id DESC
    LIMIT $3`
 
-// `|| ''` makes SQLite use the index on subject: a subject has fewer events than an actor.
-export const listAuditEventsOfSubject = `
-  ${AUDIT_EVENTS}
-   WHERE subject = $5
+const grouped = (where: string) =>
+  events(`${where} AND NOT EXISTS (SELECT 1 ${OTHERS} AND other.id > e.id)`, `1 + (SELECT count(*) ${OTHERS})`)
+
+export const listAuditEvents = events('true')
+export const listAuditGroups = grouped('true')
+export const listAuditEventsOfActor = ofActor(events)
+export const listAuditGroupsOfActor = ofActor(grouped)
+
+// `|| ''` makes SQLite use the index on subject, or on request_id: they have fewer events than an actor.
+export const listAuditEventsOfSubject = events(`
+   subject = $5
      AND (actor || '' = $6 OR actor_email || '' = $6 OR $6 IS NULL)
-     AND (subject_kind = $7 OR $7 IS NULL) ${NEWEST}`
+     AND (request_id || '' = $7 OR $7 IS NULL)
+     AND (subject_kind = $8 OR $8 IS NULL)`)
+export const listAuditEventsOfRequest = events(`
+   request_id = $5 AND (actor || '' = $6 OR actor_email || '' = $6 OR $6 IS NULL)`)
+
+// Of these applications, those to which nothing has happened since the change that an event belongs to.
+export const listUnchangedSince = `
+  SELECT e.subject
+    FROM audit_events e
+    JOIN audit_events made ON made.id = $2 AND made.request_id = e.request_id || '' AND made.at = e.at - 0 AND made.action = e.action
+   WHERE e.subject IN (SELECT value FROM texts_of($1))
+     AND e.subject_kind = 'application'
+     AND NOT EXISTS (
+       SELECT 1
+         FROM audit_events later
+        WHERE later.subject = e.subject AND later.subject_kind = 'application' AND later.id > e.id)`
 
 // Idempotency records.
 

@@ -1,0 +1,137 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ApplicationNames } from '../../domain/application.ts'
+import type { Suite } from '../../domain/suite.ts'
+import type { AdminContext } from '../context.ts'
+import { administrationOf, callerOf } from '../wire/caller.ts'
+import { name, note } from './components.ts'
+import { many } from './figures.ts'
+import { allOrNone, type FieldError, fieldsOf, hidden, redirectDone } from './forms.ts'
+import { address, type Html, html, path } from './html.ts'
+import { type Page, showPage } from './layout.ts'
+import { PARENT as SUITES } from './suite.ts'
+
+/** How many applications are named that an undo has left as they are. */
+const MAX_NAMED = 50
+
+/** The list of applications, with the query of a request. */
+interface List {
+  findMatching: (request: FastifyRequest) => Promise<ApplicationNames[]>
+  showList: (request: FastifyRequest, reply: FastifyReply, errors: readonly FieldError[]) => Promise<FastifyReply>
+}
+
+type Route = { Params: { id: string } }
+
+/** Approves many applications for a suite, or withdraws their approvals, and takes that back. */
+export function changeApprovals(
+  console: FastifyInstance,
+  context: AdminContext,
+  { findMatching, showList }: List,
+): void {
+  const { store } = context
+
+  console.post<Route>('/suites/:id/approvals', async (request, reply) => {
+    const { id } = request.params
+    const { applications, suites } = administrationOf(context, request)
+    const { all, text } = fieldsOf(request.body)
+    const isApproval = text('change') === 'approve'
+    const isAll = text('matching') === 'all'
+    const ids = new Set(isAll ? (await findMatching(request)).map(({ clientId }) => clientId) : all('client_id'))
+    if (ids.size === 0) {
+      const message = 'Tick at least one application, and then choose what to do with it.'
+      return showList(request, reply, [{ field: undefined, message }])
+    }
+    const approved = new Set((await applications.match({ suite: id })).map(({ clientId }) => clientId))
+    const { size } = isApproval ? ids.difference(approved) : ids.intersection(approved)
+    // Asks again if the number is no longer the one that was confirmed. A single approval is no harm.
+    if (size > (isApproval ? 1 : 0) && text('confirmed') !== String(size)) {
+      const which = isAll ? hidden({ matching: 'all' }) : [...ids].flatMap((id) => hidden({ client_id: id }))
+      const chosen = html`${hidden({ change: text('change'), confirmed: String(size) })}${which}`
+      return showPage(reply, question(await suites.show(id), request, isApproval, size, chosen))
+    }
+    return showChanged(request, reply, await suites.changeApprovals(id, [...ids], isApproval))
+  })
+
+  console.post<Route>('/suites/:id/approvals/undo', async (request, reply) => {
+    const { suites } = administrationOf(context, request)
+    const { changed, left } = await suites.undoApprovals(Number(fieldsOf(request.body).text('event')))
+    if (left.length === 0) return showChanged(request, reply, changed)
+    const named = await Promise.all(left.slice(0, MAX_NAMED).map((clientId) => store.findApplication(clientId)))
+    const links = named.map((one, n) => {
+      const clientId = String(left[n])
+      return html`<li><a href="${path`/applications/${clientId}`}">${name(one?.name ?? clientId)}</a></li>`
+    })
+    const more = left.length > MAX_NAMED && html`<p>And ${left.length - MAX_NAMED} more.</p>`
+    const content = html`${note('warn', html`<p>Undone for ${many(changed.length, 'application')}. Left as they are, because something else has changed them since: ${many(left.length, 'application')}.</p><ul>${links}</ul>${more}`)}
+<div class="buttons"><a class="button" href="${listOf(request)}">Back to the list</a></div>`
+    return showPage(reply, { ...headOf(await suites.show(request.params.id)), lead: undefined, content })
+  })
+
+  async function showChanged(request: FastifyRequest, reply: FastifyReply, changed: readonly string[]) {
+    if (changed.length === 0) return redirectDone(reply, listOf(request), 'nothing-changed')
+    const [event] = await store.listAuditEvents({ requestId: request.id, limit: 1 })
+    return reply.redirect(address('/applications', { ...queryOf(request), changed: String(event?.id) }), 303)
+  }
+}
+
+const queryOf = ({ query }: FastifyRequest) => query as Record<string, string>
+
+const listOf = (request: FastifyRequest) => address('/applications', queryOf(request))
+
+const DONE = { 'application approved': 'approved', 'approval withdrawn': 'no longer approved' }
+
+/** The message about a change of approvals, with a button to undo it, for the operator who made it. `changed`: its audit event. */
+export async function approvalsChanged({ store }: AdminContext, request: FastifyRequest): Promise<Html | undefined> {
+  const { changed, ...query } = queryOf(request)
+  if (!changed || !/^\d{1,15}$/.test(changed)) return
+  const id = Number(changed)
+  const [event] = await store.listAuditEvents({ before: id + 1, grouped: true, limit: 1 })
+  if (event?.id !== id || event.actor !== callerOf(request).operator.name) return
+  const done = DONE[event.action as keyof typeof DONE]
+  if (!done) return
+  return html`<div class="note good" role="status"><p>${many(event.count, 'application')} ${event.count === 1 ? 'is' : 'are'} ${done}, from the next check on.</p>
+<form method="post" action="${address(path`/suites/${String(query.for)}/approvals/undo`, query)}">${hidden({ event: changed })}<div class="buttons"><button class="button">Undo</button></div></form></div>`
+}
+
+/** The head of a page about the approvals for a suite. */
+export function headOf({ suiteId, name: named }: Suite) {
+  return {
+    title: `Approvals for ${named}`,
+    heading: html`<span>Approvals for ${name(named)}</span>`,
+    section: '/suites',
+    trail: [SUITES, { href: path`/suites/${suiteId}`, label: name(named) }],
+    lead: 'Tick applications, and approve them or withdraw their approvals. Tokens of an application are valid at a suite only while it is approved.',
+    actions: undefined,
+  } satisfies Partial<Page>
+}
+
+/** The form around a list. `count`: how many applications match; false: they are all on this page. */
+export function approvalForm(
+  { suiteId }: Suite,
+  filter: Record<string, string>,
+  count: number | false,
+  list: Html,
+): Html {
+  const others =
+    count !== false &&
+    html`<label class="choice"><input type="checkbox" name="matching" value="all"><span>All that match, on all pages: ${many(count, 'application')}</span></label>`
+  return html`<form class="edit" method="post" action="${address(path`/suites/${suiteId}/approvals`, filter)}" data-guard>
+<div class="parts" data-checks>${list}</div>
+<div class="buttons">${allOrNone()}${others}<button class="button primary" name="change" value="approve">Approve</button><button class="button danger-quiet" name="change" value="withdraw">Withdraw approval…</button></div></form>`
+}
+
+/** Asks before applications are changed. `chosen`: the fields of the form. */
+function question(suite: Suite, request: FastifyRequest, isApproval: boolean, count: number, chosen: Html): Page {
+  const [these, where] = [many(count, 'application'), name(suite.name)]
+  const [asked, button] = isApproval
+    ? [
+        html`Approve ${these} for ${where}? Their tokens are valid there from the next check on.`,
+        html`<button class="button primary">Approve ${these}</button>`,
+      ]
+    : [
+        html`Withdraw the approval of ${these} for ${where}? Their requests are refused there from the next check on.`,
+        html`<button class="button danger">Withdraw approval</button>`,
+      ]
+  const content = html`<form class="panel form" method="post" action="${request.url}">${chosen}<div class="consequences"><p>${asked} You can undo it afterwards.</p></div>
+<div class="buttons">${button}<a class="button" href="${listOf(request)}">Cancel</a></div></form>`
+  return { ...headOf(suite), lead: undefined, content }
+}
