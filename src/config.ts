@@ -140,6 +140,11 @@ export const settings = {
     'The claim and the values of viewers, who may only look, or none',
     optional('none', parseClaimRule),
   ),
+  OPERATORS: setting(
+    'any',
+    'How people sign in to the console: any, or provider, with the identity provider only; admin keys of programs work with both',
+    oneOf('any', 'provider'),
+  ),
   PUBLIC_URL: setting(
     LOCAL_URL,
     'Where clients reach this server, the {auth_url} of the contract; without a slash at the end',
@@ -248,6 +253,9 @@ function contradictions(config: Config) {
     (name) => config[name] === undefined,
   )
   if (config.OIDC_ISSUER && needed.length > 0) add('OIDC_ISSUER', `be none without ${needed.join(', ')}`, ...needed)
+  if (config.OPERATORS === 'provider' && !config.OIDC_ISSUER) {
+    add('OPERATORS', 'be any without OIDC_ISSUER', 'OIDC_ISSUER')
+  }
   if (isSame(ADMIN_ADDRESS, OPS_ADDRESS)) add('ADMIN_ADDRESS', 'not be the address of OPS_ADDRESS')
   if (config.HANDOVER && config.PUBLIC_URL !== LOCAL_URL && isPlainTextUrl(config.PUBLIC_URL)) {
     add('HANDOVER', 'be off unless PUBLIC_URL is an https URL', 'PUBLIC_URL')

@@ -24,6 +24,7 @@ const DEFAULTS = {
   OIDC_CLIENT_SECRET_FILE: undefined,
   OIDC_ADMINS: undefined,
   OIDC_VIEWERS: undefined,
+  OPERATORS: 'any',
   PUBLIC_URL: 'http://localhost:8080',
   HANDOVER: false,
   DOCS_URL: undefined,
@@ -111,6 +112,7 @@ const INVALID: [Setting, message: string, texts: string][] = [
   ['OIDC_ADMINS', 'must be a claim', '|groups|groups=|=a|groups=a,|groups=,a|a b=c'],
   ['OIDC_VIEWERS', 'must be a claim', 'off|groups=a,,b'],
   ['PUBLIC_URL', '', '|auth.example|ftp://a.example|https://a.example/|https://a.example?b|https://a"b|https://[a'],
+  ['OPERATORS', 'must be any or provider', '|off|Provider'],
   ['HANDOVER', 'must be on or off', '|ON|yes'],
   ['DOCS_URL', '', '|off|docs.example|ftp://a.example|https://[a|https://a.example/b c'],
 ]
@@ -161,6 +163,10 @@ t.test('Settings: an identity provider needs a client, a role and the address of
     t.throws(() => readConfig({ ...env, [name]: undefined }), { message })
   }
   t.doesNotThrow(() => readConfig({ ...env, OIDC_VIEWERS: undefined, OIDC_ADMINS: 'groups=a' }))
+  const OPERATORS = 'provider'
+  t.equal(readConfig({ ...env, OPERATORS }).OPERATORS, OPERATORS)
+  const message = 'OPERATORS must be any without OIDC_ISSUER. It is "provider" in the environment.'
+  t.throws(() => readConfig({ OPERATORS }), { message })
 })
 
 t.test('Settings: a wrong value is repeated with its origin, unless it may contain a password', async (t) => {

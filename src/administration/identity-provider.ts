@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import * as oidc from 'openid-client'
 import * as identity from '../domain/identity.ts'
-import { CLOCKS_APART } from '../domain/operator.ts'
+import { CLOCKS_APART, isFresh } from '../domain/operator.ts'
 import { randomString, visibleOnOneLine } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
 
@@ -48,13 +48,16 @@ export function createIdentityProvider(settings: identity.ProviderSettings, now:
   const { issuer, rules, callbackUrl, secretFile } = settings
   let isSecretInHeader = false
 
-  /** Resolves to the provider's page on which somebody signs in. */
-  async function begin(browserSecret: string): Promise<string> {
+  /**
+   * Resolves to the provider's page on which somebody signs in. `back`: asks for a new sign-in, although there was one; the path to
+   * go to afterwards.
+   */
+  async function begin(browserSecret: string, back = ''): Promise<string> {
     const config = await discover(settings, { timeout })
     const { scopes_supported: supported = [] } = config.serverMetadata()
     // Some providers send a claim only for the scope of the same name.
     const claims = Object.values(rules).flatMap((rule) => (rule && supported.includes(rule.claim) ? rule.claim : []))
-    const unsigned = `${now()}.${randomString(22)}`
+    const unsigned = [now(), randomString(22), ...(back ? [Buffer.from(back).toString('base64url')] : [])].join('.')
     const state = `${unsigned}.${derive(browserSecret, unsigned)}`
     return oidc.buildAuthorizationUrl(config, {
       redirect_uri: callbackUrl,
@@ -63,14 +66,18 @@ export function createIdentityProvider(settings: identity.ProviderSettings, now:
       nonce: derive(browserSecret, `nonce ${state}`),
       code_challenge: await oidc.calculatePKCECodeChallenge(derive(browserSecret, `verifier ${state}`)),
       code_challenge_method: 'S256',
+      ...(back && { max_age: String(identity.NEW_SIGN_IN_S) }),
     }).href
   }
 
-  /** Resolves to the person who has signed in. `query`: what the provider has added to the callback URL. */
-  async function complete(browserSecret: string, query: string): Promise<identity.Identity> {
+  /**
+   * Resolves to the person who has signed in, and where to go to, if that is known. `query`: what the provider has added to the
+   * callback URL.
+   */
+  async function complete(browserSecret: string, query: string): Promise<identity.Identity & { back: string }> {
     const url = new URL(`${callbackUrl}?${query}`)
     const state = url.searchParams.get('state') ?? ''
-    assertBegun(browserSecret, state)
+    const back = assertBegun(browserSecret, state)
     try {
       // Read each time, since it is replaced now and then.
       const secret = (await readFile(secretFile, 'utf8').catch(unreadable)).trim()
@@ -89,17 +96,23 @@ export function createIdentityProvider(settings: identity.ProviderSettings, now:
         isSecretInHeader = !isSecretInHeader
         return grant()
       })
-      return identify(await claimsOf(config, tokens))
+      const person = identify(await claimsOf(config, tokens), tokens.claims()?.auth_time)
+      if (back === '' || isFresh(person, now())) return { ...person, back }
+      throw new SignInRefused('old sign-in', `auth_time is ${person.authenticatedAt === null ? 'missing' : 'too old'}`)
     } catch (error) {
       throw refusalOf(error as Error, url.searchParams.get('code'))
     }
   }
 
-  function assertBegun(browserSecret: string, state: string): void {
-    const [time = '', random = '', signature] = state.split('.')
+  /** Returns `back`. */
+  function assertBegun(browserSecret: string, state: string): string {
+    const end = state.lastIndexOf('.')
+    const unsigned = state.slice(0, end)
+    const [time, , back = ''] = unsigned.split('.')
     const age = now() - Number(time)
     const isRecent = age >= -CLOCKS_APART && age < identity.SIGN_IN_LIFETIME
-    if (isRecent && browserSecret !== '' && signature === derive(browserSecret, `${time}.${random}`)) return
+    const isOwn = browserSecret !== '' && state.slice(end + 1) === derive(browserSecret, unsigned)
+    if (isRecent && isOwn) return Buffer.from(back, 'base64url').toString()
     throw new SignInRefused('unknown sign-in', 'the state is of another browser or too old')
   }
 
@@ -118,11 +131,13 @@ export function createIdentityProvider(settings: identity.ProviderSettings, now:
     return { ...info, ...own, email_verified: (isOfInfo ? info : own).email_verified }
   }
 
-  function identify(claims: oidc.IDToken): identity.Identity {
+  function identify(claims: oidc.IDToken, authTime: number | undefined): identity.Identity {
     const { iss, sub } = claims
     if (!SUBJECT.test(sub)) throw new SignInRefused('provider refused', 'the subject is not 1 to 255 ASCII characters')
     const role = identity.roleIn(claims, rules)
-    const person = { name: `${iss}#${sub}`, email: identity.emailIn(claims), role }
+    // The provider's clock may be ahead.
+    const authenticatedAt = authTime === undefined ? null : Math.min(authTime * 1000, now())
+    const person = { name: `${iss}#${sub}`, email: identity.emailIn(claims), role, authenticatedAt }
     return role ? person : { ...person, whyNoRole: identity.whyNoRole(claims, rules) }
   }
 

@@ -7,6 +7,7 @@ import {
   CLOCKS_APART,
   endOfLinkCode,
   isAdminKey,
+  isFromProvider,
   isOver,
   type KeyReason,
   type LoginReason,
@@ -49,7 +50,10 @@ interface RefusedKey {
 
 export type SignIn = ReturnType<typeof createSignIn>
 
-type SignInOptions = Pick<AdministrationOptions, 'store' | 'now' | 'observe'>
+type SignInOptions = Pick<AdministrationOptions, 'store' | 'now' | 'observe'> & {
+  /** Whether people sign in with the identity provider only. */
+  onlyProvider?: boolean
+}
 
 /** Authenticates operators: by admin key, or by a session that was started with a login link or the identity provider. */
 export function createSignIn(options: SignInOptions) {
@@ -68,13 +72,14 @@ export function createSignIn(options: SignInOptions) {
     return { operator: found.operator, key }
   }
 
-  return { authenticate, ...createLogins(options) }
+  return { authenticate, acceptsLinks: !options.onlyProvider, ...createLogins(options) }
 }
 
 /** Logins with a link or the identity provider, and the sessions that they start. */
-function createLogins({ store, now, observe }: SignInOptions) {
+function createLogins({ store, now, observe, onlyProvider = false }: SignInOptions) {
   /** Checks a login code without using it up. Rejects with StoreUnavailable. */
   async function checkLoginCode(code: string): Promise<{ operator: string } | LoginReason> {
+    if (onlyProvider) return 'login links not accepted'
     const endsAt = endOfLinkCode(code)
     if (endsAt === undefined) return 'unknown login link'
     const found = await store.findLoginCode(digestGenerated(code))
@@ -88,14 +93,15 @@ function createLogins({ store, now, observe }: SignInOptions) {
   async function logIn(code: string, from: LoginOrigin): Promise<Login | LoginReason> {
     const found = await checkLoginCode(code)
     if (typeof found === 'string') return found
-    return (await startSession(found.operator, from, digestGenerated(code))) ?? 'used login link'
+    return (await startSession(found.operator, from, { codeDigest: digestGenerated(code) })) ?? 'used login link'
   }
 
   /**
    * Starts a session for somebody whom the identity provider has authenticated. Makes the operator with that role and email, or
    * updates it. Undefined: the person has no role, or has just been removed. Rejects with StoreUnavailable.
    */
-  async function logInAs({ name: operator, role, email }: Identity, from: LoginOrigin): Promise<Login | undefined> {
+  async function logInAs(person: Identity, from: LoginOrigin): Promise<Login | undefined> {
+    const { name: operator, role, email, authenticatedAt } = person
     const known = await store.findOperator(operator)
     if (role === undefined) {
       if (known) await change({ type: 'operator removed', operator }, operator, from)
@@ -106,16 +112,21 @@ function createLogins({ store, now, observe }: SignInOptions) {
     else if (known.role !== role || known.email !== email) {
       await change({ type: 'operator updated', ...values }, operator, from)
     }
-    return startSession(operator, from)
+    return startSession(operator, from, { authenticatedAt })
   }
 
-  async function startSession(operator: string, from: LoginOrigin, codeDigest?: string): Promise<Login | undefined> {
+  async function startSession(
+    operator: string,
+    from: LoginOrigin,
+    { codeDigest, authenticatedAt }: { codeDigest?: string; authenticatedAt?: number | null },
+  ): Promise<Login | undefined> {
     const createdAt = now()
     const reference = randomString(REFERENCE_LENGTH)
     const session: NewSession = {
       digest: digestGenerated(reference),
       createdAt,
       endsAt: sessionEnd({ createdAt, seenAt: createdAt }),
+      authenticatedAt: authenticatedAt === undefined ? createdAt : authenticatedAt,
       remoteAddress: from.remoteAddress,
       userAgent: from.userAgent.slice(0, LONGEST_USER_AGENT),
     }
@@ -142,6 +153,7 @@ function createLogins({ store, now, observe }: SignInOptions) {
     const session = found?.operator.sessions.find(({ id }) => id === found.id)
     const time = now()
     if (!found || !session || isOver(session, time)) return undefined
+    if (onlyProvider && !isFromProvider(found.operator)) return undefined
     const isUse = !isLive || found.operator.role === 'viewer'
     if (isUse && time >= session.lastSeenAt + USE_INTERVAL) {
       const endsAt = sessionEnd({ createdAt: session.createdAt, seenAt: time })

@@ -14,6 +14,10 @@ const FORWARDED_PORT = 8081
 export const NO_CONSOLE =
   'There is no console: set ADMIN_ADDRESS, for example to 127.0.0.1:8081, for the server and for the commands.'
 
+/** What to say where login links are not accepted. */
+export const NO_LINKS =
+  'OPERATORS=provider accepts no login links: sign in with the identity provider. While that is down, set OPERATORS=any, restart the server, and run this again.'
+
 /** Hosts that a browser on this machine reaches without forwarding. */
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '::1']
 
@@ -65,8 +69,9 @@ interface ConsoleAccess {
  * How to reach the console. Without a proxy the link has an IP address, not `localhost` (RFC 8252 §8.3): that name has two
  * addresses, and another user of the machine could listen on the second.
  */
-function accessOf({ ADMIN_ADDRESS: place, ADMIN_URL }: Pick<Config, 'ADMIN_ADDRESS' | 'ADMIN_URL'>): ConsoleAccess {
+function accessOf({ ADMIN_ADDRESS: place, ADMIN_URL, OPERATORS }: Config): ConsoleAccess {
   if (!place) throw new OperatorError(NO_CONSOLE)
+  if (OPERATORS === 'provider') throw new OperatorError(NO_LINKS)
   if (ADMIN_URL !== undefined) return { base: ADMIN_URL, worksHere: true }
   if ('socket' in place) return forwarded(FORWARDED_PORT, place.socket)
   const { port } = place

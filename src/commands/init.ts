@@ -6,7 +6,7 @@ import { readConfig, settings } from '../config.ts'
 import { isLocalHost } from '../domain/address.ts'
 import { locationText } from '../domain/database-location.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { loginLink, NO_CONSOLE } from './console.ts'
+import { loginLink, NO_CONSOLE, NO_LINKS } from './console.ts'
 import { administer } from './shared/administer.ts'
 import { ENV_FILE, readEnvFile } from './shared/env-file.ts'
 import { addCommand, type JsonOption, print, type Terminal } from './shared/terminal.ts'
@@ -42,7 +42,7 @@ async function init(terminal: Terminal, options: InitOptions): Promise<void> {
   const file = resolve(options.settings)
   const isNew = !existsSync(file)
   const env = isNew ? await newSettings(ask, terminal.env) : oldSettings(file, terminal.env, options)
-  const { DATABASE_URL: location, ADMIN_ADDRESS: console } = readConfig(env)
+  const { DATABASE_URL: location, ADMIN_ADDRESS: console, OPERATORS: operators } = readConfig(env)
   const here = { ...terminal, env }
 
   let isMissing = false
@@ -63,7 +63,7 @@ async function init(terminal: Terminal, options: InitOptions): Promise<void> {
   }
   if (!oldest) await administer(here, ({ operators }) => operators.add(name, 'admin'), { create: true }).catch(undo)
 
-  const login = !oldest && console ? await loginLink(here, name) : undefined
+  const login = !oldest && console && operators === 'any' ? await loginLink(here, name) : undefined
   const made = (isMade: boolean) => (isMade ? 'made' : 'was there')
   const lines = labelled({
     settings: `${file} (${made(isNew)})`,
@@ -72,7 +72,8 @@ async function init(terminal: Terminal, options: InitOptions): Promise<void> {
   })
   // npx sets this.
   const command = terminal.env.npm_command === 'exec' ? 'npx token-server' : 'token-server'
-  const later = console ? `"${command} console ${name}" prints a link to the console.` : NO_CONSOLE
+  const how = operators === 'any' ? `"${command} console ${name}" prints a link to the console.` : NO_LINKS
+  const later = console ? how : NO_CONSOLE
   const next = [
     `Next: start the server with "${command} serve", or (re)start its service or its container.`,
     login ? `Then open the console:\n\n${login.words}` : later,

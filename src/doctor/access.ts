@@ -25,8 +25,11 @@ export async function checkSocketFolder(socket: string): Promise<Finding[]> {
   return [warning(text, restriction('go-w', folder, found.uid))]
 }
 
-/** Checks that there are operators, and that their admin keys do not expire soon. */
-export function checkOperators(operators: OperatorKeys[], now: number): Finding[] {
+/**
+ * Checks that there are operators, and that their admin keys do not expire soon. `onlyProvider`: people sign in with the identity
+ * provider only, so keys are for programs.
+ */
+export function checkOperators(operators: OperatorKeys[], now: number, onlyProvider = false): Finding[] {
   if (operators.length === 0) {
     const advice =
       '"operators add NAME --role admin" adds one; so does a sign-in with the identity provider, if there is one.'
@@ -39,7 +42,11 @@ export function checkOperators(operators: OperatorKeys[], now: number): Finding[
     const text = `The last admin key of the operator ${name} ${verb} at ${timeText(lastKeyEndsAt)}.`
     return [warning(text, `"operators key ${name} --expires 90d" makes another one.`)]
   })
-  return findings.length > 0 ? findings : [ok('No admin key expires within a week.')]
+  const programs = operators.flatMap(({ name, lastKeyEndsAt }) => (Number(lastKeyEndsAt) > now ? name : []))
+  const text = `OPERATORS is provider, but these operators have admin keys, which stay valid: ${programs.join(', ')}.`
+  const keys =
+    onlyProvider && programs.length > 0 ? [note(text, 'Remove those of people: "operators remove NAME".')] : []
+  return [...keys, ...(findings.length > 0 ? findings : [ok('No admin key expires within a week.')])]
 }
 
 /** Checks whether the identity provider answers, with the issuer that the settings name, and the file of the client secret. */

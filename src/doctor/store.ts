@@ -22,7 +22,7 @@ const PURGE_BEHIND_MS = 2 * 60 * 60_000
 export async function checkStore(
   location: DatabaseLocation,
   now: Clock,
-  { ADMIN_ADDRESS }: Partial<Pick<Config, 'ADMIN_ADDRESS'>> = {},
+  { ADMIN_ADDRESS, OPERATORS }: Partial<Pick<Config, 'ADMIN_ADDRESS' | 'OPERATORS'>> = {},
 ) {
   let inspector: Inspector | undefined
   let schema: Schema | undefined
@@ -56,7 +56,10 @@ export async function checkStore(
     ]
     if (location.kind === 'sqlite') checks.push(['backup', () => checkBackup(inspector, now())])
     if (version >= latest && ADMIN_ADDRESS) {
-      checks.push(['operators', async () => checkOperators(await inspector.operators(), now())])
+      checks.push([
+        'operators',
+        async () => checkOperators(await inspector.operators(), now(), OPERATORS === 'provider'),
+      ])
     }
     return checks
   }

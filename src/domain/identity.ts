@@ -23,9 +23,14 @@ export interface Identity {
   /** Only for people to read: the email address, or the user name. */
   readonly email: string | null
   readonly role: Role | undefined
+  /** When the person authenticated at the provider, in milliseconds since the epoch; null: it does not say. */
+  readonly authenticatedAt: number | null
   /** Why the claims give no role; the names of claims, and no value. Undefined if they give one. */
   readonly whyNoRole?: string | undefined
 }
+
+/** How long ago a new sign-in may have been, in seconds. Less than `isFresh` accepts: the change itself takes time, too. */
+export const NEW_SIGN_IN_S = 10 * 60
 
 /** How long somebody may take to sign in at the provider, in milliseconds. */
 export const SIGN_IN_LIFETIME = 10 * 60_000

@@ -44,6 +44,8 @@ export interface Session {
   readonly lastSeenAt: number
   /** Unless it is used again. */
   readonly endsAt: number
+  /** When the link was opened, or when the person authenticated at the identity provider; null: it does not say. */
+  readonly authenticatedAt: number | null
   readonly remoteAddress: string
   readonly userAgent: string
 }
@@ -67,15 +69,21 @@ export type OperatorReason =
 export type KeyReason = 'malformed key' | 'unknown key' | 'expired key' | 'revoked key'
 
 /** `unknown`: malformed; `used`: any other code that is not stored, such as one whose operator was removed. */
-export type LoginReason = 'unknown login link' | 'used login link' | 'expired login link'
+export type LoginReason = 'unknown login link' | 'used login link' | 'expired login link' | 'login links not accepted'
 
-/** `unknown sign-in`: not begun in this browser within ten minutes; `provider refused`: it did, or its answer is not valid. */
-export type ProviderReason = 'unknown sign-in' | 'provider unavailable' | 'provider refused' | 'no role'
+/**
+ * `unknown sign-in`: not begun in this browser within ten minutes; `provider refused`: it did, or its answer is not valid. `old
+ * sign-in`: a new one was asked for, and the provider does not say that there was one.
+ */
+export type ProviderReason = 'unknown sign-in' | 'provider unavailable' | 'provider refused' | 'old sign-in' | 'no role'
 
 const MINUTE = 60_000
 
 /** How long a login link is valid, in milliseconds. */
 export const LOGIN_CODE_LIFETIME = 10 * MINUTE
+
+/** How long after signing in a change that cannot be undone may be made, in milliseconds. */
+const FRESH_SIGN_IN = 15 * MINUTE
 
 const SESSION_LIFETIME = 8 * 60 * MINUTE
 const SESSION_IDLE = 15 * MINUTE
@@ -99,6 +107,11 @@ export function sessionEnd({ createdAt, seenAt }: { createdAt: number; seenAt: n
 /** A session last seen in the future is over, too: the clock was set back, which would extend the session. */
 export function isOver({ lastSeenAt, endsAt }: Pick<Session, 'lastSeenAt' | 'endsAt'>, now: number): boolean {
   return endsAt <= now || lastSeenAt > now + CLOCKS_APART
+}
+
+/** Whether somebody has signed in recently enough for a change that cannot be undone. */
+export function isFresh({ authenticatedAt }: Pick<Session, 'authenticatedAt'>, now: number): boolean {
+  return authenticatedAt !== null && authenticatedAt + FRESH_SIGN_IN >= now
 }
 
 /** Whether an operator signs in with the identity provider. Names on the command line have no #. */

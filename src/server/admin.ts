@@ -44,7 +44,7 @@ export async function startAdmin(
     ...context,
     administration: (author, conditions) =>
       createAdministration({ ...context, author, conditions, handOverUrl: handOverUrl(config) }),
-    signIn: createSignIn(context),
+    signIn: createSignIn({ ...context, onlyProvider: config.OPERATORS === 'provider' }),
     provider: await loadProvider(config),
     statistics,
     about: describe(config, Date.now()),

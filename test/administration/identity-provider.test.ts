@@ -29,8 +29,9 @@ t.test('Provider: a person is known by issuer and subject, and has the role that
   for (const hasThinTokens of [false, true]) {
     const { issuer, identify, people, state } = await start(t, { hasThinTokens })
     state.isBasicOnly = hasThinTokens
-    t.strictSame(await identify(), { name: `${issuer}#anna`, email: 'anna@company.example', role: 'admin' })
-    t.strictSame(await identify('vera'), { name: `${issuer}#vera`, email: 'vera', role: 'viewer' })
+    const anna = { name: `${issuer}#anna`, email: 'anna@company.example', role: 'admin' }
+    t.strictSame(await identify(), { ...anna, authenticatedAt: null, back: '' })
+    t.match(await identify('vera'), { name: `${issuer}#vera`, email: 'vera', role: 'viewer' })
     t.match(await identify('nora'), {
       ...{ name: `${issuer}#nora`, email: 'nora@company.example', role: undefined },
       whyNoRole:
@@ -75,6 +76,42 @@ t.test('Provider: an answer of more than a mebibyte is not read', async (t) => {
   people.anna = { groups: ['x'.repeat(1024 * 1024)] }
   await t.rejects(identify(), away(/more than 1048576 bytes/))
 })
+
+t.test(
+  'OpenID Connect Core §3.1.2.1: a new sign-in is asked for with max_age, and auth_time must prove it',
+  async (t) => {
+    const { client, clock, state, signIn } = await start(t)
+    const back = '/applications/ä%2F/remove'
+    const now = () => Math.floor(Date.now() / 1000)
+    clock.time = now() * 1000
+    /** A new sign-in, with what the provider says about its time. */
+    async function again(authTime?: (sent: unknown) => unknown) {
+      state.tamper = ({ claims }) => Object.assign(claims, authTime && { auth_time: authTime(claims.auth_time) })
+      const url = await client.begin(BROWSER, back)
+      t.equal(new URL(url).searchParams.get('max_age'), '600')
+      return client.complete(BROWSER, await signIn(url, 'anna'))
+    }
+    const { authenticatedAt, ...person } = await again()
+    t.match(person, { email: 'anna@company.example', role: 'admin', back })
+    t.ok(Math.abs(Number(authenticatedAt) - clock.time) < MINUTE, 'the provider sends it')
+    const soon = now() + 3600
+    t.equal((await again(() => soon)).authenticatedAt, clock.time, 'one that is ahead counts as now')
+    await t.rejects(
+      again(() => undefined),
+      refusal('old sign-in', /^auth_time is missing$/),
+    )
+    await t.rejects(
+      again(() => clock.time / 1000 - 15 * 60 - 1),
+      refusal('old sign-in', /^auth_time is too old$/),
+    )
+    t.equal((await again(() => clock.time / 1000 - 15 * 60)).back, back)
+    await t.rejects(
+      again(() => 'today'),
+      REFUSED,
+    )
+    t.equal(new URL(await client.begin(BROWSER)).searchParams.get('max_age'), null, 'only then')
+  },
+)
 
 t.test('RFC 7636, OpenID Connect: a request has PKCE, state, nonce and the scopes of the claims', async (t) => {
   const { client } = await start(t)

@@ -240,13 +240,14 @@ t.test('Sign-in: a live page keeps a viewer signed in for eight hours, and no ad
 t.test('Sign-in: what ends with the role of the identity provider has no key and no link', async (t) => {
   const { operators, signIn } = await startSignIn(t)
   const name = 'https://idp.example#7'
-  await signIn.logInAs({ name, role: 'admin', email: null }, FROM)
+  await signIn.logInAs({ name, role: 'admin', email: null, authenticatedAt: null }, FROM)
   const message = `${name} can sign in with the identity provider only.`
   await t.rejects(operators.addKey(name, DAY), { message })
   await t.rejects(operators.makeLoginCode(name), { message })
   await t.rejects(operators.add(name, 'admin'), { message }, 'nor can a command make one of that name')
-  t.equal(await signIn.logInAs({ name, role: undefined, email: null }, FROM), undefined)
-  t.equal(await signIn.logInAs({ name: 'https://idp.example#8', role: undefined, email: null }, FROM), undefined)
+  const nobody = { name, role: undefined, email: null, authenticatedAt: null }
+  t.equal(await signIn.logInAs(nobody, FROM), undefined)
+  t.equal(await signIn.logInAs({ ...nobody, name: 'https://idp.example#8' }, FROM), undefined)
   t.match(
     (await operators.list()).map(({ name }) => name),
     ['anna'],

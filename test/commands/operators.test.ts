@@ -82,7 +82,7 @@ t.test('Operators: their sessions are listed and ended', async (t) => {
   const { run, file } = await startOperators(t, 'anna')
   const store = await openHere(t, file)
   const times = { createdAt: Date.now(), endsAt: Date.now() + 600_000 }
-  const from = { remoteAddress: '192.0.2.1', userAgent: 'Browser \u001b[2J' }
+  const from = { authenticatedAt: null, remoteAddress: '192.0.2.1', userAgent: 'Browser \u001b[2J' }
   for (const digest of ['one', 'two']) {
     await on(store).addLoginCode('anna', { digest, ...times })
     await on(store).beginSession('anna', digest, { digest, ...times, ...from })
@@ -149,6 +149,11 @@ t.test('Console: the link has an address at which a browser can reach the listen
   }
 })
 
+const WITH_PROVIDER = {
+  ...{ OIDC_ISSUER: 'https://login.example', OIDC_CLIENT_ID: 'c', OIDC_CLIENT_SECRET_FILE: '/s', OIDC_ADMINS: 'a=b' },
+  ...{ ADMIN_URL: 'https://console.example', OPERATORS: 'provider' },
+}
+
 t.test('Console: if it cannot print a link, it says what to do', async (t) => {
   const nobody = (await startOperators(t)).env
   const two = (await startOperators(t, 'anna', 'bert')).env
@@ -159,6 +164,11 @@ t.test('Console: if it cannot print a link, it says what to do', async (t) => {
     [{ ...nobody, ADMIN_ADDRESS }, 'console anna', /no operator with the name anna/],
     [{ ...two, ADMIN_ADDRESS }, 'console', /^Name one of these operators: anna, bert\.\n$/],
     [{ ...two, ADMIN_ADDRESS: '127.0.0.1:0' }, 'console anna', /has port 0/],
+    [
+      { ...two, ...WITH_PROVIDER, ADMIN_ADDRESS },
+      'console anna',
+      /^OPERATORS=provider accepts no login links.*OPERATORS=any/,
+    ],
   ]
   for (const [env, command, err] of cases) await expectAll(t, shell(env), [[command, fails(err)]])
 })

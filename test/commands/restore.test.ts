@@ -298,7 +298,7 @@ t.test(
   async (t) => {
     const { file, copy, run, json } = await createBackup(t)
     const times = { createdAt: Date.now(), endsAt: Date.now() + 600_000 }
-    const from = { remoteAddress: '192.0.2.1', userAgent: 'Browser' }
+    const from = { authenticatedAt: null, remoteAddress: '192.0.2.1', userAgent: 'Browser' }
     const store = await openFile(file)
     await on(store).addOperator({ name: 'anna', role: 'admin', createdAt: Date.now() })
     await on(store).addAdminKey('anna', { digest: 'key', ...times })

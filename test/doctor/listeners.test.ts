@@ -118,6 +118,12 @@ t.test('Doctor: it reports a listener without operators, and operators whose las
   const lastKeys = { anna: NOW + 8 * DAY, nobody: null, ben: NOW + 7 * DAY, cleo: NOW }
   const all = Object.entries(lastKeys).map(([name, lastKeyEndsAt]) => ({ name, lastKeyEndsAt }))
   t.match(checkOperators(all.slice(0, 2), NOW), [{ level: 'ok', text: 'No admin key expires within a week.' }])
+  t.match(checkOperators(all, NOW, true)[0], {
+    level: 'note',
+    text: 'OPERATORS is provider, but these operators have admin keys, which stay valid: anna, ben.',
+    advice: 'Remove those of people: "operators remove NAME".',
+  })
+  t.equal(checkOperators(all.slice(1, 2), NOW, true).length, 1)
   const findings = checkOperators(all, NOW)
   t.equal(findings.length, 2)
   t.match(findings, [

@@ -144,7 +144,8 @@ t.test('Purge: setting the clock back ends all sessions and login links; setting
   async function begin(): Promise<void> {
     const code = { createdAt: START, endsAt: START + 8 * HOUR }
     for (const digest of ['used', 'code']) await on(store).addLoginCode('anna', { ...code, digest })
-    const session = { digest: 'session', ...code, remoteAddress: '192.0.2.1', userAgent: 'Browser' }
+    const from = { authenticatedAt: START, remoteAddress: '192.0.2.1', userAgent: 'Browser' }
+    const session = { digest: 'session', ...code, ...from }
     await on(store).beginSession('anna', 'used', session)
   }
   const left = async () =>

@@ -35,8 +35,9 @@ export async function createAdminWorld(
   {
     DATABASE_URL: url = 'sqlite::memory:',
     handOverUrl,
+    onlyProvider,
     ...given
-  }: { DATABASE_URL?: string; handOverUrl?: string } & Partial<
+  }: { DATABASE_URL?: string; handOverUrl?: string; onlyProvider?: boolean } & Partial<
     Pick<AdminContext, 'adminUrl' | 'boundHost' | 'trustProxy' | 'howToSignIn' | 'provider'>
   > = {},
 ) {
@@ -59,7 +60,7 @@ export async function createAdminWorld(
     observe,
     administration: (author, conditions) =>
       createAdministration({ store, now, observe, author, conditions, handOverUrl }),
-    signIn: createSignIn({ store, now, observe }),
+    signIn: createSignIn({ store, now, observe, ...(onlyProvider && { onlyProvider }) }),
     provider: undefined,
     statistics: {
       read: async () => statistics,

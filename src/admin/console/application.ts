@@ -88,7 +88,7 @@ export function application(console: FastifyInstance, context: AdminContext): vo
     },
   }
   changeNames(console, applications)
-  removeOwner(console, applications)
+  removeOwner(console, context, applications)
   changeSecrets(console, context, applications)
   changeHandOvers(console, context, applications)
 }

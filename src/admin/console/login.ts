@@ -19,6 +19,7 @@ const WRONG: Record<LoginReason, string> = {
   'unknown login link': 'This code is wrong: something is missing or different. Copy the whole link.',
   'used login link': 'This link was used already. Each link works once.',
   'expired login link': 'This link has expired. Each link works for ten minutes.',
+  'login links not accepted': 'Login links are not accepted here (OPERATORS=provider).',
 }
 
 export function loginPath(why?: keyof typeof WHY): string {
@@ -103,7 +104,7 @@ export function loginPage(
   context: AdminContext,
   { reason, error, isAway }: { reason?: Part; error?: string; isAway?: boolean },
 ): Page {
-  const { provider } = context
+  const { provider, signIn } = context
   const withLink = html`${linkInstructions(context)}
 <p>The link works once, within ten minutes.</p>
 <form class="form" method="post" action="/login" data-login>${field({
@@ -116,7 +117,9 @@ export function loginPage(
   })}<div class="buttons"><button class="button ${!provider && 'primary'}">Sign in</button></div></form>`
   const withProvider = html`${loginInstructions(context)}
 <details class="prose"${(error || isAway) && html` open`}><summary>Sign in with a link from the command line</summary>${withLink}</details>`
-  const content = html`${reason}\n<div class="panel prose">\n${provider ? withProvider : withLink}\n</div>`
+  const onlyProvider = html`${error && note('bad', html`<p>${error}</p>`)}${loginInstructions(context)}`
+  const ways = !signIn.acceptsLinks ? onlyProvider : provider ? withProvider : withLink
+  const content = html`${reason}\n<div class="panel prose">\n${ways}\n</div>`
   return { title: 'Sign in', scripts: ['login.js'], content }
 }
 

@@ -64,7 +64,7 @@ ${section('add', 'Add an operator, or a key', howToAdd(context))}`,
   }
 }
 
-function howToAdd({ howToSignIn, provider }: AdminContext): Html {
+function howToAdd({ howToSignIn, provider, signIn }: AdminContext): Html {
   if (howToSignIn !== undefined)
     return html`<p>Operators and keys are added on the command line, which does not work here: this server keeps its data in memory. To sign in: ${howToSignIn}</p>`
   return html`<div class="prose">
@@ -72,10 +72,9 @@ ${provider && html`<p>People with a role at <bdi>${provider.host}</bdi> are adde
 <p>${provider ? 'Other operators' : 'Operators'} and keys are added on the command line only, where the database can be reached, so that a stolen session or key cannot create others.</p>
 <pre><code>token-server operators add NAME --role admin
 token-server operators add NAME --role viewer
-token-server operators key NAME --expires 90d
-token-server console NAME</code></pre>
+token-server operators key NAME --expires 90d${signIn.acceptsLinks && '\ntoken-server console NAME'}</code></pre>
 <p>${IN_A_CLONE}</p>
-<p>An admin can change everything, a viewer can only look. A key is for a program that uses the API. The last command prints a link that signs a person in to this console.</p>
+<p>An admin can change everything, a viewer can only look. A key is for a program that uses the API. ${signIn.acceptsLinks && 'The last command prints a link that signs a person in to this console.'}</p>
 </div>`
 }
 

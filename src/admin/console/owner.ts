@@ -4,6 +4,7 @@ import { type Application, columnsOf } from '../../domain/application.ts'
 import { type Annotations, labelsIn, labelTexts } from '../../domain/labels.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { camelCased } from '../../domain/text.ts'
+import type { AdminContext } from '../context.ts'
 import { labelLinks, links, name, note, section, sentence } from './components.ts'
 import {
   assertCanChange,
@@ -21,6 +22,7 @@ import {
   statesOf,
   textarea,
 } from './forms.ts'
+import { askForNewSignIn } from './fresh.ts'
 import { type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 
@@ -231,13 +233,16 @@ ${await inputs(request, statesOf(errors, form.first))}
 }
 
 /** Shows the consequences of a removal, asks for confirmation, and removes. */
-export function removeOwner(console: FastifyInstance, { parent, find, remove, consequencesOf }: Owners): void {
+export function removeOwner(console: FastifyInstance, context: AdminContext, owners: Owners): void {
+  const { parent, find, remove, consequencesOf } = owners
   console.get<{ Params: { id: string } }>(`${parent.href}/:id/remove`, async (request, reply) => {
     assertCanChange(request)
     const { id } = request.params
     const owner = await find(id, request)
     const named = owner.name
     const base = `${parent.href}${path`/${id}`}`
+    const asked = askForNewSignIn(context, reply, `${base}/remove`)
+    if (asked) return asked
     return showPage(reply, {
       title: `Remove ${named}?`,
       heading: html`<span>Remove ${name(named)}?</span>`,
@@ -250,7 +255,10 @@ export function removeOwner(console: FastifyInstance, { parent, find, remove, co
   })
 
   console.post<{ Params: { id: string } }>(`${parent.href}/:id/remove`, async (request, reply) => {
-    await remove(request.params.id, request)
+    const { id } = request.params
+    const asked = askForNewSignIn(context, reply, `${parent.href}${path`/${id}`}/remove`)
+    if (asked) return asked
+    await remove(id, request)
     return redirectDone(reply, parent.href, 'removed')
   })
 }

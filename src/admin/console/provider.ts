@@ -8,6 +8,8 @@ import type { AdminContext } from '../context.ts'
 import { isProxied } from '../wire/host.ts'
 import { ProblemError } from '../wire/problem.ts'
 import { note } from './components.ts'
+import { fieldsOf } from './forms.ts'
+import { BACK } from './fresh.ts'
 import { html } from './html.ts'
 import { showPage } from './layout.ts'
 import { cookieIn, loginPage, originOf, setSessionCookie, shortCookie } from './login.ts'
@@ -35,13 +37,14 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
   // A link and not a form: form-action of the CSP would forbid the redirect to another site.
   console.get('/login/provider', async (request, reply) => {
     const provider = providerFor(request)
+    const back = fieldsOf(request.query).text('back')
     const { 'sec-fetch-site': site = 'none' } = request.headers
     // Not on behalf of other sites; and the cookie must be of the host to which the provider leads back.
     const isOwn = /^(none|same-origin)$/.test(site) && isProxied(request, adminUrl)
     if (!isOwn) return reply.redirect(`${adminUrl}/login`, 303)
     // One secret for all tabs.
     const secret = cookieIn(request, COOKIE) ?? randomString(SECRET_LENGTH)
-    const url = await provider.begin(secret).catch((error) => refuse(request, reply, error))
+    const url = await provider.begin(secret, BACK.test(back) ? back : '').catch((error) => refuse(request, reply, error))
     if (typeof url !== 'string') return url
     return reply.header('set-cookie', shortCookie(request, COOKIE, secret, SIGN_IN_LIFETIME / 1000)).redirect(url, 303)
   })
@@ -66,10 +69,10 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
       const { whyNoRole = 'an operator of this name was removed' } = identity
       if (!login) return refuse(request, reply, new SignInRefused('no role', whyNoRole), identity)
       setSessionCookie(reply, login.reference)
-      return reply.redirect('/signed-in', 303)
+      return reply.redirect(identity.back || '/signed-in', 303)
     } catch (error) {
       // Somebody went back in the history.
-      if (caller && error instanceof SignInRefused) return reply.redirect('/', 303)
+      if (caller && error instanceof SignInRefused && error.reason !== 'old sign-in') return reply.redirect('/', 303)
       return refuse(request, reply, error)
     }
   })
@@ -83,7 +86,8 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
     const host = html`<bdi>${provider?.host}</bdi>`
     const words = {
       'unknown sign-in': 'This sign-in was not begun in this browser, or more than ten minutes ago. Sign in again.',
-      'provider unavailable': html`${host} does not answer as expected. Try again, or sign in with a link from the command line.`,
+      'provider unavailable': html`${host} does not answer as expected. Try again, or ${signIn.acceptsLinks ? 'sign in with a link from' : 'use'} the command line.`,
+      'old sign-in': html`Nothing was changed: ${host} does not say that you have signed in again within the last 15 minutes (<bdi>${detail}</bdi>). Sign out there, and try again. If it never sends auth_time, this can be done on the command line only.`,
       'provider refused': html`${host} has refused the sign-in, or its answer is not valid: <bdi>${detail}</bdi>`,
       'no role': html`You are signed in at ${host} as <bdi>${identity && readableName(identity)}</bdi>, but this account has no role here. Ask an admin of this server. To use another account, sign out at ${host} first.`,
     }[reason]

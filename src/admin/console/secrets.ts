@@ -19,6 +19,7 @@ import {
   refusedFor,
   select,
 } from './forms.ts'
+import { askForNewSignIn } from './fresh.ts'
 import { type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import type { Owners } from './owner.ts'
@@ -32,11 +33,14 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
     const { id } = request.params
     const owner = await find(id, request)
     const { secrets } = administrationOf(context, request)
+    const base = `${section}${path`/${id}`}`
     try {
       const repeatable = { idempotency: idempotencyOf(request) }
-      const { clientSecret, othersEndAt } = await secrets.rotate(id, overlapIn(request.body), repeatable)
+      const overlap = overlapIn(request.body)
+      const asked = overlap === 0 && askForNewSignIn(context, reply, base)
+      if (asked) return asked
+      const { clientSecret, othersEndAt } = await secrets.rotate(id, overlap, repeatable)
       const client = { clientId: id, clientSecret, publicUrl }
-      const base = `${section}${path`/${id}`}`
       const page = credentialsPage({
         title: `A new secret for ${owner.name}`,
         heading: html`A new secret for ${name(owner.name)}`,

@@ -39,7 +39,7 @@ export function suite(console: FastifyInstance, context: AdminContext): void {
     show,
   }
   changeNames(console, suites)
-  removeOwner(console, suites)
+  removeOwner(console, context, suites)
   changeSecrets(console, context, suites)
 }
 

@@ -63,8 +63,9 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
   *'operator logged in'({ operator, codeDigest, session }) {
     const used = codeDigest !== undefined && (yield* ask(operators.deleteLoginCode, [operator, codeDigest]))
     if (used && used.length === 0) return []
-    const { digest, createdAt, endsAt, remoteAddress, userAgent } = session
-    return yield* ask(operators.insertSession, [operator, digest, createdAt, endsAt, remoteAddress, userAgent])
+    const { digest, createdAt, endsAt, authenticatedAt, remoteAddress, userAgent } = session
+    const values = [operator, digest, createdAt, endsAt, remoteAddress, userAgent, authenticatedAt]
+    return yield* ask(operators.insertSession, values)
   },
   'session ended': ({ operator, sessionId }) => ask(operators.deleteSession, [operator, sessionId]),
 }

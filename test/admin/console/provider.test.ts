@@ -1,5 +1,7 @@
 import t, { type Test } from 'tap'
 import { createIdentityProvider } from '../../../src/administration/identity-provider.ts'
+import { createSignIn } from '../../../src/administration/sign-in.ts'
+import { digestGenerated } from '../../../src/domain/secret.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { createConsoleWorld, textOf } from '../../support/console-world.ts'
 import { startProvider } from '../../support/provider.ts'
@@ -12,18 +14,18 @@ const cookieOf = ({ headers }: { headers: Record<string, unknown> }) =>
   String(headers['set-cookie']).split(';')[0] ?? ''
 
 /** A console whose operators sign in with an identity provider. */
-async function start(t: Test) {
+async function start(t: Test, options: Parameters<typeof createConsoleWorld>[1] = {}) {
   const provider = await startProvider(t)
   const client = createIdentityProvider(provider.settings, Date.now)
-  const world = await createConsoleWorld(t, { adminUrl: URL_OF_CONSOLE, provider: client })
+  const world = await createConsoleWorld(t, { adminUrl: URL_OF_CONSOLE, provider: client, ...options })
   const get = (url: string, cookie = '') => world.visit(url, { headers: { ...HOST, ...(cookie && { cookie }) } })
 
-  /** Signs in at the provider. Resolves to the page after it, and what the browser keeps. `cookie`: of a session. */
-  async function comeBack(as: string, cookie = '') {
-    const begun = await get('/login/provider', cookie)
-    const query = await provider.signIn(begun.headers.location as string, as)
+  /** Signs in at the provider. Resolves to the page after it, and what the browser keeps. `cookie`: of a session; `query`: of the link. */
+  async function comeBack(as: string, cookie = '', query = '') {
+    const begun = await get(`/login/provider${query}`, cookie)
+    const answered = await provider.signIn(begun.headers.location as string, as)
     // The browser does not send a cookie with SameSite=Strict along with the redirect of another site.
-    const callback = await get(`/login/callback?${query}`)
+    const callback = await get(`/login/callback?${answered}`)
     const [, next = ''] = /^0; url=(.*)$/.exec(String(callback.headers.refresh)) ?? []
     return { begun, callback, next, cookies: `${cookieOf(begun)}; ${cookie}` }
   }
@@ -36,7 +38,7 @@ async function start(t: Test) {
   }
 
   const operators = async () => (await world.administration.operators.list()).slice(2)
-  return { ...world, ...provider, get, comeBack, signIn, operators }
+  return { ...world, ...provider, providerSignIn: provider.signIn, get, comeBack, signIn, operators }
 }
 
 t.test('Sign-in with the provider: it makes an operator with a session, whom people know by email', async (t) => {
@@ -229,4 +231,116 @@ t.test('Sessions: a page that asks for them links to the provider', async (t) =>
   const { visit, get } = await start(t)
   t.match((await visit('/applications', { headers: { ...HOST, accept: '*/*' } })).body, /login\/provider">Sign in with/)
   t.match((await get('/signed-in')).body, /login\/provider">Sign in with/)
+})
+
+/** The forms whose effect cannot be undone: where, and what they send. */
+const FOR_GOOD: [path: string, form: Record<string, string>][] = [
+  ['/applications/a%2F/remove', {}],
+  ['/applications/a%2F/secrets', { overlap: '0' }],
+  ['/applications/a%2F/hand-over-links', { overlap: '0' }],
+  ['/suites/store/remove', {}],
+  ['/suites/store/secrets', { overlap: '0' }],
+]
+
+/** The console with an application and a suite, at the time of the provider, and who is signed in. */
+async function startChanges(t: Test) {
+  const world = await start(t, { handOverUrl: 'https://token.example/hand-over' })
+  world.clock.time = Date.now()
+  await world.administration.applications.register({ clientId: 'a/', name: 'Shop', developerEmail: 'a@b.example' })
+  await world.administration.suites.register({ suiteId: 'store', name: 'Store API' })
+  const post = (url: string, cookie: string, form: Record<string, string>) =>
+    world.visit(url, { form, headers: { ...HOST, cookie } })
+  const secrets = async () => (await world.administration.secrets.list('a/')).length
+  return { ...world, post, secrets }
+}
+
+t.test('ASVS 7.5.3: what cannot be undone needs a sign-in at the provider in the last 15 minutes', async (t) => {
+  const { get, post, secrets, signIn, clock, issuer, ...world } = await startChanges(t)
+  const { cookie } = await signIn('anna')
+  for (const [path, form] of FOR_GOOD) {
+    const { statusCode, body } = await post(path, cookie, form)
+    t.equal(statusCode, 403, path)
+    t.match(textOf(body), /Sign in again first .*Nothing was changed\. .* within the last 15 minutes/)
+  }
+  t.equal(await secrets(), 1)
+  t.equal((await post('/applications/a%2F/secrets', cookie, { overlap: '3600' })).statusCode, 200, 'with an overlap')
+
+  const asked = await get('/applications/a%2F/remove', cookie)
+  const [, href = ''] = /<a class="button primary" href="https:\/\/console\.example([^"]*)">Sign in again with/.exec(asked.body) ?? []
+  const begun = await get(href, cookie)
+  t.match(begun.headers.location, /&max_age=600/)
+  const query = await world.providerSignIn(begun.headers.location as string, 'anna')
+  const answer = await get(`/login/complete?${query}`, `${cookieOf(begun)}; ${cookie}`)
+  t.strictSame([answer.statusCode, answer.headers.location], [303, '/applications/a%2F/remove'])
+  t.equal((await get('/about', cookie)).statusCode, 303, 'the new session replaces the previous one')
+  const fresh = cookieOf(answer)
+  t.match((await get('/applications/a%2F/remove', fresh)).body, 'Remove it')
+  for (const [path, form] of FOR_GOOD.slice(1)) t.not((await post(path, fresh, form)).statusCode, 403, path)
+
+  clock.time += 14 * 60_000
+  t.equal((await get('/applications/a%2F/remove', fresh)).statusCode, 200)
+  clock.time += 61_000
+  t.equal((await get('/applications/a%2F/remove', fresh)).statusCode, 403)
+  t.equal((await post('/applications/a%2F/remove', fresh, {})).statusCode, 403)
+  for (const wrong of ['//evil.example', '/applications/a/b', '/applications/a?x', 'https://evil.example']) {
+    const { headers } = await get(`/login/provider?${new URLSearchParams({ back: wrong })}`, fresh)
+    t.notMatch(headers.location, 'max_age', wrong)
+  }
+})
+
+t.test('OpenID Connect Core §3.1.3.7: a provider that sends no auth_time, or an old one, permits nothing', async (t) => {
+  const { get, comeBack, signIn, state, events, store } = await startChanges(t)
+  const { cookie } = await signIn('anna')
+  for (const [auth_time, why] of [
+    [undefined, 'missing'],
+    [1, 'too old'],
+  ] as const) {
+    state.tamper = ({ claims }) => Object.assign(claims, { auth_time })
+    const { next, cookies } = await comeBack('anna', cookie, '?back=/applications/a')
+    const { statusCode, body, headers } = await get(next, cookies)
+    t.strictSame([statusCode, headers['set-cookie']], [403, undefined])
+    t.match(textOf(body), `does not say that you have signed in again within the last 15 minutes ( auth_time is ${why} )`)
+    t.match(events.at(-1), { type: 'operator refused', reason: 'old sign-in', detail: `auth_time is ${why}` })
+  }
+  t.equal((await get('/about', cookie)).statusCode, 200, 'the session goes on')
+  t.not(await store.findApplication('a/'), undefined)
+})
+
+t.test('ASVS 7.5.3: somebody who signed in with a link uses a new link', async (t) => {
+  const { post, codeFor, visit, clock, get, secrets } = await startChanges(t)
+  const login = await visit('/login', { form: { code: await codeFor('admin') }, headers: HOST })
+  const cookie = cookieOf(login)
+  const rotate = () => post('/applications/a%2F/secrets', cookie, { overlap: '0' })
+  t.equal((await rotate()).statusCode, 200)
+  clock.time += 14 * 60_000
+  await get('/about', cookie)
+  clock.time += 2 * 60_000
+  const { statusCode, body } = await rotate()
+  t.equal(statusCode, 403)
+  t.match(body, 'Run <code>token-server console anna</code>')
+  t.equal(await secrets(), 2)
+})
+
+t.test('OPERATORS=provider: links and sessions of links are refused; keys and the provider work', async (t) => {
+  const { get, visit, store, clock, events, ask, codeFor, signIn, close } = await start(t, { onlyProvider: true })
+  const { logIn } = createSignIn({ store, now: () => clock.time, observe: () => {} })
+  const from = { remoteAddress: '192.0.2.1', userAgent: 'Browser', requestId: 'r' }
+  const earlier = await logIn(await codeFor('admin'), from)
+  if (typeof earlier === 'string') throw new Error(earlier)
+  const page = await get('/about', `__Host-session=${earlier.reference}`)
+  t.strictSame([page.statusCode, page.headers.location], [303, '/login?why=ended'])
+  const code = await codeFor('admin')
+  const refused = await visit('/login', { form: { code }, headers: HOST })
+  t.strictSame([refused.statusCode, refused.headers['set-cookie']], [403, undefined])
+  t.match(textOf(refused.body), 'Login links are not accepted here (OPERATORS=provider).')
+  t.match(events.at(-1), { type: 'operator refused', reason: 'login links not accepted' })
+  t.not(await store.findLoginCode(digestGenerated(code)), undefined, 'the link is not used up')
+  t.notMatch((await get('/login')).body, 'data-login')
+  t.equal((await ask('/admin/v1/suites', { as: 'admin' })).statusCode, 200)
+  const { cookie } = await signIn('anna')
+  const operators = (await get('/operators', cookie)).body
+  t.match(operators, 'token-server operators key NAME')
+  t.notMatch(operators, 'token-server console')
+  await close()
+  t.match(textOf((await get('/login/provider')).body), 'does not answer as expected. Try again, or use the command line.')
 })

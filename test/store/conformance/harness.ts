@@ -100,8 +100,8 @@ export async function findStored(store: Store, id: Buffer): Promise<StoredToken 
 export const idsOf = (rows: { clientId: string }[]) => rows.map(({ clientId }) => clientId)
 
 /** A session with a digest. */
-export function session(digest: string, more: { createdAt?: number; endsAt?: number } = {}) {
-  const lasts = { createdAt: START + 1, endsAt: START + 50 }
+export function session(digest: string, more: { createdAt?: number; endsAt?: number; authenticatedAt?: null } = {}) {
+  const lasts = { createdAt: START + 1, endsAt: START + 50, authenticatedAt: START as number | null }
   return { digest, ...lasts, remoteAddress: '192.0.2.1', userAgent: 'Ünï "✓"', ...more }
 }
 

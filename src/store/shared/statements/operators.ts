@@ -44,8 +44,8 @@ export const deleteLoginCode = `
   RETURNING operator_id`
 
 export const insertSession = `
-  INSERT INTO sessions (operator_id, digest, created_at, last_seen_at, ends_at, remote_address, user_agent)
-  SELECT id, $2, $3, $3, $4, $5, $6 FROM operators WHERE name = $1
+  INSERT INTO sessions (operator_id, digest, created_at, last_seen_at, ends_at, remote_address, user_agent, authenticated_at)
+  SELECT id, $2, $3, $3, $4, $5, $6, $7 FROM operators WHERE name = $1
   RETURNING id`
 
 export const deleteSession = `
