@@ -39,8 +39,8 @@ export type Change =
   | { type: 'suite removed'; suite: string }
   | { type: 'secret added'; owner: string; secret: NewSecret }
   /**
-   * The other secrets end at `othersEndAt` or earlier, and are revoked if that is no later than the change. Those that ended
-   * before `deleteEndedBefore` are deleted.
+   * The other secrets end at `othersEndAt` or earlier. If that is no later than the change, they are revoked, and unused hand-over
+   * links end. Those that ended before `deleteEndedBefore` are deleted.
    */
   | ({ type: 'secret rotated'; owner: string } & Rotation)
   /** Without `force`, only allowed if the owner has another active secret, or this one is not active. */
@@ -50,7 +50,7 @@ export type Change =
   | { type: 'hand-over link withdrawn'; clientId: string; linkId: number }
   /** Uses up the link, and rotates the secret. Changes nothing if there is no such link, or the application is suspended. */
   | ({ type: 'hand-over link used'; clientId: string; codeDigest: string } & Rotation)
-  /** `email`: of an operator from the identity provider. If the role changes, all sessions end. */
+  /** `email`: of an operator from the identity provider. If the role changes, all sessions and unused hand-over links end. */
   | { type: 'operator added' | 'operator updated'; operator: string; role: Role; email?: string | undefined }
   /** Removes the operator's keys, sessions, login codes and unused hand-over links, too. */
   | { type: 'operator removed'; operator: string }

@@ -49,10 +49,11 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
     ask(operators.insertOperator, [operator, role, email, at]),
   *'operator updated'({ operator, role, email = null }) {
     yield* ask(operators.deleteSessionsOfOtherRole, [operator, role])
+    yield* ask(handOvers.deleteHandOverLinksOf, [operator, role])
     return yield* ask(operators.updateOperator, [operator, role, email])
   },
   *'operator removed'({ operator }) {
-    yield* ask(handOvers.deleteHandOverLinksOf, [operator])
+    yield* ask(handOvers.deleteHandOverLinksOf, [operator, ''])
     return yield* ask(operators.deleteOperator, [operator])
   },
   'operator key added': ({ operator, digest, endsAt }, at) =>
@@ -184,6 +185,8 @@ function rowOf(application: NewApplication) {
 function* rotate(owner: string, { secret, othersEndAt, deleteEndedBefore }: Rotation, at: number): Work<never[]> {
   yield* ask(sql.deleteEndedSecrets, [owner, deleteEndedBefore])
   yield* ask(sql.endSecrets, [owner, othersEndAt, othersEndAt > at ? null : at])
+  // Whoever ends all secrets at once trusts no link either.
+  if (othersEndAt <= at) yield* ask(handOvers.deleteHandOverLinksFor, [owner])
   return yield* insertSecrets([{ owner, ...secret }])
 }
 

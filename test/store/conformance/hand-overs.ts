@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import type { Store } from '../../../src/domain/store.ts'
 import { AUDIT, on } from '../../support/on.ts'
 import { START } from '../../support/world.ts'
 import {
@@ -43,13 +44,24 @@ export function handOverConformance(t: Test, harness: Harness): void {
     t.equal((await endsOf(store, 'a')).length, 2)
   })
 
-  const ENDINGS: Record<string, (store: Parameters<typeof on>[0], linkId: number) => Promise<unknown>> = {
+  const ENDINGS: Record<string, (store: Store, linkId: number) => Promise<unknown>> = {
     'withdrawn link': (store, linkId) => on(store).withdrawHandOver('a', linkId),
     'link of a suspended application': (store) => on(store).setStatus('a', 'suspended'),
     'link of a removed application': (store) => on(store).removeApplication('a'),
     'link of a removed operator': async (store) => {
       await on(store).addOperator({ name: 'anna', role: 'admin', createdAt: START })
       await on(store).removeOperator('anna')
+    },
+    'link of an operator who became a viewer': async (store) => {
+      const operator = 'anna'
+      await on(store).addOperator({ name: operator, role: 'admin', createdAt: START })
+      await store.change({ type: 'operator updated', operator, role: 'admin', email: 'a@b.example' }, AUDIT)
+      if ((await store.listHandOverLinks('a')).length !== 1) throw new Error('The role is the same.')
+      await store.change({ type: 'operator updated', operator, role: 'viewer' }, AUDIT)
+    },
+    'link of an application whose secrets ended at once': (store) => {
+      const rotation = { secret: { ...SECRET, digest: '$sha256$ANOTHER' }, othersEndAt: START, deleteEndedBefore: 0 }
+      return store.change({ type: 'secret rotated', owner: 'a', ...rotation }, AUDIT)
     },
   }
   for (const [what, end] of Object.entries(ENDINGS)) {
