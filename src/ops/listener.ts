@@ -88,7 +88,10 @@ function answerMalformed(reason: MalformedReason, socket: Socket): void {
   sendFinal(socket, { status: MALFORMED_STATUSES[reason], headers, body: `Refused: ${reason}.\n` })
 }
 
-async function answer({ method, url = '' }: http.IncomingMessage, pages: Pages): Promise<Page> {
+async function answer({ method, url = '', headers, httpVersion }: http.IncomingMessage, pages: Pages): Promise<Page> {
+  // RFC 9112 §3.2.
+  if (headers.host === undefined && httpVersion === '1.1')
+    return { status: 400, type: TEXT, body: 'Refused: Host header missing.\n' }
   const [path = ''] = url.split('?', 1)
   const page = Object.hasOwn(pages, path) ? pages[path] : undefined
   if (!page) return { status: 404, type: TEXT, body: `Here are ${Object.keys(pages).join(', ')}.\n` }

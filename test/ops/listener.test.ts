@@ -56,6 +56,13 @@ t.test('Ops listener: other methods and paths are refused, and an error reveals 
   t.strictSame([broken.status, await broken.text()], [500, 'The server failed.\n'])
 })
 
+t.test('RFC 9112 §3.2: a request of HTTP/1.1 without Host is refused at the ops port', async (t) => {
+  const { dial } = await listen(t)
+  const answerTo = async (bytes: string) => said(await dial(bytes))
+  t.match(await answerTo('GET /page HTTP/1.1\r\n\r\n'), /^HTTP\/1.1 400 [\s\S]*Host header missing/)
+  t.match(await answerTo('GET /page HTTP/1.0\r\n\r\n'), /^HTTP\/1.1 200 /)
+})
+
 t.test('Ops listener: an address in use is an OperatorError', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')
   t.teardown(() => other.close())
