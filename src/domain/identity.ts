@@ -1,4 +1,5 @@
 import { type ProviderReason, ROLES, type Role } from './operator.ts'
+import { visibleOnOneLine } from './text.ts'
 
 /** Gives a role to everybody who has one of these values in a claim (OpenID Connect Core §5.1). */
 export interface ClaimRule {
@@ -77,10 +78,14 @@ export function roleIn(claims: object, rules: ProviderSettings['rules']): Role |
   })
 }
 
+/** As many claims as any provider sends have room. Characters. */
+const LONGEST_WHY = 2000
+
 /** Why claims give no role: for each rule what came, and the names of all claims. */
 export function whyNoRole(claims: object, rules: ProviderSettings['rules']): string {
   const reasons = ROLES.flatMap((role) => (rules[role] ? [whyNot(claims, rules[role].claim)] : []))
-  return `${[...new Set(reasons)].join('; ')}. Claims: ${namesIn(claims).join(', ')}`
+  const text = `${[...new Set(reasons)].join('; ')}. Claims: ${namesIn(claims).join(', ')}`
+  return visibleOnOneLine(text).slice(0, LONGEST_WHY)
 }
 
 const namesIn = (claims: object) =>

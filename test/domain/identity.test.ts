@@ -92,6 +92,13 @@ t.test('Roles: why claims give none, without any value', async (t) => {
       'email',
       'none of the values of email gives a role (values: 1)',
     ],
+    ['JumpCloud', { memberOf: ['a', 'b'] }, 'memberOf', 'none of the values of memberOf gives a role (values: 2)'],
+    [
+      'ZITADEL',
+      { 'urn:zitadel:iam:org:project:roles': { support: { 1: 'company.example' } } },
+      'urn:zitadel:iam:org:project:roles',
+      'none of the values of urn:zitadel:iam:org:project:roles gives a role (values: 1)',
+    ],
     [
       'Cognito',
       { 'cognito:groups': ['a'] },
@@ -108,4 +115,10 @@ t.test('Roles: why claims give none, without any value', async (t) => {
     whyNoRole({ groups: ['c'] }, mixed),
     /^roles is missing or empty; none of the values of groups .*\. Claims: groups$/,
   )
+  const hostile = whyNoRole(
+    { 'a\nb\u001b[2J': 1, ...Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`c${n}`, n])) },
+    mixed,
+  )
+  t.match(hostile, /Claims: a\\u000ab\\u001b\[2J, c0, c1/)
+  t.equal(hostile.length, 2000)
 })
