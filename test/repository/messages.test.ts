@@ -61,6 +61,9 @@ const OTHERS = {
     'application warehouse',
     'application old-shop',
     'suites +reports -stock',
+    'anna (root)',
+    'anna (token-server)',
+    'anna (login.company.example)',
   ],
 }
 

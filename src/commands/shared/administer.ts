@@ -74,9 +74,17 @@ export function commandAuthor(): Author {
   return { actor: commandUser(process.env), origin: 'command line', remoteAddress: hostname() }
 }
 
-/** Who runs a command: the caller of sudo, or else the user of this process; its number if it has no name, as in a container. */
+/**
+ * Who runs a command: the user of this process; its number if it has no name, as in a container. Before it the caller of sudo,
+ * `anna (root)`: never alone, since anybody can set the variable.
+ */
 export function commandUser({ SUDO_USER }: NodeJS.ProcessEnv, read: () => { username: string } = userInfo): string {
-  if (SUDO_USER && visibleOnOneLine(SUDO_USER) === SUDO_USER) return SUDO_USER
+  const user = userName(read)
+  const isNamed = SUDO_USER && SUDO_USER !== user && visibleOnOneLine(SUDO_USER) === SUDO_USER
+  return isNamed ? `${SUDO_USER} (${user})` : user
+}
+
+function userName(read: () => { username: string }): string {
   try {
     return read().username
   } catch {
