@@ -119,9 +119,9 @@ export function isFromProvider({ name }: Pick<Operator, 'name'>): boolean {
   return name.includes('#')
 }
 
-/** What people read: an issuer and a subject say nothing to them. */
+/** What people read: a subject says nothing to them. With the provider's host: people may choose any user name there. */
 export function readableName({ name, email }: Pick<Operator, 'name' | 'email'>): string {
-  return email ?? name
+  return email === null ? name : `${email} (${new URL(name).host})`
 }
 
 export function unknownOperator(name: string): OperatorError {

@@ -68,7 +68,7 @@ t.test('Audit: applications and suites are shown with name and id, even if they 
   const { body: foreign } = await browser('/audit')
   t.match(
     foreign,
-    shown(`/audit?actor=${encodeURIComponent(actor)}`, 'anna', actor),
+    shown(`/audit?actor=${encodeURIComponent(actor)}`, 'anna (login.example)', actor),
     'the provider’s user name proves nothing',
   )
 
