@@ -61,6 +61,11 @@ export function addressVia(client: string, peer: string): string {
   return client === peer ? peer : `${client}${VIA}${peer}`
 }
 
+/** The client in such a text, or the whole text. */
+export function clientIn(address: string): string {
+  return address.split(VIA, 1)[0] as string
+}
+
 /** The peer in such a text, or the whole text. */
 export function peerIn(address: string): string {
   const at = address.indexOf(VIA)

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { prefixOf } from '../../domain/address.ts'
+import { clientIn, prefixOf } from '../../domain/address.ts'
 import { createBudgets } from '../../domain/budgets.ts'
 import { type Identity, SIGN_IN_LIFETIME, SignInRefused } from '../../domain/identity.ts'
 import { readableName } from '../../domain/operator.ts'
@@ -14,8 +14,8 @@ import { html } from './html.ts'
 import { showPage } from './layout.ts'
 import { cookieIn, loginPage, originOf, setSessionCookie, shortCookie } from './login.ts'
 
-/** Requests from one address prefix that ask the provider. A sign-in has two. */
-const REQUESTS = { atOnce: 40, interval: 2000 }
+/** How many sign-ins one address prefix may begin, and complete: each asks the provider. */
+const SIGN_INS = { atOnce: 20, interval: 4000 }
 
 /** What the browser keeps during a sign-in: 256 bits. */
 const COOKIE = 'login'
@@ -26,9 +26,10 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
   const { provider, adminUrl, signIn, administration, observe } = context
   const budgets = createBudgets(() => performance.now(), { slots: 1024 })
 
-  function providerFor({ ip }: FastifyRequest) {
+  // Apart, so that nobody who only begins keeps others from completing.
+  function providerFor({ remoteAddress }: FastifyRequest, step: 'begin' | 'complete') {
     if (!provider) throw new ProblemError('not_found', 'There is no identity provider: see OIDC_ISSUER.')
-    if (budgets.spend(prefixOf(ip), REQUESTS) === 0) return provider
+    if (budgets.spend(`${step} ${prefixOf(clientIn(remoteAddress))}`, SIGN_INS) === 0) return provider
     throw new ProblemError('too_many_requests', 'Too many sign-ins have begun at your address. Wait some seconds.', {
       status: 429,
     })
@@ -36,7 +37,7 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
 
   // A link and not a form: form-action of the CSP would forbid the redirect to another site.
   console.get('/login/provider', async (request, reply) => {
-    const provider = providerFor(request)
+    const provider = providerFor(request, 'begin')
     const back = fieldsOf(request.query).text('back')
     const { 'sec-fetch-site': site = 'none' } = request.headers
     // Not on behalf of other sites; and the cookie must be of the host to which the provider leads back.
@@ -44,7 +45,9 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
     if (!isOwn) return reply.redirect(`${adminUrl}/login`, 303)
     // One secret for all tabs.
     const secret = cookieIn(request, COOKIE) ?? randomString(SECRET_LENGTH)
-    const url = await provider.begin(secret, BACK.test(back) ? back : '').catch((error) => refuse(request, reply, error))
+    const url = await provider
+      .begin(secret, BACK.test(back) ? back : '')
+      .catch((error) => refuse(request, reply, error))
     if (typeof url !== 'string') return url
     return reply.header('set-cookie', shortCookie(request, COOKIE, secret, SIGN_IN_LIFETIME / 1000)).redirect(url, 303)
   })
@@ -57,7 +60,7 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
   })
 
   console.get('/login/complete', async (request, reply) => {
-    const provider = providerFor(request)
+    const provider = providerFor(request, 'complete')
     const { session, caller } = request
     try {
       const identity = await provider.complete(cookieIn(request, COOKIE) ?? '', queryOf(request))

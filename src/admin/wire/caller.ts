@@ -7,6 +7,8 @@ import type { AdminContext } from '../context.ts'
 import { isProxied } from './host.ts'
 import { ProblemError } from './problem.ts'
 
+const SOCKET = 'unix socket'
+
 /** The operator who sent a request. */
 interface Caller {
   operator: Operator
@@ -18,7 +20,7 @@ interface Caller {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The address that the request came from, also the proxy's (addressVia), or `unix socket`. */
+    /** The address that the request came from, also the proxy's (addressVia); of a Unix socket's peer: `unix socket`. */
     remoteAddress: string
     /** Null: not authenticated. */
     caller: Caller | null
@@ -31,11 +33,13 @@ export function decorateRequests(app: FastifyInstance, { adminUrl }: Pick<AdminC
   app.server.once('listening', () => {
     isUnixSocket = typeof app.server.address() === 'string'
   })
+  const addressOf = (request: FastifyRequest) =>
+    (isUnixSocket ? addressBehindSocket : remoteAddressOf)(request, adminUrl)
   app.decorateRequest('remoteAddress', '')
   app.decorateRequest('caller', null)
   app.addHook('onRequest', (request, _reply, done) => {
     // Read now, because a closed connection no longer has an address.
-    request.remoteAddress = isUnixSocket ? 'unix socket' : remoteAddressOf(request, adminUrl)
+    request.remoteAddress = addressOf(request)
     done()
   })
 }
@@ -50,6 +54,13 @@ function remoteAddressOf(request: FastifyRequest, adminUrl: string | undefined):
   if (remoteAddress === undefined) throw new ProblemError('malformed', 'The connection is closed.')
   const peer = withoutZone(remoteAddress)
   return isProxied(request, adminUrl) ? addressVia(addressIn(request.ip) ?? peer, peer) : peer
+}
+
+/** Who can open the socket is root or the server's own user, so its proxy is trusted: the last address is the one that it added. */
+function addressBehindSocket(request: FastifyRequest, adminUrl: string | undefined): string {
+  const named = String(request.headers['x-forwarded-for']).split(',').at(-1) as string
+  const client = isProxied(request, adminUrl) ? addressIn(named.trim()) : undefined
+  return addressVia(client ?? SOCKET, SOCKET)
 }
 
 /** Records the operator who sent a request, and the credential it was authenticated with. */
