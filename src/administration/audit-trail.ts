@@ -1,5 +1,5 @@
 import type { AuditEvent, AuditFilter } from '../domain/audit-event.ts'
-import { isFromProvider, readableName } from '../domain/operator.ts'
+import { isFromProvider } from '../domain/operator.ts'
 import type { Store } from '../domain/store.ts'
 import { NAMES_AT_A_TIME, stepsOf } from './pages.ts'
 import { contains } from './search.ts'
@@ -73,7 +73,7 @@ async function findSubject(store: Trail, { kind, id }: AuditEvent['subject']) {
   if (kind === 'suite') return await store.findSuite(id)
   if (!isFromProvider({ name: id })) return undefined
   const operator = await store.findOperator(id)
-  if (operator) return { name: readableName(operator) }
+  if (operator) return { name: operator.email }
   const [removal] = await store.listAuditEvents({ subject: id, kind, limit: 1 })
   return { name: removal?.before?.email }
 }

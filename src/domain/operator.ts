@@ -121,7 +121,7 @@ export function isFromProvider({ name }: Pick<Operator, 'name'>): boolean {
 
 /** What people read: a subject says nothing to them. With the provider's host: people may choose any user name there. */
 export function readableName({ name, email }: Pick<Operator, 'name' | 'email'>): string {
-  return email === null ? name : `${email} (${new URL(name).host})`
+  return email === null || email === name ? name : `${email} (${name.replace(/^https?:\/\/|[/#].*/g, '')})`
 }
 
 export function unknownOperator(name: string): OperatorError {

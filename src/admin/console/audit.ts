@@ -10,6 +10,7 @@ import { AUDIT_EVENT, auditEventView } from '../../administration/views.ts'
 import type { AuditEvent, PublicFields } from '../../domain/audit-event.ts'
 import { AUDIT_ACTIONS } from '../../domain/events.ts'
 import { type Labels, labelTexts } from '../../domain/labels.ts'
+import { readableName } from '../../domain/operator.ts'
 import { isDay } from '../../domain/time.ts'
 import { DAY } from '../../domain/usage.ts'
 import { text } from '../../domain/views/schema.ts'
@@ -149,14 +150,17 @@ function eventTable(events: readonly AuditEvent[], names: SubjectNames, isOfOne 
 
 function eventCells(event: AuditEvent, names: SubjectNames) {
   const { at, actor, actorEmail, action, subject, before, after, count, requestId } = event
+  const named = names.get(keyOfSubject(subject))
+  const isOperator = subject.kind === 'operator'
+  const shown = isOperator ? readableName({ name: subject.id, email: named ?? null }) : named
   return [
     time(at),
     sentence(action),
     count > 1
       ? html`<a href="${address('/audit', { action, request_id: String(requestId) })}">${many(count, subject.kind)}</a>`
-      : linkTo(addressOf(subject), subject.id, names.get(keyOfSubject(subject)), subject.kind !== 'operator'),
+      : linkTo(addressOf(subject), subject.id, shown, !isOperator),
     // The recipient of a link is not known.
-    html`${event.origin === 'hand-over link' && 'link made by '}${linkTo(path`/audit?actor=${actor}`, actor, actorEmail ?? undefined)}${sourceOf(event)}`,
+    html`${event.origin === 'hand-over link' && 'link made by '}${linkTo(path`/audit?actor=${actor}`, actor, readableName({ name: actor, email: actorEmail }))}${sourceOf(event)}`,
     difference(before, after),
   ]
 }

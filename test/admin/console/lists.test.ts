@@ -88,7 +88,11 @@ t.test('Audit: who has left is still named, and found by the email address, in t
   const browser = await signIn('viewer')
   for (const query of ['actor=Lea%40company.example', 'actor=lea%40', 'subject=lea', 'subject=store']) {
     const { body } = await browser(`/audit?${query}`)
-    t.match(body, `?actor=${encodeURIComponent(actor)}"><bdi class="name" title="Lea@company.example">`, query)
+    t.match(
+      body,
+      `?actor=${encodeURIComponent(actor)}"><bdi class="name" title="Lea@company.example (login.example)">`,
+      query,
+    )
     t.match(body, /title="(Store API|https:[^"]*)"/, query)
   }
   const rows = (await browser('/audit.json?actor=Lea%40company.example')).json()
