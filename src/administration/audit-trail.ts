@@ -1,7 +1,7 @@
 import type { AuditEvent, AuditFilter } from '../domain/audit-event.ts'
 import { isFromProvider } from '../domain/operator.ts'
 import type { Store } from '../domain/store.ts'
-import { NAMES_AT_A_TIME, stepsOf } from './pages.ts'
+import { ROWS_PER_STEP, stepsOf } from './pages.ts'
 import { contains } from './search.ts'
 
 /** An omitted field matches every event. Parts are found in any case. */
@@ -30,7 +30,7 @@ export async function searchAuditEvents(
   maxSteps = MAX_STEPS,
 ): Promise<{ events: AuditEvent[]; next?: number | undefined }> {
   const isPlain = action === undefined && actorPart === '' && search === ''
-  const size = isPlain ? limit + 1 : NAMES_AT_A_TIME
+  const size = isPlain ? limit + 1 : ROWS_PER_STEP
   // A search finds single subjects.
   const grouped = filter.grouped && search === ''
   const list = (last?: AuditEvent) =>

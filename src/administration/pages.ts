@@ -50,16 +50,19 @@ function textOf(cursor: string): string {
   return Buffer.from(cursor, 'base64url').toString()
 }
 
-/** How many names are read and compared per step: 0.1 ms of work. */
-export const NAMES_AT_A_TIME = 100
+/** How many names are read and compared per step: half a millisecond of work. Smaller steps are many round trips to PostgreSQL. */
+export const NAMES_PER_STEP = 500
 
-/** Pause between steps, so that a search takes at most a tenth of the CPU: the same process may be issuing tokens. */
+/** How many rows with more work each are handled per step. */
+export const ROWS_PER_STEP = 100
+
+/** Pause between steps, so that a search leaves most of the CPU to others: the same process may be issuing tokens. */
 const PAUSE_MS = 1
 
 /** The names of all applications, newest first, in steps between which other requests are handled. */
 export function stepsOfNames(
   store: Pick<Store, 'listNames'>,
-  { after, suite, limit: size }: Parameters<Store['listNames']>[0] = { limit: NAMES_AT_A_TIME },
+  { after, suite, limit: size }: Parameters<Store['listNames']>[0] = { limit: NAMES_PER_STEP },
 ): AsyncGenerator<ApplicationNames[]> {
   return stepsOf((last) => store.listNames({ after: last?.key ?? after, limit: size, suite }), size)
 }

@@ -27,6 +27,6 @@ export async function listRemovals(store: Trail, hundreds: number): Promise<Remo
   return last.filter((_, n) => !present[n]).map(removalOf)
 }
 
-function removalOf({ subject, before, actor, at }: AuditEvent): Removal {
-  return { clientId: subject.id, name: String(before?.name), by: actor, at }
+function removalOf({ subject, before, actor, actorEmail, at }: AuditEvent): Removal {
+  return { clientId: subject.id, name: String(before?.name), by: actorEmail ?? actor, at }
 }

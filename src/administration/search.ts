@@ -4,7 +4,7 @@ import { hasLabel, type Labels, labelTexts } from '../domain/labels.ts'
 import type { Page } from '../domain/store.ts'
 import { beginningsOf, DAY, hourOf, LAST_TWO_HOURS, MANY_TOKENS } from '../domain/usage.ts'
 import type { Context } from './context.ts'
-import { NAMES_AT_A_TIME, type PageQuery, pageOf, stepsOfNames } from './pages.ts'
+import { NAMES_PER_STEP, type PageQuery, pageOf, ROWS_PER_STEP, stepsOfNames } from './pages.ts'
 
 export interface SearchFilter {
   /** Part of the client id, the name, the developer email, a label (`key=value`) or the note, in any case. Empty or omitted: matches all. */
@@ -93,7 +93,7 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
   /** All matching applications in the order of `sort`, page by page. Keeps only the keys of those to come. */
   async function* pages(query: BrowseQuery): AsyncGenerator<ListedApplication[]> {
     const keys = (await match(query)).map(({ key }) => ({ key }))
-    for (const step of chunksOf(keys, NAMES_AT_A_TIME)) yield await load(step)
+    for (const step of chunksOf(keys, ROWS_PER_STEP)) yield await load(step)
   }
 
   /** The newest `limit` matching applications, oldest first. */
@@ -103,7 +103,7 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
 
   /** The names of up to `limit` matching applications, newest first. */
   async function find(filter: SearchFilter, { after, limit }: Page<ApplicationKey>): Promise<ApplicationNames[]> {
-    const size = isAny(filter) ? Math.min(limit, NAMES_AT_A_TIME) : NAMES_AT_A_TIME
+    const size = isAny(filter) ? Math.min(limit, NAMES_PER_STEP) : NAMES_PER_STEP
     const matches = matcher(filter)
     const found: ApplicationNames[] = []
     for await (const names of stepsOfNames(context.store, { after, limit: size, suite: filter.suite })) {

@@ -48,7 +48,7 @@ export async function checkStore(
   function checksOf(inspector: Inspector, { version, latest, refusal }: Schema): Check[] {
     if (version === 0 || refusal !== undefined) return []
     const checks: Check[] = [
-      ['store', () => checkMove(inspector)],
+      ['store', () => inspector.assertNotStuck().then(() => checkMove(inspector))],
       ['clock', () => checkStoreClock(inspector, now)],
       ['durability', () => checkDurability(inspector)],
       ['secrets', () => checkSecrets(inspector, now())],

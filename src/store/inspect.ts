@@ -17,6 +17,8 @@ export interface Inspector {
   /** The database and its version: `SQLite 3.54.1`. */
   software(): Promise<string>
   schema(): Promise<Schema>
+  /** Rejects with StoreUnavailable if commits wait without an end. */
+  assertNotStuck(): Promise<void>
   /** Undefined: the store was not copied. */
   move(): Promise<Move | undefined>
   /** How far the store's clock is ahead of this process's, in milliseconds. */

@@ -22,6 +22,7 @@ import { startDatabases, startPostgres } from '../support/postgres/postgres.ts'
 import { shell, startShell } from '../support/shell.ts'
 import { SQLITE, startPostgresStore } from '../support/stores.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
+import { until } from '../support/until.ts'
 
 const HOUR = 60 * 60_000
 const DAY = 24 * HOUR
@@ -216,6 +217,29 @@ t.test('Doctor on PostgreSQL: settings that can lose what was answered are error
     { type: 'database may lose data', settings: ['synchronous_standby_names='] },
     { type: 'database may lose data', settings: ['fsync=off', 'full_page_writes=off'] },
   ])
+})
+
+t.test('Doctor on PostgreSQL: a primary whose commits wait for a standby is not ok', async (t) => {
+  const server = await startPostgres(t)
+  const url = await server.createDatabase()
+  const { DATABASE_URL } = readConfig({ DATABASE_URL: url })
+  await (await openStore(DATABASE_URL, { lockTimeout: 1000 })).close()
+  const errors = async () =>
+    (await checkStore(DATABASE_URL, Date.now))
+      .filter(({ subject }) => subject === 'store')
+      .filter(({ level }) => level === 'error')
+  const waitFor = async (standby: string) => {
+    await server.query(`ALTER SYSTEM SET synchronous_standby_names = '${standby}'`)
+    await server.query('SELECT pg_reload_conf()')
+  }
+  t.strictSame(await errors(), [])
+  await waitFor('nobody')
+  const commit = query(url, "SELECT pg_logical_emit_message(true, 'test', '')")
+  await until(async () => (await errors()).length > 0)
+  t.match(await errors(), [{ subject: 'store', text: /commits wait for a standby that does not answer/ }])
+  await waitFor('')
+  await commit
+  t.strictSame(await errors(), [])
 })
 
 t.test('Doctor on SQLite: a store that is not in use is read, and nothing is made beside it', async (t) => {

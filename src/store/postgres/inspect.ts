@@ -5,6 +5,7 @@ import { askWithin } from './connection.ts'
 import { PostgresUnavailable } from './errors.ts'
 import { findPrimary, riskySettings } from './find-primary.ts'
 import { latestVersion, schemaVersion } from './migrate.ts'
+import { assertNotStuck } from './session.ts'
 import * as sql from './statements/session.ts'
 
 const STATEMENT_TIMEOUT_MS = 5000
@@ -31,6 +32,7 @@ export async function inspectPostgres(location: PostgresLocation): Promise<Inspe
       return judgeSchema({ version: version ?? 0, latest: latestVersion(), oldestProgram }, { isForeign })
     },
 
+    assertNotStuck: () => assertNotStuck(ask),
     move: async () => undefined,
 
     async clockOffset() {

@@ -2,7 +2,7 @@ import type { PostgresLocation } from '../../domain/database-location.ts'
 import type { Measurement, Observer } from '../../domain/events.ts'
 import type { Clock } from '../../domain/time.ts'
 import { singleValue } from '../shared/work.ts'
-import { askWithin, type Connection, connect } from './connection.ts'
+import { type Ask, askWithin, type Connection, connect } from './connection.ts'
 import { PostgresUnavailable } from './errors.ts'
 import { findPrimary, isDurable } from './find-primary.ts'
 import { createRegistryCache } from './registry.ts'
@@ -39,9 +39,7 @@ export async function openSession(
   try {
     // A statement that waits for a standby or a locked table goes on when its client disconnects: do not add another.
     const ask = askWithin(reads, TIMEOUT_MS)
-    if ((await singleValue(ask(sql.countStuck))) !== 0) {
-      throw sessionUnavailable('commits wait for a standby that does not answer, or statements for a locked table')
-    }
+    await assertNotStuck(ask)
     await ask(sql.planForLargeTables)
     const [writes, commands] = await Promise.all([
       connectToSameServer([insertTokens, sql.heartbeat]),
@@ -141,6 +139,12 @@ function createSession(
     ended,
     end,
   }
+}
+
+/** Throws StoreUnavailable while statements wait without an end: a primary that is cut off still answers reads. */
+export async function assertNotStuck(ask: Ask): Promise<void> {
+  if ((await singleValue(ask(sql.countStuck))) === 0) return
+  throw sessionUnavailable('commits wait for a standby that does not answer, or statements for a locked table')
 }
 
 function sessionUnavailable(text: string): PostgresUnavailable {

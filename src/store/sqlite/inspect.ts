@@ -37,6 +37,7 @@ export function inspectSqlite(path: string, access = accessSync): Inspector {
       return judgeSchema(found, { isForeign: version === 0 && row(sql.findTable) !== undefined })
     },
 
+    assertNotStuck: async () => {},
     move: async () => (has('moved') ? row<Move>(sql.findMove) : undefined),
     clockOffset: async () => 0,
     riskySettings: async () => [],
