@@ -32,6 +32,8 @@ export interface PlannedChange {
   action: 'add' | 'change' | 'remove'
   kind: Kind
   id: string
+  /** Before the change; of a new one, the one that it gets. */
+  name: string
   before: Fields | null
   after: Fields | null
 }
@@ -61,8 +63,10 @@ export function planOf(wanted: Wanted, present: Record<Kind, readonly Fields[]>,
     if (prune && !isPruned(entry)) refuse(`With --prune it needs the label ${prune}`)
     const differing = fields.filter((name) => entry[name] !== undefined && !isSame(before?.[name], entry[name]))
     const after = pick(entry, differing)
-    if (!before) changes.push({ action: 'add', kind, id, before: null, after })
-    else if (differing.length > 0) changes.push({ action: 'change', kind, id, before: pick(before, differing), after })
+    const name = String((before ?? entry).name)
+    if (!before) changes.push({ action: 'add', kind, id, name, before: null, after })
+    else if (differing.length > 0)
+      changes.push({ action: 'change', kind, id, name, before: pick(before, differing), after })
   }
 
   for (const [at, entry] of wanted.suites?.entries() ?? []) planEntry('suite', at, entry)
@@ -70,7 +74,8 @@ export function planOf(wanted: Wanted, present: Record<Kind, readonly Fields[]>,
   for (const kind of ['application', 'suite'] as const) {
     for (const [id, fields] of wanted[`${kind}s`] ? found[kind] : []) {
       if (places.has(id) || !isPruned(fields)) continue
-      changes.push({ action: 'remove', kind, id, before: pick(fields, KINDS[kind].fields), after: null })
+      const before = pick(fields, KINDS[kind].fields)
+      changes.push({ action: 'remove', kind, id, name: String(fields.name), before, after: null })
       found[kind].delete(id)
     }
   }
@@ -99,9 +104,9 @@ export function isSame(one: unknown, other: unknown): boolean {
 /** A plan for people, as a diff. */
 export function planText({ changes, add, change, remove, unchanged }: ReturnType<typeof planOf>): string {
   if (changes.length === 0) return 'No changes.'
-  const diff = changes.map(({ action, kind, id, before, after }) => {
-    const head = `${{ add: '+', change: '~', remove: '-' }[action]} ${kind} ${id}`
-    if (!before || !after) return `${head}  ${shown({ ...before, ...after }.name)}`
+  const diff = changes.map(({ action, kind, id, name, before, after }) => {
+    const head = `${{ add: '+', change: '~', remove: '-' }[action]} ${kind} ${id}  ${shown(name)}`
+    if (!before || !after) return head
     const fields = Object.keys(after).map((name) => `    ${name} ${differenceText(before[name], after[name])}`)
     return [head, ...fields].join('\n')
   })

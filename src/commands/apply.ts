@@ -1,4 +1,3 @@
-import { appendFile, constants, fchmodSync, fstatSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { resolve } from 'node:path'
 import { type Command, CommanderError } from 'commander'
@@ -7,6 +6,7 @@ import { planOf, planText, type Wanted } from '../administration/apply-plan.ts'
 import type { SeedStep } from '../administration/seed.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { readKey, serverRegistry } from './apply-server.ts'
+import { journalBeside, outputTo } from './secrets-file.ts'
 import { carryOut } from './seed.ts'
 import { createSeedOutput } from './seed-output.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
@@ -14,7 +14,9 @@ import type { Terminal } from './shared/terminal.ts'
 import { addCommand, createProgress, type JsonOption, print, readInput, say, show } from './shared/terminal.ts'
 
 const NONE = { suites: [], applications: [] }
+const LOST = 'Entries that could not be written are not registered'
 const ROTATE = ', but for the first one: "secrets rotate" makes another secret for it'
+const NEXT = ', but for the first one, whose secret the next run writes'
 const AGAIN = 'Run apply again to do the rest.'
 
 type ApplyOptions = JsonOption &
@@ -32,19 +34,37 @@ export function addApply(program: Command, terminal: Terminal): void {
     .option('--key-file <file>', 'a file with the admin key for --server (default: the variable TOKEN_SERVER_KEY)')
     .addOption(createOption())
     .action(async (file: string, options: ApplyOptions) => {
-      const { server, keyFile, dryRun, create } = options
+      const { server, keyFile, dryRun, create, secretsTo } = options
+      if (keyFile !== undefined && server === undefined) throw new OperatorError('--key-file is only for --server.')
       const { parseApplyFile } = await import('../administration/apply-file.ts')
       const wanted = parseApplyFile(file, await readInput(terminal, file))
-      const applyTo = (registry: Registry) => apply(terminal, options, registry, wanted)
-      if (server !== undefined) return applyTo(serverRegistry(server, await readKey(terminal, keyFile)))
+      const applyTo = (registry: Registry, but = '') => apply(terminal, options, registry, wanted, `${LOST}${but}.`)
+      if (server !== undefined) {
+        const journal = secretsTo === undefined ? undefined : journalBeside(secretsTo)
+        const registry = serverRegistry(server, await readKey(terminal, keyFile), { journal })
+        if (!dryRun && journal?.read() !== undefined) await resume(terminal, options, registry.resume())
+        return applyTo(registry, journal ? NEXT : ROTATE)
+      }
       const onMissing = (place: string) =>
         say(terminal, options, 'warning', `There is no database at ${place}: with --create, this makes it.`)
       await administer(terminal, (_, on) => applyTo(databaseRegistry(on)), dryRun ? { onMissing } : { create })
     })
 }
 
+/** Writes the secret that an earlier run has asked a server for, and has not written. */
+async function resume(terminal: Terminal, options: ApplyOptions, steps: AsyncIterable<SeedStep>): Promise<void> {
+  const output = createSeedOutput(outputTo(terminal, String(options.secretsTo)), options, { existing: 0 })
+  await carryOut(terminal, options, { steps, output, report: () => {}, lost: AGAIN })
+}
+
 /** Prints the plan and, unless it is a dry run, carries it out: first what is new. */
-async function apply(terminal: Terminal, options: ApplyOptions, registry: Registry, wanted: Wanted): Promise<void> {
+async function apply(
+  terminal: Terminal,
+  options: ApplyOptions,
+  registry: Registry,
+  wanted: Wanted,
+  lost: string,
+): Promise<void> {
   const present = { suite: await registry.list('suite'), application: await registry.list('application') }
   const plan = planOf(wanted, present, options.prune)
   const { changes, add, change, remove, unchanged: existing } = plan
@@ -68,8 +88,7 @@ async function apply(terminal: Terminal, options: ApplyOptions, registry: Regist
     const others = changes.filter(({ before }) => before)
     for (const one of others) yield { ...NONE, register: () => applyChange(registry, one).then(() => []) }
   }
-  const lost = `Entries that could not be written are not registered${options.server ? ROTATE : ''}.`
-  await carryOut(terminal, options, { steps: steps(), output, report, lost, again: AGAIN }).catch((error) => {
+  await carryOut(terminal, options, { steps: steps(), output, report, lost }).catch((error) => {
     say(terminal, options, 'warning', `${done} of ${changes.length} changes were made. ${AGAIN}`)
     throw error
   })
@@ -86,30 +105,4 @@ async function confirm({ stdin, stderr }: Terminal): Promise<void> {
   // Otherwise the terminal would keep the process alive.
   await typed.return?.()
   if (String(value).trim() !== 'yes') throw new OperatorError('Nothing was changed.')
-}
-
-/**
- * A terminal whose output is added to a file, which only its owner can read; `-`: the same. Throws OperatorError, also if the file is
- * another user's or has a second name: in a folder that others may write to, they would choose where the secrets go.
- */
-function outputTo(terminal: Terminal, place: string): Terminal {
-  if (place === '-') return terminal
-  try {
-    const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants
-    // Open until the process ends.
-    const file = openSync(place, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600)
-    const stats = fstatSync(file)
-    const flush = stats.isFile()
-    if (flush && (stats.uid !== process.geteuid?.() || stats.nlink > 1)) {
-      throw new Error(`${place} belongs to another user, or has another name (a hard link)`)
-    }
-    if (flush) fchmodSync(file, 0o600)
-    const write: Terminal['stdout']['write'] = (data, done) =>
-      appendFile(file, data, { flush }, (error) => done?.(error))
-    return { ...terminal, stdout: { write } }
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    const why = code === 'ELOOP' ? `${place} is a symbolic link` : message
-    throw new OperatorError(`Nothing was changed: ${why}.`, { cause: error })
-  }
 }

@@ -44,9 +44,9 @@ interface Run {
   steps: AsyncIterable<SeedStep>
   output: ReturnType<typeof createSeedOutput>
   report(step: SeedStep, refused: number): void
-  /** Sentences about entries that could not be printed, and about how to do the rest. */
+  /** Sentences about entries that could not be printed, and about how to do the rest unless the caller says that. */
   lost: string
-  again: string
+  again?: string
 }
 
 /**
@@ -56,7 +56,7 @@ interface Run {
 export async function carryOut(
   terminal: Terminal,
   options: JsonOption,
-  { steps, output, report, lost, again }: Run,
+  { steps, output, report, lost, again = '' }: Run,
 ): Promise<void> {
   const stopped = new AbortController()
   const stop = (signal: string) => stopped.abort(signal)
@@ -73,15 +73,21 @@ export async function carryOut(
       report(step, refused.length)
       if (refused.length > 0) {
         const reason = 'These were changed by others since the plan, so the credentials printed for them are not valid'
-        throw new OperatorError(`${reason}: ${refused.join(', ')}. ${again}`)
+        throw new OperatorError(`${reason}: ${refused.join(', ')}. ${again}`.trimEnd())
       }
       await sleep(PAUSE_MS)
       if (stopped.signal.aborted) break
     }
   } catch (error) {
-    if (error instanceof OutputFailed) throw new OperatorError(`${error.message} ${lost} ${again}`, { cause: error })
+    if (error instanceof OutputFailed)
+      throw new OperatorError(`${error.message} ${lost} ${again}`.trimEnd(), { cause: error })
     if (unregistered > 0) {
-      say(terminal, options, 'warning', `The last ${unregistered} credentials printed may not be valid. ${again}`)
+      say(
+        terminal,
+        options,
+        'warning',
+        `The last ${unregistered} credentials printed may not be valid. ${again}`.trimEnd(),
+      )
     }
     await output.end()
     throw error
@@ -89,5 +95,5 @@ export async function carryOut(
     for (const signal of SIGNALS) process.off(signal, stop)
   }
   await output.end()
-  if (stopped.signal.aborted) throw new OperatorError(`Stopped by ${stopped.signal.reason}. ${again}`)
+  if (stopped.signal.aborted) throw new OperatorError(`Stopped by ${stopped.signal.reason}. ${again}`.trimEnd())
 }

@@ -82,11 +82,18 @@ t.test('Apply: each field that differs is a change, and what the file does not n
   ]
   for (const [field, value, text] of values) {
     const entry = { client_id: 'shop', [field]: value }
-    const change = { action: 'change', kind: 'application', id: 'shop' }
+    const change = { action: 'change', kind: 'application', id: 'shop', name: 'Shop' }
     t.strictSame(await one(entry), [{ ...change, before: { [field]: SHOP[field] }, after: { [field]: value } }])
     t.equal(planText(await plan({ applications: [entry] })).split('\n')[1], `    ${text}`)
   }
-  const renamed = { action: 'change', kind: 'suite', id: 'store', before: { name: 'Store API' }, after: { name: 'S' } }
+  const renamed = {
+    action: 'change',
+    kind: 'suite',
+    id: 'store',
+    name: 'Store API',
+    before: { name: 'Store API' },
+    after: { name: 'S' },
+  }
   t.strictSame(await one({ id: 'store', name: 'S' }, 'suites'), [renamed])
 })
 
@@ -99,7 +106,7 @@ t.test('Apply: a plan is a diff in the order in which it is made, with its count
     suites: [{ id: 'new', name: 'New API', labels: { by: 'file' } }],
   }
   const text = `+ suite new  "New API"
-~ application shop
+~ application shop  Shop
     suites +new -store -orders
     quota default → 500
 + application fresh  Fresh

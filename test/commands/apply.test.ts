@@ -1,4 +1,18 @@
-import { chmodSync, linkSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  existsSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, relative } from 'node:path'
@@ -7,6 +21,7 @@ import t, { type Test } from 'tap'
 import { applyChange, databaseRegistry, type Registry } from '../../src/administration/apply.ts'
 import type { PlannedChange } from '../../src/administration/apply-plan.ts'
 import { serverRegistry } from '../../src/commands/apply-server.ts'
+import { journalBeside } from '../../src/commands/secrets-file.ts'
 import { createAdminWorld } from '../support/admin.ts'
 import { freePort } from '../support/free-port.ts'
 import { application } from '../support/newcomers.ts'
@@ -78,12 +93,27 @@ for (const way of ['the database', 'a server']) {
     await administration.applications.register({ name: 'Foreign', developerEmail: 'a@b' })
     const { changes, ...counts } = JSON.parse((await run(`${dry} --json`)).out)
     t.strictSame(changes, [
-      { action: 'change', kind: 'suite', id: 'store', before: { name: 'By hand' }, after: { name: 'Store API' } },
-      { action: 'change', kind: 'application', id: 'shop', before: { suites: [] }, after: { suites: ['store'] } },
+      {
+        action: 'change',
+        kind: 'suite',
+        id: 'store',
+        name: 'By hand',
+        before: { name: 'By hand' },
+        after: { name: 'Store API' },
+      },
+      {
+        action: 'change',
+        kind: 'application',
+        id: 'shop',
+        name: 'Shop ',
+        before: { suites: [] },
+        after: { suites: ['store'] },
+      },
       {
         action: 'change',
         kind: 'application',
         id: 'shop2',
+        name: 'Shop 2',
         before: { status: 'active', quota: 5 },
         after: { status: 'suspended', quota: 60 },
       },
@@ -138,7 +168,16 @@ t.test(
     const before = readFileSync(file, 'utf8')
     symlinkSync(file, join(folder, 'link'))
     linkSync(file, join(folder, 'hard'))
+    // Root alone can give it to somebody else; for others the hard link stands for the same check.
+    const isRoot = process.geteuid?.() === 0
+    execFileSync('mkfifo', [join(folder, 'fifo')])
+    if (isRoot) chownSync(join(folder, 'fifo'), 1, 1)
+    else linkSync(join(folder, 'fifo'), join(folder, 'second'))
+    // Otherwise it could not be opened for writing.
+    const reader = openSync(join(folder, 'fifo'), constants.O_RDONLY | constants.O_NONBLOCK)
+    t.teardown(() => closeSync(reader))
     for (const [name, err] of [
+      ['fifo', /^Nothing was changed: .*fifo belongs to another user, or has another name \(a hard link\)\.\n$/],
       ['link', /^Nothing was changed: .*link is a symbolic link\.\n$/],
       ['hard', /^Nothing was changed: .*hard belongs to another user, or has another name \(a hard link\)\.\n$/],
     ] as const) {
@@ -157,6 +196,19 @@ t.test(
     t.match(JSON.parse(readFileSync(secrets, 'utf8')), { suites: [{ id: 'store' }], applications: { length: 2 } })
   },
 )
+
+t.test('Apply: secrets may go to what is open already, by its link in /dev', async (t) => {
+  const { run, write, folder, json } = await setting(t)
+  const file = write('a.yaml', FILE)
+  t.match(await run(`apply ${file} --yes --secrets-to /dev/stdout`), { status: 0, out: /client_secret {2}\w{40}\n/ })
+  for (const suite of await json('suites list')) await run(`suites remove ${suite.id}`)
+  const open = openSync(join(folder, 'open'), 'w')
+  t.match(await run(`apply ${file} --yes --secrets-to /dev/fd/${open}`), { status: 0, err: '' })
+  closeSync(open)
+  t.match(readFileSync(join(folder, 'open'), 'utf8'), /client_id {6}store\n {2}client_secret {2}\w{40}\n/)
+  await run('suites remove store')
+  t.match(await run(`apply ${file} --yes --secrets-to /dev/fd/9999`), { status: 1, err: /^Nothing was changed: EBADF/ })
+})
 
 t.test('Apply: on a terminal it asks, and prints the secrets', async (t) => {
   const { run, json, write } = await setting(t)
@@ -177,6 +229,7 @@ t.test('Apply: a dry run makes no database, and a wrong place is an error', asyn
     ['apply - --dry-run', { status: 2, stdin, out: /\nTo add: 3, /, err: warning }],
     ['apply - --yes --secrets-to -', fails(/^There is no database/, stdin)],
     ['apply - --dry-run', fails(/^Nothing was changed\. Problems of the file:\n {2}-:1:12 suites: /, '{"suites": 5}')],
+    ['apply - --dry-run --key-file key', fails('--key-file is only for --server.\n', stdin)],
     ['apply', { status: 1, err: /missing required argument/ }],
     ['apply - --what', { status: 1, err: /unknown option/ }],
     ['seed', misused(/missing required argument/)],
@@ -257,6 +310,7 @@ const ADDED: PlannedChange = {
   action: 'add',
   kind: 'application',
   id: 'a/b',
+  name: 'A',
   before: null,
   after: { name: 'A', developer_email: 'a@b' },
 }
@@ -266,7 +320,7 @@ t.test('Apply to a server: a lost connection or a busy server delays, and nothin
   const faults: Fault[] = [lost, answerLost, busy(503, { 'retry-after': '7' }), busy(429, { 'retry-after': '3600' })]
   const { proxied, requests } = await startProxy(t, url, faults)
   const waits: number[] = []
-  const registry = serverRegistry(proxied, keys.admin, async (time) => void waits.push(time))
+  const registry = serverRegistry(proxied, keys.admin, { wait: async (time) => void waits.push(time) })
   const [step] = await Array.fromAsync(registry.register([ADDED]))
   t.match(step?.applications, [{ clientId: 'a/b', clientSecret: /^\w{40}$/, name: 'A' }])
   t.strictSame([requests, waits], [Array(5).fill('POST'), [500, 1000, 7000, 60_000]])
@@ -292,7 +346,7 @@ t.test('Apply to a server: a lost connection or a busy server delays, and nothin
   const newcomers = Array.from({ length: 400 }, (_, n) => application(`many-${n}`))
   await store.register({ suites: [], applications: newcomers }, AUDIT)
   t.equal(new Set((await registry.list('application')).map(({ client_id }) => client_id)).size, 401, 'three pages')
-  const nowhere = serverRegistry(`http://127.0.0.1:${await freePort()}`, keys.admin, async () => {})
+  const nowhere = serverRegistry(`http://127.0.0.1:${await freePort()}`, keys.admin, { wait: async () => {} })
   await t.rejects(nowhere.list('suite'), { message: /^http:\/\/127\.0\.0\.1:\d+ does not answer: .*ECONNREFUSED/ })
 })
 
@@ -314,7 +368,7 @@ for (const way of ['the database', 'a server']) {
         ? serverRegistry(url, keys.admin)
         : databaseRegistry((conditions) => context.administration(AUTHOR, conditions))
     const rename = (name: string, from = 'A'): PlannedChange => {
-      return { action: 'change', kind: 'application', id: 'a', before: { name: from }, after: { name } }
+      return { action: 'change', kind: 'application', id: 'a', name: from, before: { name: from }, after: { name } }
     }
     const refused = (id: string, kind = 'application') => ({
       message: `Others have changed the ${kind} ${id} since the plan, so it is left as it is.`,
@@ -336,7 +390,7 @@ for (const way of ['the database', 'a server']) {
     await t.rejects(applyChange(registry, unknown), { message: /There is no suite with the id gone\.$/ })
 
     const removal = (kind: 'application' | 'suite', id: string, name: string): PlannedChange => {
-      return { action: 'remove', kind, id, before: { name }, after: null }
+      return { action: 'remove', kind, id, name, before: { name }, after: null }
     }
     await t.rejects(applyChange(registry, removal('suite', 's', 'T')), refused('s', 'suite'))
     const renamedSuite = async () => void (await suites.update('s', { name: 'T' }))
@@ -366,9 +420,7 @@ for (const way of ['the database', 'a server']) {
     }
     const twice = () => run(apply, { isTTY: true, stdin: afterAnother() })
     const taken =
-      way === 'a server'
-        ? /: The id store is taken already\.\n$/
-        : /printed for them are not valid: store\. Run apply again/
+      way === 'a server' ? /: The id store is taken already\.\n$/ : /printed for them are not valid: store\.\n/
     const first = await twice()
     t.match(first, { status: 1, err: taken })
     t.match(first.err, /Warning: 0 of 3 changes were made\. Run apply again to do the rest\.\n/)
@@ -384,7 +436,7 @@ t.test('Apply: where secrets cannot be written nothing is registered; a server h
   const { run, write, server, store } = await setting(t)
   const apply = `apply ${write('a.yaml', FILE)} --yes --secrets-to /dev/full`
   const lost = /The output could not be written: ENOSPC.* Entries that could not be written are not registered/
-  t.match(await run(apply), { status: 1, err: new RegExp(`${lost.source}\\. Run apply again`) })
+  t.match(await run(apply), { status: 1, err: new RegExp(`^Warning.* Run apply again.*\n${lost.source}\\.\n$`) })
   t.equal((await store.listSuites({ limit: 1 })).length, 0)
   t.match(await run(apply + server()), {
     status: 1,
@@ -392,3 +444,44 @@ t.test('Apply: where secrets cannot be written nothing is registered; a server h
   })
   t.equal((await store.listSuites({ limit: 2 })).length, 1)
 })
+
+t.test(
+  'Apply to a server: a secret that a killed run has not written is written by the next one, or named',
+  async (t) => {
+    const { run, write, server, secrets, url, keys, administration } = await setting(t)
+    const pending = `${secrets}.pending`
+    const apply = `apply ${write('a.yaml', FILE)} --yes --secrets-to ${secrets}`
+    const added: PlannedChange = { ...ADDED, id: 'shop', after: { name: 'Shop ', developer_email: 'a@b' } }
+    /** Registers an application, and ends before its secret is written. */
+    async function interrupt() {
+      const journal = journalBeside(secrets)
+      const [step] = await Array.fromAsync(serverRegistry(url, keys.admin, { journal }).register([added]))
+      t.equal(statSync(pending).mode & 0o777, 0o600)
+      return step?.applications[0]?.clientSecret as string
+    }
+    const secret = await interrupt()
+    t.notMatch(readFileSync(pending, 'utf8'), secret)
+    t.match(await run(`apply ${write('a.yaml', FILE)} --dry-run${server()}`), { status: 2 })
+    t.match(await run(apply + server()), { status: 0, err: '' })
+    t.match(readFileSync(secrets, 'utf8'), `client_secret  ${secret}\n`)
+    t.notOk(existsSync(pending))
+
+    await administration.applications.remove('shop')
+    await interrupt()
+    const other = JSON.parse(readFileSync(pending, 'utf8'))
+    writeFileSync(pending, JSON.stringify({ ...other, idempotencyKey: 'forgotten' }))
+    t.match(await run(apply + server()), {
+      status: 1,
+      err: 'The secret of shop may be in no file: "secrets rotate shop" makes another one.\n',
+    })
+    t.notOk(existsSync(pending), 'it is said once')
+
+    for (const unsent of [JSON.stringify({ ...other, id: 'gone' }), '{"kind":"appl']) {
+      writeFileSync(pending, unsent)
+      t.match(await run(apply + server()), { status: 0, err: '' })
+      t.notOk(existsSync(pending))
+    }
+    symlinkSync(write('other', JSON.stringify(other)), pending)
+    t.match(await run(apply + server()), { status: 1, err: /^Nothing was changed: .*pending is a symbolic link\.\n$/ })
+  },
+)

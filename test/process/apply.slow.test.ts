@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
@@ -7,7 +7,7 @@ import { readConfig } from '../../src/config.ts'
 import { findGenerated } from '../../src/domain/secret.ts'
 import { openStore } from '../../src/store/open.ts'
 import { startLoad } from '../support/load.ts'
-import { command, register, run, runJson, start, startServer } from '../support/spawn.ts'
+import { command, preload, register, run, runJson, start, startServer } from '../support/spawn.ts'
 import { SQLITE, startPostgresStore } from '../support/stores.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
@@ -62,6 +62,44 @@ t.test('Apply: however often it is killed, each application has one secret, the 
   t.match(await command(t, apply, env), { status: 0 })
   t.equal(await countKnown(env, [secrets]), COUNT)
   t.equal((await runJson(apply, { env })).changes.length, 0)
+})
+
+/** Kills the program at one of the moments before and after each request, and each time it writes or removes a file. */
+const KILLED = preload(`
+  import fs from 'node:fs'
+  import { syncBuiltinESMExports } from 'node:module'
+  let left = Number(process.env.KILL_AT)
+  const pass = (result) => (left-- === 0 ? process.kill(process.pid, 'SIGKILL') : result)
+  const around = (call) => (...values) => pass(call(...pass(values)))
+  for (const name of ['writeFileSync', 'rmSync']) fs[name] = around(fs[name])
+  const { appendFile } = fs
+  fs.appendFile = (...values) => appendFile(...pass(values).slice(0, -1), (error) => values.at(-1)(pass(error)))
+  syncBuiltinESMExports()
+  const ask = fetch
+  globalThis.fetch = async (...values) => pass(await ask(...pass(values)))
+`)
+
+t.test('Apply to a server: at whatever moment it is killed, the next run writes each secret', async (t) => {
+  const folder = temporaryFolder(t)
+  const env = { ...(await SQLITE.createEnv(t)), ADMIN_ADDRESS: '127.0.0.1:0' }
+  const { logged } = await startServer(t, env)
+  await runJson(['operators', 'add', 'anna', '--role', 'admin'], { env })
+  const { admin_key } = await runJson(['operators', 'key', 'anna', '--expires', '1d'], { env })
+  const secrets = join(folder, 'secrets')
+  const to = ['--server', logged('ready')[0].admin, '--yes', '--json', '--secrets-to', secrets]
+  let count = 0
+  const apply = (moment: string) =>
+    command(t, ['apply', applyFile(folder, ++count), ...to], {
+      ...{ ...KILLED, KILL_AT: moment, TOKEN_SERVER_KEY: admin_key },
+    })
+  // Each run has one application more, after what the run before has left.
+  let ended: Awaited<ReturnType<typeof apply>>
+  do ended = await apply(`${count}`)
+  while (ended.status === null)
+  t.match(ended, { status: 0, err: '' })
+  t.ok(count > 15, `${count} moments`)
+  t.equal(await countKnown(env, [secrets]), count)
+  t.strictSame(readdirSync(folder).sort(), ['apply.json', 'secrets'])
 })
 
 t.test('Apply: 20,000 beside a server under load; a signal ends it, and the next run does the rest', async (t) => {

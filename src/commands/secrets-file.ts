@@ -1,0 +1,79 @@
+import {
+  appendFile,
+  constants,
+  fchmodSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { OperatorError } from '../domain/operator-error.ts'
+import type { Journal } from './apply-server.ts'
+import type { Terminal } from './shared/terminal.ts'
+
+const { O_RDONLY, O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants
+
+/** A terminal whose output is added to a file, which only its owner can read; `-`: the same. Throws OperatorError. */
+export function outputTo(terminal: Terminal, place: string): Terminal {
+  const descriptor = descriptorOf(place)
+  if (descriptor === 1) return terminal
+  // Open until the process ends.
+  const file = descriptor ?? openOwn(place, O_WRONLY | O_APPEND | O_CREAT)
+  const stats = explained(() => fstatSync(file))
+  const flush = stats.isFile()
+  // The last line of a run that was killed has no end.
+  if (flush && stats.size > 0) explained(() => writeSync(file, '\n'))
+  const write: Terminal['stdout']['write'] = (data, done) => appendFile(file, data, { flush }, (error) => done?.(error))
+  return { ...terminal, stdout: { write } }
+}
+
+/** Keeps the request for a secret beside the file that the secret goes to. Undefined: that is no file. */
+export function journalBeside(place: string): Journal | undefined {
+  const isFile = statSync(place, { throwIfNoEntry: false })?.isFile() ?? true
+  if (!isFile || descriptorOf(place) !== undefined) return undefined
+  const journal = `${place}.pending`
+  return {
+    read: () => statSync(journal, { throwIfNoEntry: false }) && readFileSync(openOwn(journal, O_RDONLY), 'utf8'),
+    begin(request) {
+      explained(() => writeFileSync(journal, request, { flag: 'wx', mode: 0o600, flush: true }), 'It was not asked for')
+    },
+    end: () => rmSync(journal, { force: true }),
+  }
+}
+
+/** The descriptor that `-` or a link such as /dev/stdout leads to, or `>(…)` of a shell: whoever started this process has opened it. */
+function descriptorOf(place: string): number | undefined {
+  const [, number] = /^\/(?:dev|proc\/self)\/fd\/(\d+)$/.exec(place) ?? []
+  return number === undefined ? { '-': 1, '/dev/stdout': 1, '/dev/stderr': 2 }[place] : Number(number)
+}
+
+/**
+ * Opens a file. Throws OperatorError, also if it is a link, another user's, or has a second name: in a folder that others may
+ * write to, they would choose what it is.
+ */
+function openOwn(place: string, flags: number): number {
+  return explained(() => {
+    const file = openSync(place, flags | O_NOFOLLOW, 0o600)
+    const stats = fstatSync(file)
+    if (!stats.isCharacterDevice() && (stats.uid !== process.geteuid?.() || stats.nlink > 1)) {
+      throw new Error(`${place} belongs to another user, or has another name (a hard link)`)
+    }
+    if (stats.isFile()) fchmodSync(file, 0o600)
+    return file
+  })
+}
+
+/** Throws OperatorError if a system call fails. `effect`: what that means. */
+function explained<Result>(call: () => Result, effect = 'Nothing was changed'): Result {
+  try {
+    return call()
+  } catch (error) {
+    const { code, message, path } = error as NodeJS.ErrnoException
+    throw new OperatorError(`${effect}: ${code === 'ELOOP' ? `${path} is a symbolic link` : message}.`, {
+      cause: error,
+    })
+  }
+}
