@@ -258,7 +258,7 @@ function contradictions(config: Config) {
   }
   if (isSame(ADMIN_ADDRESS, OPS_ADDRESS)) add('ADMIN_ADDRESS', 'not be the address of OPS_ADDRESS')
   if (config.HANDOVER && config.PUBLIC_URL !== LOCAL_URL && isPlainTextUrl(config.PUBLIC_URL)) {
-    add('HANDOVER', 'be off unless PUBLIC_URL is an https URL', 'PUBLIC_URL')
+    add('HANDOVER', 'be off unless PUBLIC_URL is an https URL (http for this machine only)', 'PUBLIC_URL')
   }
   return found
 }

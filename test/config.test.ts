@@ -134,7 +134,7 @@ t.test('Settings: listeners need addresses of their own, and workers a shared st
     [{ ...env, ADMIN_ADDRESS: '[::1]:9464' }, /^ADMIN_ADDRESS must not be the address of OPS_ADDRESS\. /],
     [
       { HANDOVER: 'on', PUBLIC_URL: 'http://auth.example' },
-      /^HANDOVER must be off unless PUBLIC_URL is an https URL\. /,
+      /^HANDOVER must be off unless PUBLIC_URL is an https URL \(http for this machine only\)\. /,
     ],
     [{ WORKERS: '2', DATABASE_URL: 'sqlite::memory:' }, /^WORKERS must be 1 /],
     [{ HOST: '127.0.0.1', PORT: 'x', ADMIN_ADDRESS: '127.0.0.1:8080' }, /^PORT [^\n]*$/],
