@@ -2,11 +2,9 @@ FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY lab/release/notices/main.ts notices.ts
+COPY lab/release/trim.ts ./
 # No install scripts: the SQLite driver comes with its binaries, and the image with Node.js.
-# Of the driver only this platform's binary is needed, not the others nor what they were built from.
-RUN npm ci --omit=dev --ignore-scripts && node notices.ts > THIRD-PARTY.md && mkdir /data \
-  && cd node_modules/better-sqlite3 && rm -r deps src binding.gyp \
-  && find prebuilds -type f ! -name "linux-$(node -p process.arch).node" -delete
+RUN npm ci --omit=dev --ignore-scripts && node notices.ts > THIRD-PARTY.md && node trim.ts && mkdir /data
 
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
@@ -39,6 +37,13 @@ VOLUME /data
 EXPOSE 8080
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5s \
   CMD ["/nodejs/bin/node", "/app/lib/main.js", "healthcheck"]
+# The release names its commit.
+ARG REVISION
+LABEL org.opencontainers.image.title="token-server" \
+  org.opencontainers.image.description="A standalone OAuth 2.0 token server for machine-to-machine clients" \
+  org.opencontainers.image.version="1.0.0" \
+  org.opencontainers.image.revision="$REVISION" \
+  org.opencontainers.image.licenses="MIT"
 # 8 MiB for young objects: more makes no request faster, and the process a hundred MiB larger.
 ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=8", "--disable-sigusr1", "/app/lib/main.js"]
 CMD ["serve", "--create"]

@@ -36,7 +36,7 @@ export async function commandsPage(): Promise<string> {
 }
 
 /** The names of a command's subcommands; none where it has none. */
-async function subcommands(path: string[]): Promise<string[]> {
+export async function subcommands(path: string[]): Promise<string[]> {
   const { lists } = await helpOf(path)
   const names = (lists.Commands ?? []).map(([term]) => term.replace(/[^\w-].*/, ''))
   return names.filter((name) => name !== 'help')
@@ -58,7 +58,7 @@ async function row(path: string[]): Promise<string> {
 }
 
 /** Asks a command for its help, and takes it apart: commander wraps and indents it by fixed rules. */
-async function helpOf(path: string[]): Promise<CommandHelp> {
+export async function helpOf(path: string[]): Promise<CommandHelp> {
   let text = ''
   const stdout = { write: (data: string | Uint8Array) => (text += data) }
   await main([...path, '--help'], { env: {}, stdin: process.stdin, stdout, stderr: stdout })

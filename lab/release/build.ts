@@ -1,6 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildDebian } from './debian.ts'
+import { nodeComponents } from './node.ts'
 import { ROOT, run, sumsOf } from './tools.ts'
 
 export interface Release {
@@ -63,7 +64,7 @@ function installDependencies(clone: string, folder: string): string {
   return join(folder, 'node_modules')
 }
 
-/** The packages that the program runs with, as CycloneDX. npm adds a random number and the time, which are those of the commit here. */
+/** The packages that the program runs with, and Node.js, as CycloneDX. npm adds a random number and the time, which are those of the commit here. */
 function billOfMaterials(clone: string, env: NodeJS.ProcessEnv): string {
   const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--omit=dev', '--package-lock-only']
   const bill = JSON.parse(run('npm', args, { cwd: clone, env }))
@@ -71,6 +72,11 @@ function billOfMaterials(clone: string, env: NodeJS.ProcessEnv): string {
   // npm takes the name of the folder.
   bill.metadata.component.name = 'oauth-token-server'
   bill.metadata.timestamp = new Date(Number(env.SOURCE_DATE_EPOCH) * 1000).toISOString()
+  bill.components.push(...nodeComponents)
+  const refs = nodeComponents.map((component) => component['bom-ref'])
+  bill.dependencies.push(...refs.map((ref) => ({ ref, dependsOn: [] })))
+  const own = bill.metadata.component['bom-ref']
+  bill.dependencies.find(({ ref }: { ref: string }) => ref === own).dependsOn.push(...refs)
   return `${JSON.stringify(bill, null, 2)}\n`
 }
 

@@ -1,18 +1,9 @@
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { OLDEST_NODES } from '../../src/version.ts'
 import { freePort } from '../../test/support/free-port.ts'
 import type { Release } from './build.ts'
+import { expectInBill, loadEveryModule } from './contents.ts'
 import { afterUpgrade, type Data, expect, type Installed, json, mainJob, register, start } from './job.ts'
 import { has, ROOT, run } from './tools.ts'
 
@@ -33,7 +24,7 @@ export interface Verdict {
 const PATHS = '/usr/sbin:/usr/bin:/sbin:/bin'
 
 /** Settings that `init` takes over: the usual ports may be taken. */
-type Ports = Record<'PORT' | 'ADMIN_ADDRESS', string>
+export type Ports = Record<'PORT' | 'ADMIN_ADDRESS', string>
 
 /** Runs version 0.1.0 from the history, and leaves its database with an application, a suite and a token. */
 export async function makeOldData(work: string): Promise<Old> {
@@ -56,7 +47,11 @@ export async function makeOldData(work: string): Promise<Old> {
 }
 
 /** Does the main job on an artifact, then starts it on old data, each in a place of its own. */
-async function tryOut(artifact: string, install: (ports: Ports, old?: Old) => Installed, old: Old): Promise<Verdict[]> {
+export async function tryOut(
+  artifact: string,
+  install: (ports: Ports, old?: Old) => Installed,
+  old: Old,
+): Promise<Verdict[]> {
   const did = async (done: string, action: (port: number, ports: Ports) => Promise<unknown>): Promise<Verdict> => {
     const port = await freePort()
     const ports = { PORT: String(port), ADMIN_ADDRESS: `127.0.0.1:${await freePort()}` }
@@ -92,7 +87,7 @@ export async function checkPackage({ folder, version }: Release, work: string, o
   return verdicts
 }
 
-async function attempt(artifact: string, done: string, action: () => unknown): Promise<Verdict> {
+export async function attempt(artifact: string, done: string, action: () => unknown): Promise<Verdict> {
   const found = await Promise.try(action).then(
     () => 'works',
     (error: Error) => `FAILED: ${error.message}`,
@@ -131,6 +126,14 @@ export async function checkDebian({ folder, version }: Release, work: string, ol
   const verdicts = await tryOut(artifact, install, old)
   // The root in which the main job was done.
   const root = join(work, 'debian-1')
+  const bill = JSON.parse(readFileSync(readFile(folder, /\.cdx\.json$/), 'utf8'))
+  const library = 'usr/lib/token-server'
+  verdicts.push(
+    await attempt(artifact, 'every module loads', () =>
+      run('chroot', [root, `/${library}/node`, ...loadEveryModule(`/${library}`)]),
+    ),
+    await attempt(artifact, 'all is in the bill of materials', () => expectInBill(bill, join(root, library))),
+  )
   verdicts.push(await attempt(artifact, `upgrade to ${version}+next, remove, purge`, () => lifeCycle(root, next)))
   return has('lintian') ? [...verdicts, lint(artifact, file)] : verdicts
 }
@@ -201,35 +204,6 @@ function lint(artifact: string, file: string): Verdict {
   } catch (error) {
     return { artifact, done: 'lintian', found: `FAILED: ${(error as Error).message}` }
   }
-}
-
-/** The stand-in for Docker of the workplace, or Docker. */
-function engine(): { build: string[]; run: string[] } | undefined {
-  const standIn = join(ROOT, '../shared/container/container')
-  if (existsSync(standIn)) return { build: [standIn, 'build', ROOT, 'token-server'], run: [standIn, 'run'] }
-  // The client alone is of no use.
-  if (!has('docker info')) return undefined
-  const hardened = ['--rm', '--network=host', '--read-only', '--cap-drop=ALL', '--security-opt=no-new-privileges']
-  return { build: ['docker', 'build', '--tag', 'token-server', ROOT], run: ['docker', 'run', ...hardened] }
-}
-
-/** The image, built and run with a read-only root, as nobody. */
-export async function checkImage(work: string, old: Old): Promise<Verdict[]> {
-  const artifact = 'image'
-  const container = engine()
-  if (!container) return [{ artifact, done: 'built', found: 'skipped: no Docker' }]
-  const [program = '', ...args] = container.build
-  run(program, args)
-  const install = (ports: Ports, old?: Old): Installed => {
-    const data = mkdtempSync(join(work, 'image-'))
-    if (old) cpSync(join(old.folder, 'token-server.db'), join(data, 'token-server.db'))
-    run('chown', ['-R', '65532:65532', data])
-    chmodSync(data, 0o700)
-    const settings = ['--env', `PORT=${ports.PORT}`, '--env', 'OPS_ADDRESS=off', '--env', 'ADMIN_ADDRESS=off']
-    const command = [...container.run, '--volume', `${data}:/data`, ...settings, 'token-server']
-    return { command, env: process.env, file: (name) => `/data/${name}` }
-  }
-  return tryOut(artifact, install, old)
 }
 
 function readFile(folder: string, pattern: RegExp): string {

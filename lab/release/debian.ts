@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import { recordedNode } from './node.ts'
 import { run } from './tools.ts'
 
 /** What Debian calls the processors for which there are a Node.js and a driver of SQLite. */
@@ -37,11 +38,13 @@ export function buildDebian({ clone, tarball, dependencies, version, out, root, 
 
   run('tar', ['--extract', '--gzip', '--strip-components=1', '--file', tarball, '--directory', folder(LIBRARY)])
   cpSync(dependencies, place(`${LIBRARY}/node_modules`), { recursive: true })
-  trim(join(root, LIBRARY))
+  run(process.execPath, [join(clone, 'lab/release/trim.ts')], { cwd: join(root, LIBRARY) })
+  const driver = `node_modules/better-sqlite3/prebuilds/linux-${process.arch}.node`
+  run('strip', ['--strip-unneeded', join(root, LIBRARY, driver)])
   for (const path of ['.env.example', 'CHANGELOG.md', 'LICENSE', 'deploy', 'seeds']) {
     rmSync(join(root, LIBRARY, path), { recursive: true })
   }
-  cpSync(process.execPath, place(`${LIBRARY}/node`), { dereference: true })
+  cpSync(recordedNode(), place(`${LIBRARY}/node`), { dereference: true })
   run('strip', [join(root, LIBRARY, 'node')])
   const bin = join(root, LIBRARY, 'bin/token-server.js')
   writeFileSync(bin, readFileSync(bin, 'utf8').replace('-S node', `-S /${LIBRARY}/node`))
@@ -71,6 +74,8 @@ export function buildDebian({ clone, tarball, dependencies, version, out, root, 
     place(`${DOCUMENTS}/changelog.gz`),
     gzipSync(changelog(version, Number(env.SOURCE_DATE_EPOCH)), { level: 9 }),
   )
+  const manual = run(process.execPath, ['lab/release/manual.ts'], { cwd: clone, env })
+  writeFileSync(place('usr/share/man/man8/token-server.8.gz'), gzipSync(manual, { level: 9 }))
   for (const path of ['.env.example', 'CHANGELOG.md', 'deploy', 'seeds']) {
     cpSync(join(clone, path), place(`${DOCUMENTS}/${path}`), { recursive: true })
   }
@@ -99,36 +104,6 @@ export function buildDebian({ clone, tarball, dependencies, version, out, root, 
   }
   const file = join(out, `token-server_${version}_${architecture}.deb`)
   run('dpkg-deb', ['--root-owner-group', '-Zxz', '-z1', '--build', root, file], { env })
-}
-
-/** Deletes what the driver was built from, its binaries for other machines, and what only the authors of the packages use. */
-function trim(library: string): void {
-  const driver = join(library, 'node_modules/better-sqlite3')
-  for (const path of ['deps', 'src', 'binding.gyp', '../node-addon-api']) {
-    rmSync(join(driver, path), { recursive: true, force: true })
-  }
-  for (const file of globSync('prebuilds/*', { cwd: driver })) {
-    if (file === `prebuilds/linux-${process.arch}.node`) run('strip', ['--strip-unneeded', join(driver, file)])
-    else rmSync(join(driver, file))
-  }
-  const unused = [
-    '.*',
-    '*.sh',
-    '*.html',
-    '*.ts',
-    '*.cts',
-    '*.mts',
-    'test',
-    'tests',
-    'spec',
-    'benchmark',
-    'benchmarks',
-    'integration',
-  ]
-  const names = unused.flatMap((name) => ['-o', '-name', name]).slice(1)
-  run('find', ['node_modules', '-mindepth', '1', '(', ...names, ')', '-prune', '-exec', 'rm', '-rf', '{}', '+'], {
-    cwd: library,
-  })
 }
 
 /** The unit of deploy/systemd with the paths of the package, and with the user that it makes. */

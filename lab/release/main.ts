@@ -5,7 +5,8 @@ import { table } from '../../src/commands/shared/text.ts'
 import { parseCommandLine, print, runToEnd, UsageError } from '../trial/command-line.ts'
 import type { Cleanup } from '../trial/trial.ts'
 import { build, publish } from './build.ts'
-import { checkDebian, checkImage, checkPackage, makeOldData, remove, type Verdict } from './check.ts'
+import { checkDebian, checkPackage, makeOldData, remove, type Verdict } from './check.ts'
+import { checkImage } from './image.ts'
 import { has, ROOT, run } from './tools.ts'
 
 const HELP = `Usage: npm run release -- [options]
@@ -58,7 +59,7 @@ async function main(): Promise<void> {
   const checks = {
     package: () => checkPackage(release, work, old),
     debian: () => checkDebian(release, work, old),
-    image: () => checkImage(work, old),
+    image: () => checkImage(release, work, old),
   }
   for (const [name, check] of Object.entries(checks)) {
     if (values.skip.includes(name)) continue
