@@ -129,8 +129,31 @@ t.test('Helm: the chart makes the objects of the kustomizations, in this version
   const changed = chart('--values', values)
   t.match(find(objectsOf(changed), 'ConfigMap')?.data, { HANDOVER: 'on', TOKEN_QUOTA: '5000000', TRUST_PROXY: 'off' })
   t.match(changed, 'path: /hand-over')
-  t.throws(() => chart('--set=store=postgres'), /settings\.DATABASE_URL is missing/)
-  t.throws(() => chart('--set=store=mysql'), /store must be sqlite or postgres/)
+})
+
+t.test('Helm: a wrong value is refused', HELM, (t) => {
+  const { properties } = JSON.parse(read('values.schema.json'))
+  t.strictSame(Object.keys(properties.settings.properties), Object.keys(settings))
+  for (const [wrong, message] of [
+    ['store=mysql', /store/],
+    ['store=postgres', /settings.*DATABASE_URL/],
+    ['replica=5', /replica/],
+    ['replicas=0', /replicas/],
+    ['replicas=many', /replicas/],
+    ['settings.PUBLIC_ULR=https://auth.example', /settings.*PUBLIC_ULR/],
+    ['settings.PUBLIC_URL.a=b', /settings.*PUBLIC_URL/],
+    ['storage.size=5GB', /storage.*size/],
+    ['ingress.enabled=yes', /ingress.*enabled/],
+    ['image=', /image/],
+  ] as const) {
+    const { status, stderr } = spawnSync('helm', ['template', 'any-name', join(ROOT, FOLDER), `--set=${wrong}`], {
+      encoding: 'utf8',
+    })
+    t.equal(status, 1, wrong)
+    t.match(stderr, /values don't meet the specifications of the schema/, wrong)
+    t.match(stderr, message, wrong)
+  }
+  t.end()
 })
 
 /** Objects in an order of their own, without what makes new pods for new settings: Helm an annotation, kustomize a name. */
