@@ -28,6 +28,8 @@ export interface Preparation {
   prints?: RegExp
   /** The program without which it is skipped. */
   needs?: string
+  /** Whether it gets a PostgreSQL server, with the shell as its superuser. */
+  postgres?: true
 }
 
 /** All fenced blocks of a page. */
@@ -47,13 +49,13 @@ const PORTS = /\b(8000|8080|8081|8082|9091|9464)\b/g
 /** How long a block may take on a busy machine. */
 const LIMIT_MS = 120_000
 
-/** Programs that stay in the foreground, and what their output says when they are ready. A reader has a terminal for each. */
+/** Programs that stay in the foreground, and what they say, or where they answer, when they are ready. A reader has a terminal for each. */
 const SERVERS: [program: RegExp, ready: string][] = [
   [/token-server serve\b/, '"msg":"ready"'],
   [/token-server demo\b/, 'login#'],
   [/^ *caddy run\b/, 'serving initial configuration'],
   [/^ *envoy -c\b/, 'starting main dispatch loop'],
-  [/^haproxy -db\b/, 'node-2 is DOWN'],
+  [/^haproxy -db\b/, 'http://127.0.0.1:8000'],
   [/\bprometheus --config\b/, 'Server is ready'],
 ]
 
@@ -82,8 +84,9 @@ field() { node -p "JSON.parse(require('fs').readFileSync(0))['$1']"; }
 declare -A running
 # Each program runs once: one that is started again is stopped before.
 stop() { [ -z "\${running[$1]}" ] || { kill "\${running[$1]}"; wait "\${running[$1]}" || true; }; }
-# Waits until the program that was started last writes that it is ready.
-started() { running[$1]=$!; until grep -q -e "$2" "$HOME/$1.log"; do kill -0 $!; sleep 0.1; done; }
+# Waits until the program that was started last writes that it is ready, or answers.
+started() { running[$1]=$!; until ready "$1" "$2"; do kill -0 $!; sleep 0.1; done; }
+ready() { case $2 in http*) command curl -s -o /dev/null "$2" ;; *) grep -q -e "$2" "$HOME/$1.log" ;; esac; }
 for ((step = 0; ; step++)); do
   until [ -e "$STEPS/$step" ]; do sleep 0.05; done
   source "$STEPS/$step"
@@ -91,7 +94,7 @@ for ((step = 0; ; step++)); do
 done`
 
 /** Starts a shell on a terminal, in a folder with the examples and with this checkout as the program. */
-export async function startShell(t: Test, page: string) {
+export async function startShell(t: Test, page: string, env: NodeJS.ProcessEnv = {}) {
   const world = temporaryFolder(t)
   const steps = join(world, 'steps')
   const bin = join(world, 'node_modules/.bin')
@@ -111,7 +114,8 @@ export async function startShell(t: Test, page: string) {
   const shell = spawn('script', ['-qefc', `exec bash ${driver}`, '/dev/null'], {
     cwd: page.startsWith('examples/') ? join(world, dirname(page)) : world,
     env: {
-      PATH: `${bin}:${process.env.PATH}:/usr/sbin`,
+      ...env,
+      PATH: [bin, env.PATH, process.env.PATH, '/usr/sbin'].filter(Boolean).join(':'),
       HOME: world,
       STEPS: steps,
       PORT: String(ports[8080]),
@@ -136,7 +140,7 @@ export async function startShell(t: Test, page: string) {
     const over = `step ${count} is over\n`
     const step = join(steps, String(count++))
     const begin = said().length
-    const text = `FAIL=${mayRefuse ? '' : '--fail-with-body'}\n${inBackground(withPorts(fill(code)))}\n`
+    const text = `FAIL=${mayRefuse ? '' : '--fail-with-body'}\n${withPorts(inBackground(fill(code)))}\n`
     writeFileSync(`${step}.new`, text)
     renameSync(`${step}.new`, step)
     for (const [command, keys] of TYPED) if (command.test(code)) shell.stdin.write(fill(keys))
@@ -156,8 +160,9 @@ function inBackground(code: string): string {
     .split('\n')
     .map((line) => {
       const [, ready] = SERVERS.find(([program]) => program.test(line)) ?? []
-      const [, command = '', name = ''] =
-        /^(.*?(token-server|caddy|envoy|haproxy|prometheus).*?)(?: +#.*)?$/.exec(line) ?? []
+      const [, command = '', port = '', program = ''] =
+        /^((?:.*\bPORT=(\d+) )?.*?(token-server|caddy|envoy|haproxy|prometheus).*?)(?: +#.*)?$/.exec(line) ?? []
+      const name = program + port
       return ready === undefined ? line : `stop ${name}\n${command} > ~/${name}.log 2>&1 &\nstarted ${name} '${ready}'`
     })
   return lines.join('\n')

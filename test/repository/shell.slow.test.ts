@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process'
 import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { needs } from '../support/needs.ts'
+import { DEBIAN_BINARIES } from '../support/postgres/binaries.ts'
+import { startPostgres } from '../support/postgres/postgres.ts'
 import { ROOT, read } from './files.ts'
 import { type Block, blocksOf, documentsIn, fieldsOf, type Preparation, startShell } from './shell-pages.ts'
 
@@ -13,7 +15,6 @@ const REASONS = [
   'root',
   'another machine',
   'a package of a release',
-  'PostgreSQL of your own',
   'minutes of load',
   'all tests',
   'a program that Debian does not have',
@@ -59,6 +60,18 @@ node -e "require('http').createServer((request, response) => response.end('from 
 until command curl -s -o /dev/null http://127.0.0.1:8081; do sleep 0.1; done
 `
 
+/** What a role and its database are made of, and where they are. */
+const ROLE = `
+umask 077
+echo of-the-role > database-password
+printf '%s\n' "127.0.0.1:$PGPORT:*:postgres:$SUPERUSER" "127.0.0.1:$PGPORT:*:token_server:of-the-role" > ~/.pgpass
+psql -c "CREATE ROLE token_server LOGIN PASSWORD 'of-the-role'"
+for name in token_server token_server_new; do
+  psql -c "CREATE DATABASE $name OWNER token_server ENCODING UTF8 TEMPLATE template0"
+done
+echo role_at token_server@127.0.0.1:$PGPORT
+`
+
 const PAGES: Record<string, Preparation> = {
   'README.md': {
     before: 'export ADMIN_ADDRESS=127.0.0.1:8081',
@@ -102,7 +115,24 @@ const PAGES: Record<string, Preparation> = {
     prints: /ALERTS.*TokenServerAuthenticationRefusalsRising/,
     needs: 'prometheus',
   },
-  'docs/operations/troubleshooting.md': { before: REFUSED, replace: { '--suite ID': '--suite store' } },
+  'docs/operations/moving-to-postgresql.md': {
+    before: `${SERVER}${ROLE}`,
+    replace: { 'token_server@db.example': 'role_at' },
+    prints: /^The copy was compared with the original\.$/m,
+    postgres: true,
+  },
+  'docs/operations/postgresql.md': {
+    before: `${ROLE} mkdir backups`,
+    replace: { 'token_server@localhost': 'role_at', '/backups': '$HOME/backups' },
+    prints: /^backup successfully verified$/m,
+    needs: 'haproxy',
+    postgres: true,
+  },
+  'docs/operations/troubleshooting.md': {
+    before: `export OPS_ADDRESS=127.0.0.1:9464 ${REFUSED}`,
+    replace: { '--suite ID': '--suite store', 'console NAME': 'console root' },
+    prints: /^200 after [\s\S]*^token_server_disk_sync_duration_seconds_sum [\s\S]*\/login#/m,
+  },
   'examples/caddy/README.md': { before: GATEWAY, prints: /from the suite/, needs: 'caddy' },
   'examples/client/README.md': {
     before: SERVER,
@@ -150,7 +180,9 @@ t.test('Docs: the shell blocks of a page work in their order, and print what the
     const preparation = PAGES[page]
     if (!preparation) continue
     const skip =
-      process.platform !== 'linux' ? 'needs script of util-linux' : preparation.needs ? needs(preparation.needs) : false
+      (process.platform !== 'linux' && 'needs script of util-linux') ||
+      (preparation.needs !== undefined && needs(preparation.needs)) ||
+      (preparation.postgres === true && needs("Debian's PostgreSQL", !!DEBIAN_BINARIES))
     t.test(page, { skip, buffered: true }, (t) => runPage(t, page, blocks, preparation))
   }
 })
@@ -166,7 +198,7 @@ const PLACEHOLDERS = {
 
 async function runPage(t: Test, page: string, blocks: Block[], preparation: Preparation): Promise<void> {
   const { before, replace = {}, prints = /^/ } = preparation
-  const { run } = await startShell(t, page)
+  const { run } = await startShell(t, page, preparation.postgres && (await superuserOf(t)))
   let printed = before === undefined ? '' : await run(before)
   /** The last value that was printed with this name. */
   const lastOf = (name: string) =>
@@ -191,6 +223,13 @@ async function runPage(t: Test, page: string, blocks: Block[], preparation: Prep
       t.ok(found.includes(fieldsOf(document).join()), `shows ${JSON.stringify(document)}`, { answer })
   }
   t.match(printed, prints)
+}
+
+/** The environment in which PostgreSQL's programs connect to a server of its own. */
+async function superuserOf(t: Test): Promise<NodeJS.ProcessEnv> {
+  const { binaries, url } = await startPostgres(t, { binaries: DEBIAN_BINARIES as string })
+  const { hostname, port, username, password } = new URL(url())
+  return { PATH: binaries, PGHOST: hostname, PGPORT: port, PGUSER: username, SUPERUSER: password }
 }
 
 t.test('Docs: blocks of settings are settings that the server accepts', async (t) => {
