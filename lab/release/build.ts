@@ -33,7 +33,7 @@ export function build(folder: string, commit: string): Release {
   const notices = run(process.execPath, ['lab/release/notices/main.ts'], { cwd: clone })
   writeFileSync(join(clone, 'THIRD-PARTY.md'), notices)
   writeFileSync(join(out, 'THIRD-PARTY.md'), notices)
-  writeFileSync(join(out, `${name}-${version}.cdx.json`), billOfMaterials(clone, env))
+  writeFileSync(join(out, `${name}-${version}.cdx.json`), billOfMaterials(clone, join(folder, 'bill'), env))
   const dependencies = installDependencies(clone, join(folder, 'dependencies'))
   writeFileSync(join(clone, 'package.json'), pinned(clone))
   run('npm', ['pack', '--silent', '--pack-destination', out], { cwd: clone, env })
@@ -64,10 +64,22 @@ function installDependencies(clone: string, folder: string): string {
   return join(folder, 'node_modules')
 }
 
-/** The packages that the program runs with, and Node.js, as CycloneDX. npm adds a random number and the time, which are those of the commit here. */
-function billOfMaterials(clone: string, env: NodeJS.ProcessEnv): string {
-  const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--omit=dev', '--package-lock-only']
-  const bill = JSON.parse(run('npm', args, { cwd: clone, env }))
+/**
+ * The packages that the program runs with, and Node.js, as CycloneDX. npm adds a random number and the time, which are those of the
+ * commit here. With --omit=dev it would leave out each package that something for development needs, too.
+ */
+function billOfMaterials(clone: string, folder: string, env: NodeJS.ProcessEnv): string {
+  mkdirSync(folder)
+  const [manifest, lock] = ['package.json', 'package-lock.json'].map((file) =>
+    JSON.parse(readFileSync(join(clone, file), 'utf8')),
+  )
+  const shipped = Object.entries<{ dev?: boolean }>(lock.packages).filter(([, { dev }]) => !dev)
+  lock.packages = Object.fromEntries(shipped)
+  for (const root of [manifest, lock.packages['']]) delete root.devDependencies
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(lock))
+  const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--package-lock-only']
+  const bill = JSON.parse(run('npm', args, { cwd: folder, env }))
   delete bill.serialNumber
   // npm takes the name of the folder.
   bill.metadata.component.name = 'oauth-token-server'

@@ -2,8 +2,8 @@
 // imports nothing of the repository.
 import { readdirSync, rmSync } from 'node:fs'
 
-/** What only the authors of a package use: sources and types, tests, scripts, pages. */
-const OF_AUTHORS = /(^|\/)(\.[^/]+|[^/]+\.(sh|html|[cm]?ts)|tests?|spec|benchmarks?|integration)$/
+/** What only the authors of a package use: sources and types, tests, scripts, pages; and its commands. */
+const OF_AUTHORS = /(^|\/)(\.[^/]+|[^/]+\.(sh|html|[cm]?ts)|tests?|spec|benchmarks?|integration|scripts|bin(\.m?js)?)$/
 
 /** What the driver of SQLite was built from, and its binaries for other machines. */
 const OF_DRIVER = new RegExp(
