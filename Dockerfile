@@ -2,7 +2,7 @@ FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY lab/release/notices/main.ts notices.ts
-COPY lab/release/trim.ts ./
+COPY lab/release/trim/main.ts trim.ts
 # No install scripts: the SQLite driver comes with its binaries, and the image with Node.js.
 RUN npm ci --omit=dev --ignore-scripts && node notices.ts > THIRD-PARTY.md && node trim.ts && mkdir /data
 

@@ -38,7 +38,7 @@ export function buildDebian({ clone, tarball, dependencies, version, out, root, 
 
   run('tar', ['--extract', '--gzip', '--strip-components=1', '--file', tarball, '--directory', folder(LIBRARY)])
   cpSync(dependencies, place(`${LIBRARY}/node_modules`), { recursive: true })
-  run(process.execPath, [join(clone, 'lab/release/trim.ts')], { cwd: join(root, LIBRARY) })
+  run(process.execPath, [join(clone, 'lab/release/trim/main.ts')], { cwd: join(root, LIBRARY) })
   const driver = `node_modules/better-sqlite3/prebuilds/linux-${process.arch}.node`
   run('strip', ['--strip-unneeded', join(root, LIBRARY, driver)])
   for (const path of ['.env.example', 'CHANGELOG.md', 'LICENSE', 'deploy', 'seeds']) {
@@ -74,7 +74,7 @@ export function buildDebian({ clone, tarball, dependencies, version, out, root, 
     place(`${DOCUMENTS}/changelog.gz`),
     gzipSync(changelog(version, Number(env.SOURCE_DATE_EPOCH)), { level: 9 }),
   )
-  const manual = run(process.execPath, ['lab/release/manual.ts'], { cwd: clone, env })
+  const manual = run(process.execPath, ['lab/release/manual/main.ts'], { cwd: clone, env })
   writeFileSync(place('usr/share/man/man8/token-server.8.gz'), gzipSync(manual, { level: 9 }))
   for (const path of ['.env.example', 'CHANGELOG.md', 'deploy', 'seeds']) {
     cpSync(join(clone, path), place(`${DOCUMENTS}/${path}`), { recursive: true })

@@ -1,5 +1,5 @@
-import { VERSION } from '../../src/version.ts'
-import { helpOf, subcommands } from '../reference/commands.ts'
+import { VERSION } from '../../../src/version.ts'
+import { helpOf, subcommands } from '../../reference/commands.ts'
 
 /** Prints the manual page of the package for Debian, from what the commands print with --help. */
 
