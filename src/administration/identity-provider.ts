@@ -48,10 +48,7 @@ export function createIdentityProvider(settings: identity.ProviderSettings, now:
   const { issuer, rules, callbackUrl, secretFile } = settings
   let isSecretInHeader = false
 
-  /**
-   * Resolves to the provider's page on which somebody signs in. `back`: asks for a new sign-in, although there was one; the path to
-   * go to afterwards.
-   */
+  /** Resolves to the provider's page on which somebody signs in. `back`: asks for a new proof, and where to go to then. */
   async function begin(browserSecret: string, back = ''): Promise<string> {
     const config = await discover(settings, { timeout })
     const { scopes_supported: supported = [] } = config.serverMetadata()
@@ -70,10 +67,7 @@ export function createIdentityProvider(settings: identity.ProviderSettings, now:
     }).href
   }
 
-  /**
-   * Resolves to the person who has signed in, and where to go to, if that is known. `query`: what the provider has added to the
-   * callback URL.
-   */
+  /** Resolves to the person who has signed in, and to `back`. `query`: what the provider has added to the callback URL. */
   async function complete(browserSecret: string, query: string): Promise<identity.Identity & { back: string }> {
     const url = new URL(`${callbackUrl}?${query}`)
     const state = url.searchParams.get('state') ?? ''

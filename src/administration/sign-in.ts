@@ -93,7 +93,7 @@ function createLogins({ store, now, observe, onlyProvider = false }: SignInOptio
   async function logIn(code: string, from: LoginOrigin): Promise<Login | LoginReason> {
     const found = await checkLoginCode(code)
     if (typeof found === 'string') return found
-    return (await startSession(found.operator, from, { codeDigest: digestGenerated(code) })) ?? 'used login link'
+    return (await startSession(found.operator, from, now(), digestGenerated(code))) ?? 'used login link'
   }
 
   /**
@@ -112,21 +112,22 @@ function createLogins({ store, now, observe, onlyProvider = false }: SignInOptio
     else if (known.role !== role || known.email !== email) {
       await change({ type: 'operator updated', ...values }, operator, from)
     }
-    return startSession(operator, from, { authenticatedAt })
+    return startSession(operator, from, authenticatedAt)
   }
 
   async function startSession(
     operator: string,
     from: LoginOrigin,
-    { codeDigest, authenticatedAt }: { codeDigest?: string; authenticatedAt?: number | null },
-  ): Promise<Login | undefined> {
+    authenticatedAt: number | null,
+    codeDigest?: string,
+  ) {
     const createdAt = now()
     const reference = randomString(REFERENCE_LENGTH)
     const session: NewSession = {
       digest: digestGenerated(reference),
       createdAt,
       endsAt: sessionEnd({ createdAt, seenAt: createdAt }),
-      authenticatedAt: authenticatedAt === undefined ? createdAt : authenticatedAt,
+      authenticatedAt,
       remoteAddress: from.remoteAddress,
       userAgent: from.userAgent.slice(0, LONGEST_USER_AGENT),
     }

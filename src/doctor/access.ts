@@ -25,10 +25,7 @@ export async function checkSocketFolder(socket: string): Promise<Finding[]> {
   return [warning(text, restriction('go-w', folder, found.uid))]
 }
 
-/**
- * Checks that there are operators, and that their admin keys do not expire soon. `onlyProvider`: people sign in with the identity
- * provider only, so keys are for programs.
- */
+/** Checks that there are operators, and that their keys do not expire soon. `onlyProvider`: no person should have a key. */
 export function checkOperators(operators: OperatorKeys[], now: number, onlyProvider = false): Finding[] {
   if (operators.length === 0) {
     const advice =

@@ -22,7 +22,7 @@ const PURGE_BEHIND_MS = 2 * 60 * 60_000
 export async function checkStore(
   location: DatabaseLocation,
   now: Clock,
-  { ADMIN_ADDRESS, OPERATORS }: Partial<Pick<Config, 'ADMIN_ADDRESS' | 'OPERATORS'>> = {},
+  { ADMIN_ADDRESS, OPERATORS }: Partial<Config> = {},
 ) {
   let inspector: Inspector | undefined
   let schema: Schema | undefined

@@ -71,10 +71,7 @@ export type KeyReason = 'malformed key' | 'unknown key' | 'expired key' | 'revok
 /** `unknown`: malformed; `used`: any other code that is not stored, such as one whose operator was removed. */
 export type LoginReason = 'unknown login link' | 'used login link' | 'expired login link' | 'login links not accepted'
 
-/**
- * `unknown sign-in`: not begun in this browser within ten minutes; `provider refused`: it did, or its answer is not valid. `old
- * sign-in`: a new one was asked for, and the provider does not say that there was one.
- */
+/** `unknown sign-in`: not begun in this browser within ten minutes; `provider refused`: it did, or its answer is not valid. */
 export type ProviderReason = 'unknown sign-in' | 'provider unavailable' | 'provider refused' | 'old sign-in' | 'no role'
 
 const MINUTE = 60_000

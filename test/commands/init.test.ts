@@ -83,6 +83,18 @@ t.test('Init: a file that is there keeps its settings, and gets a database and a
     [`init --settings ${file} --yes --operator anna`, /mine\.db \(made\)[\s\S]*anna \(made\)/],
   ])
   t.equal(readFileSync(file, 'utf8'), `DATABASE_URL=sqlite:${folder}/mine.db\n`)
+  const provider = [
+    'OIDC_ISSUER=https://login.example',
+    'OIDC_CLIENT_ID=c',
+    'OIDC_CLIENT_SECRET_FILE=/s',
+    'OIDC_ADMINS=a=b',
+  ]
+  const console = ['ADMIN_ADDRESS=127.0.0.1:8081', 'ADMIN_URL=https://console.example', 'OPERATORS=provider']
+  const lines = [`DATABASE_URL=sqlite:${folder}/other.db`, ...provider, ...console]
+  writeFileSync(file, `${lines.join('\n')}\n`)
+  await expectAll(t, { run }, [
+    [`init --settings ${file} --yes --operator anna`, /anna \(made\)[\s\S]*OPERATORS=provider accepts no login links/],
+  ])
   writeFileSync(file, 'nonsense\n')
   await expectAll(t, { run }, [[`init --settings ${file} --yes`, fails(/is neither KEY=value nor a comment/)]])
 })

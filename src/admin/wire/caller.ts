@@ -7,8 +7,6 @@ import type { AdminContext } from '../context.ts'
 import { isProxied } from './host.ts'
 import { ProblemError } from './problem.ts'
 
-const SOCKET = 'unix socket'
-
 /** The operator who sent a request. */
 interface Caller {
   operator: Operator
@@ -33,13 +31,11 @@ export function decorateRequests(app: FastifyInstance, { adminUrl }: Pick<AdminC
   app.server.once('listening', () => {
     isUnixSocket = typeof app.server.address() === 'string'
   })
-  const addressOf = (request: FastifyRequest) =>
-    (isUnixSocket ? addressBehindSocket : remoteAddressOf)(request, adminUrl)
   app.decorateRequest('remoteAddress', '')
   app.decorateRequest('caller', null)
   app.addHook('onRequest', (request, _reply, done) => {
     // Read now, because a closed connection no longer has an address.
-    request.remoteAddress = addressOf(request)
+    request.remoteAddress = remoteAddressOf(request, adminUrl, isUnixSocket)
     done()
   })
 }
@@ -48,19 +44,15 @@ export function decorateRequests(app: FastifyInstance, { adminUrl }: Pick<AdminC
  * The peer's address, and before it that of the client according to trusted proxies if the request came through the address
  * that a proxy serves. Throws ProblemError if the connection is closed.
  */
-function remoteAddressOf(request: FastifyRequest, adminUrl: string | undefined): string {
-  const { remoteAddress } = request.socket
+function remoteAddressOf(request: FastifyRequest, adminUrl: string | undefined, isUnixSocket: boolean): string {
+  const { remoteAddress = isUnixSocket ? 'unix socket' : undefined } = request.socket
   // Nobody waits for the answer, and a change could not be attributed.
   if (remoteAddress === undefined) throw new ProblemError('malformed', 'The connection is closed.')
   const peer = withoutZone(remoteAddress)
-  return isProxied(request, adminUrl) ? addressVia(addressIn(request.ip) ?? peer, peer) : peer
-}
-
-/** Who can open the socket is root or the server's own user, so its proxy is trusted: the last address is the one that it added. */
-function addressBehindSocket(request: FastifyRequest, adminUrl: string | undefined): string {
-  const named = String(request.headers['x-forwarded-for']).split(',').at(-1) as string
-  const client = isProxied(request, adminUrl) ? addressIn(named.trim()) : undefined
-  return addressVia(client ?? SOCKET, SOCKET)
+  if (!isProxied(request, adminUrl)) return peer
+  // Only root and the server's user can open the socket, so its proxy is trusted: the last address is the one that it has added.
+  const client = isUnixSocket ? String(request.headers['x-forwarded-for']).replace(/.*,/, '').trim() : request.ip
+  return addressVia(addressIn(client) ?? peer, peer)
 }
 
 /** Records the operator who sent a request, and the credential it was authenticated with. */

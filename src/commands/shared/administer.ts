@@ -79,15 +79,10 @@ export function commandAuthor(): Author {
  * `anna (root)`: never alone, since anybody can set the variable.
  */
 export function commandUser({ SUDO_USER }: NodeJS.ProcessEnv, read: () => { username: string } = userInfo): string {
-  const user = userName(read)
+  let user = `uid ${process.getuid?.()}`
+  try {
+    user = read().username
+  } catch {}
   const isNamed = SUDO_USER && SUDO_USER !== user && visibleOnOneLine(SUDO_USER) === SUDO_USER
   return isNamed ? `${SUDO_USER} (${user})` : user
-}
-
-function userName(read: () => { username: string }): string {
-  try {
-    return read().username
-  } catch {
-    return `uid ${process.getuid?.()}`
-  }
 }

@@ -185,7 +185,6 @@ function rowOf(application: NewApplication) {
 function* rotate(owner: string, { secret, othersEndAt, deleteEndedBefore }: Rotation, at: number): Work<never[]> {
   yield* ask(sql.deleteEndedSecrets, [owner, deleteEndedBefore])
   yield* ask(sql.endSecrets, [owner, othersEndAt, othersEndAt > at ? null : at])
-  // Whoever ends all secrets at once trusts no link either.
   if (othersEndAt <= at) yield* ask(handOvers.deleteHandOverLinksFor, [owner])
   return yield* insertSecrets([{ owner, ...secret }])
 }

@@ -279,6 +279,7 @@ t.test('ASVS 7.5.3: what cannot be undone needs a sign-in at the provider in the
   t.equal((await post('/applications/a%2F/secrets', cookie, { overlap: '3600' })).statusCode, 200, 'with an overlap')
 
   const asked = await get('/applications/a%2F/remove', cookie)
+  t.match(asked.body, '<a class="button" href="/applications/a%2F">Cancel</a>')
   const [, href = ''] =
     /<a class="button primary" href="https:\/\/console\.example([^"]*)">Sign in again with/.exec(asked.body) ?? []
   const begun = await get(href, cookie)
