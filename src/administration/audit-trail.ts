@@ -2,7 +2,7 @@ import type { AuditEvent, AuditFilter } from '../domain/audit-event.ts'
 import { isFromProvider } from '../domain/operator.ts'
 import type { Store } from '../domain/store.ts'
 import { ROWS_PER_STEP, stepsOf } from './pages.ts'
-import { contains } from './search.ts'
+import { finderOf } from './search.ts'
 
 /** An omitted field matches every event. Parts are found in any case. */
 export interface AuditQuery extends AuditFilter {
@@ -35,14 +35,15 @@ export async function searchAuditEvents(
   const grouped = filter.grouped && search === ''
   const list = (last?: AuditEvent) =>
     store.listAuditEvents({ ...filter, grouped, before: last?.id ?? filter.before, limit: size })
+  const [isActor, isSubject] = [finderOf(actorPart), finderOf(search)]
   const found: AuditEvent[] = []
   let steps = 0
   for await (const events of stepsOf(list, size)) {
     const names = search === '' ? new Map() : await namesOfSubjects(store, events)
     const isWanted = ({ action: made, actor, actorEmail, subject }: AuditEvent) =>
       (action === undefined || made === action) &&
-      [actor, actorEmail ?? ''].some((text) => contains(text, actorPart)) &&
-      [subject.id, names.get(keyOfSubject(subject)) ?? ''].some((text) => contains(text, search))
+      isActor(actor, actorEmail ?? '') &&
+      isSubject(subject.id, names.get(keyOfSubject(subject)) ?? '')
     found.push(...events.filter(isWanted))
     if (found.length > limit) return { events: found.slice(0, limit), next: found[limit - 1]?.id }
     if (++steps === maxSteps && events.length === size) return { events: found, next: events.at(-1)?.id }

@@ -7,7 +7,7 @@ import type { Context } from './context.ts'
 import { NAMES_PER_STEP, type PageQuery, pageOf, ROWS_PER_STEP, stepsOfNames } from './pages.ts'
 
 export interface SearchFilter {
-  /** Part of the client id, the name, the developer email, a label (`key=value`) or the note, in any case. Empty or omitted: matches all. */
+  /** Words in the client id, the name, the developer email, a label (`key=value`) or the note, in any order and case. Empty or omitted: matches all. */
   text?: string | undefined
   status?: Application['status'] | undefined
   /** The id of a suite that it is approved for. */
@@ -162,23 +162,25 @@ function isAny({ text, status, suite, labels = [] }: SearchFilter): boolean {
 }
 
 function matcher({ text = '', status, suite, labels = [] }: SearchFilter): (names: ApplicationNames) => boolean {
-  const part = normalized(text)
+  const isFound = finderOf(text)
   return (names) => {
     if (status !== undefined && names.status !== status) return false
     if (suite !== undefined && !names.isApproved) return false
     const labelled: Labels = JSON.parse(names.labels)
     return (
       labels.every((label) => hasLabel(labelled, label)) &&
-      [names.clientId, names.name, names.developerEmail, ...labelTexts(labelled), names.note].some((field) =>
-        normalized(field).includes(part),
-      )
+      isFound(names.clientId, names.name, names.developerEmail, ...labelTexts(labelled), names.note)
     )
   }
 }
 
-/** Whether a text contains another one, in any case. */
-export function contains(text: string, part: string): boolean {
-  return normalized(text).includes(normalized(part))
+/** Returns a function that tells whether texts contain all words of a search, in any order and case. */
+export function finderOf(search: string): (...texts: string[]) => boolean {
+  const words = normalized(search).trim().split(/\s+/)
+  return (...texts) => {
+    const all = normalized(texts.join('\n'))
+    return words.every((word) => all.includes(word))
+  }
 }
 
 /** Lower-cased, and NFC-normalized so that composed and decomposed letters match. */

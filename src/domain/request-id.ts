@@ -33,3 +33,9 @@ export function sentId(
   const id = headers[name]
   return typeof id === 'string' && FORM.test(id) && !mayHoldSecret(id) && !parseToken(id) ? id : undefined
 }
+
+/** The request id in a text that was copied, perhaps with the name of the header or field, quotes and spaces. */
+export function requestIdIn(text: string): string {
+  const value = text.replace(/^\W*(x[-_])?(request|correlation)[-_ ]?id[^\w-]+/i, '')
+  return value.replace(/^[^\w.:#+/=-]+|[^\w.:#+/=-]+$/g, '')
+}

@@ -38,6 +38,7 @@ t.test('Audit search: by action, by time, and by a part of a name or id, in any 
     [{ search: 'NORTH' }, 'north'],
     [{ search: '-1' }, 'a-1'],
     [{ search: 'Application a', actor: 'Joanna' }, 'a-1,a-0'],
+    [{ search: 'a-1 application' }, 'a-1'],
     [{ actorPart: 'ANN', search: 'n' }, 'a-1,a-0,s-2,north'],
     [{ actorPart: 'joann', action: 'application registered' }, 'a-1,a-0'],
     [{ actor: 'joanna', action: 'application registered' }, ''],

@@ -73,7 +73,9 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
   operator_name: inPath('name', 'The name of the operator', 'anna'),
   key_id: inPath('id', 'The id of the admin key', 1),
   session_id: inPath('id', 'The id of the session', 1),
-  search: inQuery('search', 'Only applications that contain this text', { example: 'demo' }),
+  search: inQuery('search', 'Only applications that contain all these words, in any order and case', {
+    example: 'demo',
+  }),
   status: inQuery('status', 'Only applications with this status', {
     enum: ['active', 'suspended'],
     example: 'active',
@@ -94,7 +96,10 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
   since: inQuery('since', 'Only events at this time or later, RFC 3339 with a zone', { format: 'date-time' }),
   until: inQuery('until', 'Only events before this time, RFC 3339 with a zone', { format: 'date-time' }),
   action: inQuery('action', 'Only events of this action', { enum: AUDIT_ACTIONS }),
-  audit_search: inQuery('search', 'Only changes to what has this text in its id or its name, in any case'),
+  audit_search: inQuery(
+    'search',
+    'Only changes to what has all these words in its id or its name, in any order and case',
+  ),
   actor: inQuery(
     'actor',
     'Only changes by this operator (name or email address), or by this user of the operating system',
@@ -102,7 +107,9 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
   audit_subject: inQuery('subject', 'Only changes to this client id, suite, operator or database', {
     example: CLIENT_ID,
   }),
-  request_id: inQuery('request_id', 'Only requests with this `X-Request-Id`', { example: '3ed9e1cb5f4d1ee3cb00' }),
+  request_id: inQuery('request_id', 'Only requests with this `X-Request-Id`, also in capitals or small letters only', {
+    example: '3ed9e1cb5f4d1ee3cb00',
+  }),
   audit_request_id: inQuery(
     'request_id',
     'Only changes by this request. Those of one click in the console have one in common',

@@ -64,7 +64,9 @@ function* ofClients({ trouble }: Statistics): Generator<Matter> {
 
 function* ofOutages({ at, outages }: Statistics): Generator<Matter> {
   for (const { beganAt, endedAt, failures } of outages.toReversed()) {
-    const detail = html`From ${time(beganAt)} to ${time(endedAt)}: ${many(failures, 'request')} answered with 503.`
+    const [begin, end] = [time(beganAt, '', true), time(endedAt, '', true)]
+    const when = begin.text === end.text ? html`At ${begin}` : html`From ${begin} to ${end}`
+    const detail = html`${when}: ${many(failures, 'request')} answered with 503.`
     const tone = at - endedAt < OUTAGE_GAP_MS ? 'bad' : 'warn'
     if (at - endedAt < DAY) yield [tone, '/refusals?reason=store+unavailable', 'Outage of the database', detail]
   }

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { listRemovals } from '../../administration/removals.ts'
-import { contains } from '../../administration/search.ts'
+import { finderOf } from '../../administration/search.ts'
 import { labelTexts } from '../../domain/labels.ts'
+import { requestIdIn } from '../../domain/request-id.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { emptyState, name, section } from './components.ts'
@@ -52,7 +53,7 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
   async function find(text: string, request: FastifyRequest): Promise<Group[]> {
     const { applications, suites, operators } = administrationOf(context, request)
     const found = await applications.search({ text, limit: SHOWN + 1, after: undefined })
-    const isPart = (...texts: string[]) => texts.some((one) => contains(one, text))
+    const isPart = finderOf(text)
     const exact = await store.findApplication(text)
     const others = found.applications.filter(({ clientId }) => clientId !== text)
     const ofApplications = [...(exact ? [exact] : []), ...others].map(({ clientId: id, name }) => ({
@@ -66,7 +67,7 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
     const ofOperators = (await operators.list())
       .filter(({ name, email }) => isPart(name, email ?? ''))
       .map(({ name: id, email }) => ({ href: path`/operators#operator-${id}`, id, name: email ?? undefined }))
-    const [refused] = await store.listRefusedRequests({ requestId: text, limit: 1 })
+    const [refused] = await store.listRefusedRequests({ requestId: requestIdIn(text), limit: 1 })
     const removed = (await listRemovals(store, HUNDREDS)).filter(({ clientId, name }) => isPart(clientId, name))
     const isExact = ({ id }: Hit) => Number(id === text)
     return [
@@ -78,7 +79,10 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
         hits: removed.map(({ clientId: id, name }) => ({ href: path`/applications/${id}`, id, name })),
         all: address('/audit', { action: 'application removed' }),
       },
-      { heading: 'Requests', hits: refused ? [{ href: path`/requests/${text}`, id: text }] : [] },
+      {
+        heading: 'Requests',
+        hits: refused ? [{ href: path`/requests/${refused.requestId}`, id: refused.requestId }] : [],
+      },
     ]
   }
 }

@@ -74,7 +74,7 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
       ['/suites/s', `S Made up: refused 1 time since ${at} .`],
       [
         '/refusals?reason=store+unavailable',
-        `Outage of the database From ${at} to ${at} : 1,184 requests answered with 503.`,
+        'Outage of the database At 2027-01-15 08:00:00 UTC : 1,184 requests answered with 503.',
       ],
       [
         '/applications/c%2Fd',
@@ -82,7 +82,7 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
       ],
       [
         '/refusals?reason=store+unavailable',
-        'Outage of the database From 2027-01-15 06:00 UTC to 2027-01-15 07:00 UTC : 1 request answered with 503.',
+        'Outage of the database From 2027-01-15 06:00:00 UTC to 2027-01-15 07:00:00 UTC : 1 request answered with 503.',
       ],
       [
         '/suites/store#secrets',

@@ -165,6 +165,7 @@ export function refusalConformance(t: Test, harness: Harness): void {
     t.strictSame(await listed({ before: second?.id }), ['r1 Application a'])
     for (const [filter, found] of [
       [{ requestId: 'r2' }, ['r2 null', 'r2 Suite s']],
+      [{ requestId: 'R3' }, ['r3 null']],
       [{ requestId: 'r2', clientId: 's' }, ['r2 Suite s']],
       [{ clientId: unknown.clientId }, ['r2 null']],
       [{ suite: 's' }, ['r3 null']],

@@ -78,7 +78,7 @@ t.test(
         plan,
         [listLastRefused, listUsage(2)].includes(statement)
           ? /SCAN [as] /
-          : statement === sql.listAuditEventsOfActor
+          : [sql.listAuditEventsOfActor, findRefusedRequests].includes(statement)
             ? /SCAN audit_events/
             : /SCAN audit_events|TEMP B-TREE/,
       )

@@ -86,4 +86,4 @@ const refusedRequests = (where: string) => `
    ORDER BY id DESC`
 
 export const listRefusedRequests = refusedRequests('')
-export const findRefusedRequests = refusedRequests('AND request_id = $8')
+export const findRefusedRequests = refusedRequests('AND request_id IN ($8, lower($8), upper($8))')
