@@ -74,7 +74,9 @@ export const updateSchema = z.object({ ...fields, ...ANNOTATIONS, quota }).parti
 export const settingsSchema = z.object({
   ...fields,
   status,
-  suites: z.array(z.string()).describe('The suites that it is approved for, and no others'),
+  suites: z
+    .array(z.string(), 'The suites must be a list')
+    .describe('The suites that it is approved for, and no others'),
   ...annotations,
   quota: quota.optional(),
 })

@@ -140,12 +140,14 @@ function seedProblems(file: string, problems: string[]): OperatorError {
   return new OperatorError(`Nothing was changed. Problems in ${file}:\n  ${problems.join('\n  ')}`)
 }
 
+const SUITES = 'The suites must be a list, or "all"'
+
 const application = z
   .strictObject({
     ...jsonNamed(registrationSchema.shape),
     // Without suites a new application was approved for all in every version.
     suites: z
-      .preprocess((value) => (value === 'all' ? undefined : value), z.array(suiteId).optional())
+      .preprocess((value) => (value === 'all' ? undefined : value), z.array(suiteId, SUITES).optional())
       .transform((suites) => suites ?? 'all'),
   })
   .transform((row) => camelCased<Registration>(row))

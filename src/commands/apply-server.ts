@@ -6,21 +6,13 @@ import { type Fields, KINDS, type Kind } from '../administration/apply-plan.ts'
 import type { SeedStep } from '../administration/seed.ts'
 import type { RegisteredSuite } from '../administration/suites.ts'
 import { isPlainTextUrl } from '../domain/address.ts'
-import { OperatorError, type OperatorErrorKind } from '../domain/operator-error.ts'
+import { OperatorError } from '../domain/operator-error.ts'
 import { camelCased } from '../domain/text.ts'
 import { readInput, type Terminal } from './shared/terminal.ts'
 
 /** How often a request is sent if it is not answered, or the server is busy. */
 const TRIES = 5
 const LONGEST_MS = 60_000
-
-/** The kinds of errors by their statuses. */
-const KINDS_OF_ERRORS: Record<number, OperatorErrorKind> = {
-  404: 'not found',
-  409: 'taken id',
-  412: 'another version',
-  422: 'idempotency key reused',
-}
 
 /** Keeps the request for a secret until the secret is written. */
 export interface Journal {
@@ -35,9 +27,8 @@ interface Options {
   wait?: (time: number) => Promise<unknown>
 }
 
-/** Registers a suite or an application. */
+/** Registers the suite or application with this id. */
 interface Request {
-  kind: Kind
   id: string
   entry: Fields
   idempotencyKey: string
@@ -53,7 +44,7 @@ export async function readKey(terminal: Terminal, file: string | undefined): Pro
 }
 
 /** A server by its administration API. Throws OperatorError if the key would cross the network in plain text. */
-export function serverRegistry(url: string, key: string, { journal, wait = sleep }: Options = {}) {
+export function serverRegistry(url: string, key: string, { journal, wait = sleep }: Options = {}): Registry {
   const { protocol = '', origin, pathname = '', username } = URL.parse(url) ?? {}
   if (!/^https?:$/.test(protocol) || username || isPlainTextUrl(url)) {
     throw new OperatorError('--server must be a URL with https, or with http on this machine, and without a user.')
@@ -86,29 +77,36 @@ export function serverRegistry(url: string, key: string, { journal, wait = sleep
     const { ok, status } = response
     const answered = jsonIn(text)
     if (!ok || (!answered && status !== 204)) {
+      const isTaken = status === 409 || status === 422
+      const kind = status === 404 ? 'not found' : status === 412 ? 'another version' : isTaken ? 'taken id' : 'refused'
       const { detail = `It answers ${status}, and not as this API does.` } = answered ?? {}
-      throw new OperatorError(`${origin}: ${detail}`, { kind: KINDS_OF_ERRORS[status] ?? 'refused' })
+      throw new OperatorError(`${origin}: ${detail}`, { kind })
     }
     // A proxy that compresses answers makes the tag weak.
     return { json: answered ?? {}, version: String(response.headers.get('etag')).replace(/^W\//, '') }
   }
 
-  /** Makes a request, or makes it again and gets the same answer. It is forgotten when the secret is written. */
-  async function register({ kind, id, entry, idempotencyKey }: Request): Promise<SeedStep> {
+  /** What an earlier run has asked for, and whose secret it has not written: the same request gets it again. */
+  const unwritten = jsonIn(journal?.read() ?? '') as Request | undefined
+
+  async function register(kind: Kind, request: Request): Promise<SeedStep> {
+    const { id, entry, idempotencyKey } = request
     const { json } = await call('POST', `/${kind}s`, entry, { 'idempotency-key': idempotencyKey }).catch((error) => {
-      if (isAnswered(error)) journal?.end()
-      throw error
+      if (error.kind !== 'taken id') throw error
+      journal?.end()
+      if (request !== unwritten) throw error
+      const lost = `The secret of ${id} may be in no file: "secrets rotate ${id}" makes another one.`
+      throw new OperatorError(lost, { cause: error })
     })
     const made = { ...camelCased<RegisteredSuite & RegisteredApplication>(json), suiteId: id }
-    const [suites, applications] = kind === 'suite' ? [[made], []] : [[], [made]]
     const written = async () => {
       journal?.end()
       return []
     }
-    return { suites, applications, register: written }
+    return { suites: kind === 'suite' ? [made] : [], applications: kind === 'suite' ? [] : [made], register: written }
   }
 
-  const registry: Registry = {
+  return {
     async list(kind) {
       const rows: Fields[] = []
       let after: unknown
@@ -119,15 +117,15 @@ export function serverRegistry(url: string, key: string, { journal, wait = sleep
         rows.push(...page)
         after = json.next
       } while (after)
-      return rows
+      return rows.filter((row) => row[KINDS[kind].id] !== unwritten?.id)
     },
 
     async *register(added) {
       for (const { kind, id, after } of added) {
         const entry = { [KINDS[kind].id]: id, ...after }
-        const request: Request = { kind, id, entry, idempotencyKey: randomUUID() }
+        const request = id === unwritten?.id ? unwritten : { id, entry, idempotencyKey: randomUUID() }
         journal?.begin(JSON.stringify(request))
-        yield await register(request)
+        yield await register(kind, request)
       }
     },
 
@@ -141,29 +139,6 @@ export function serverRegistry(url: string, key: string, { journal, wait = sleep
       await call(method, `/${kind}s/${encodeURIComponent(id)}`, values, { 'if-match': version })
     },
   }
-
-  /** Makes the request again whose secret an earlier run has not written. Throws OperatorError if the secret is lost. */
-  async function* resume(): AsyncGenerator<SeedStep> {
-    // A request that was cut off was not sent.
-    const request = jsonIn(journal?.read() ?? '') as Request | undefined
-    try {
-      if (!request) return journal?.end()
-      await registry.find(request.kind, request.id)
-      yield await register(request)
-    } catch (error) {
-      if (!isAnswered(error)) throw error
-      if (error.kind === 'not found') return journal?.end()
-      const lost = `The secret of ${request?.id} may be in no file: "secrets rotate ${request?.id}" makes another one.`
-      throw new OperatorError(lost, { cause: error })
-    }
-  }
-
-  return { ...registry, resume }
-}
-
-/** Whether a server has answered that it did nothing. */
-function isAnswered(error: unknown): error is OperatorError {
-  return error instanceof OperatorError && error.kind !== 'refused'
 }
 
 /** Undefined: it is not JSON. */

@@ -2,8 +2,9 @@ import { devNull } from 'node:os'
 import { resolve } from 'node:path'
 import { type Command, CommanderError } from 'commander'
 import { applyChange, databaseRegistry, type Registry } from '../administration/apply.ts'
-import { planOf, planText, type Wanted } from '../administration/apply-plan.ts'
+import { type PlannedChange, planOf, planText, type Wanted } from '../administration/apply-plan.ts'
 import type { SeedStep } from '../administration/seed.ts'
+import { chunksOf } from '../domain/in-steps.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { readKey, serverRegistry } from './apply-server.ts'
 import { journalBeside, outputTo } from './secrets-file.ts'
@@ -18,6 +19,9 @@ const LOST = 'Entries that could not be written are not registered'
 const ROTATE = ', but for the first one: "secrets rotate" makes another secret for it'
 const NEXT = ', but for the first one, whose secret the next run writes'
 const AGAIN = 'Run apply again to do the rest.'
+
+/** How many changes are made at once: the disk, and a server, take several in hardly more time than one. */
+const AT_ONCE = 20
 
 type ApplyOptions = JsonOption &
   CreateOption &
@@ -42,19 +46,12 @@ export function addApply(program: Command, terminal: Terminal): void {
       if (server !== undefined) {
         const journal = secretsTo === undefined ? undefined : journalBeside(secretsTo)
         const registry = serverRegistry(server, await readKey(terminal, keyFile), { journal })
-        if (!dryRun && journal?.read() !== undefined) await resume(terminal, options, registry.resume())
         return applyTo(registry, journal ? NEXT : ROTATE)
       }
       const onMissing = (place: string) =>
         say(terminal, options, 'warning', `There is no database at ${place}: with --create, this makes it.`)
       await administer(terminal, (_, on) => applyTo(databaseRegistry(on)), dryRun ? { onMissing } : { create })
     })
-}
-
-/** Writes the secret that an earlier run has asked a server for, and has not written. */
-async function resume(terminal: Terminal, options: ApplyOptions, steps: AsyncIterable<SeedStep>): Promise<void> {
-  const output = createSeedOutput(outputTo(terminal, String(options.secretsTo)), options, { existing: 0 })
-  await carryOut(terminal, options, { steps, output, report: () => {}, lost: AGAIN })
 }
 
 /** Prints the plan and, unless it is a dry run, carries it out: first what is new. */
@@ -80,13 +77,21 @@ async function apply(
   const progress = createProgress(terminal, options)
   let done = 0
   const report = ({ suites, applications }: SeedStep, refused: number) => {
-    done += (suites.length + applications.length || 1) - refused
+    done += suites.length + applications.length - refused
     progress(`${done} of ${changes.length}`)
   }
   async function* steps(): AsyncGenerator<SeedStep> {
     yield* registry.register(changes.filter(({ before }) => !before))
     const others = changes.filter(({ before }) => before)
-    for (const one of others) yield { ...NONE, register: () => applyChange(registry, one).then(() => []) }
+    // Kind by kind, because the removal of a suite changes applications.
+    for (const alike of Map.groupBy(others, ({ action, kind }) => `${action} ${kind}`).values()) {
+      for (const step of chunksOf(alike, AT_ONCE)) yield { ...NONE, register: () => changeAll(step) }
+    }
+  }
+  async function changeAll(step: PlannedChange[]): Promise<string[]> {
+    const changing = step.map((one) => applyChange(registry, one).then(() => done++))
+    for (const ended of await Promise.allSettled(changing)) if (ended.status === 'rejected') throw ended.reason
+    return []
   }
   await carryOut(terminal, options, { steps: steps(), output, report, lost }).catch((error) => {
     say(terminal, options, 'warning', `${done} of ${changes.length} changes were made. ${AGAIN}`)

@@ -38,6 +38,7 @@ export function journalBeside(place: string): Journal | undefined {
   return {
     read: () => statSync(journal, { throwIfNoEntry: false }) && readFileSync(openOwn(journal, O_RDONLY), 'utf8'),
     begin(request) {
+      rmSync(journal, { force: true })
       explained(() => writeFileSync(journal, request, { flag: 'wx', mode: 0o600, flush: true }), 'It was not asked for')
     },
     end: () => rmSync(journal, { force: true }),

@@ -13,7 +13,7 @@ import { addCommand, type JsonOption, OutputFailed, readInput, say, type Termina
 const PAUSE_MS = 5
 
 const LOST = 'Entries that could not be printed are not registered.'
-const AGAIN = 'Run seed again to register the rest.'
+const AGAIN = ' Run seed again to register the rest.'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
@@ -44,8 +44,9 @@ interface Run {
   steps: AsyncIterable<SeedStep>
   output: ReturnType<typeof createSeedOutput>
   report(step: SeedStep, refused: number): void
-  /** Sentences about entries that could not be printed, and about how to do the rest unless the caller says that. */
+  /** A sentence about entries that could not be printed. */
   lost: string
+  /** A space, and a sentence about how to do the rest, unless the caller says that. */
   again?: string
 }
 
@@ -73,21 +74,15 @@ export async function carryOut(
       report(step, refused.length)
       if (refused.length > 0) {
         const reason = 'These were changed by others since the plan, so the credentials printed for them are not valid'
-        throw new OperatorError(`${reason}: ${refused.join(', ')}. ${again}`.trimEnd())
+        throw new OperatorError(`${reason}: ${refused.join(', ')}.${again}`)
       }
       await sleep(PAUSE_MS)
       if (stopped.signal.aborted) break
     }
   } catch (error) {
-    if (error instanceof OutputFailed)
-      throw new OperatorError(`${error.message} ${lost} ${again}`.trimEnd(), { cause: error })
+    if (error instanceof OutputFailed) throw new OperatorError(`${error.message} ${lost}${again}`, { cause: error })
     if (unregistered > 0) {
-      say(
-        terminal,
-        options,
-        'warning',
-        `The last ${unregistered} credentials printed may not be valid. ${again}`.trimEnd(),
-      )
+      say(terminal, options, 'warning', `The last ${unregistered} credentials printed may not be valid.${again}`)
     }
     await output.end()
     throw error
@@ -95,5 +90,5 @@ export async function carryOut(
     for (const signal of SIGNALS) process.off(signal, stop)
   }
   await output.end()
-  if (stopped.signal.aborted) throw new OperatorError(`Stopped by ${stopped.signal.reason}. ${again}`.trimEnd())
+  if (stopped.signal.aborted) throw new OperatorError(`Stopped by ${stopped.signal.reason}.${again}`)
 }

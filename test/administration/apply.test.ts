@@ -156,12 +156,28 @@ applications:
     /:10:13 applications\[0\]\.status: The status must be active or suspended/,
     /:11:5 applications\[1\]\.client_id: The client id is missing/,
     secret,
-    /:13:13 applications\[1\]\.suites: Invalid input: expected array, received string/,
+    /:13:13 applications\[1\]\.suites: The suites must be a list$/,
   ])
   t.notMatch((await problems(file)).join(), 'hunter2')
   t.match(await problems('apps: []'), [/ file: It needs a list/, 'apps.yaml:1:7 apps: There is no such field'])
   for (const none of ['', 'null', '[]', 'text']) t.match(await problems(none), [/^apps\.yaml:\d:\d file: /])
   t.match(await problems('{}'), ['apps.yaml:1:1 file: It needs a list of suites or applications'])
+  const many = await problems({ applications: Array(1200).fill({}) })
+  t.strictSame([many.length, many.at(-1)], [1001, 'There are more.'])
+})
+
+t.test('Apply: a list that commands or the API show is a file, and what nobody sets is ignored', async (t) => {
+  const use = { tokens_this_hour: 1, tokens_last_hour: 2, last_token_at: null, tokens_valid_from: null, secrets: [] }
+  for (const file of [[{ ...SHOP, ...use, quota: 5 }], { applications: [{ ...SHOP, quota: 5 }], next: null, total: 1 }])
+    t.match((await plan(file)).changes, [{ id: 'shop', after: { quota: 5 } }])
+  t.match((await plan([STORE, { ...ORDERS, name: 'O' }])).changes, [{ kind: 'suite', id: 'orders' }])
+  const wrong = [SHOP, { ...SHOP, client_id: 'b', quota: 0 }]
+  t.match(await problems(JSON.stringify(wrong, null, 1)), [
+    /^apps\.yaml:33:12 applications\[1\]\.quota: The quota must/,
+  ])
+  t.match(await problems({ applications: [SHOP], next: 'x', total: 300 }), [/ next: This is one page of several/])
+  t.match(await problems([{ name: 'neither' }]), [/ suites\[0\]\.id: The suite id is missing$/])
+  t.match(await problems('[]'), [/ file: It needs a list of suites or applications$/])
 })
 
 t.test('Apply: what does not fit the registry, or the file itself, is a problem with its place', async (t) => {

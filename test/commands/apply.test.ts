@@ -138,6 +138,53 @@ for (const way of ['the database', 'a server']) {
   })
 }
 
+t.test('Apply: what a server lists can be applied to it without a change, and to an empty one', async (t) => {
+  const { run, json, write, server, secrets, administration, keys, url } = await setting(t)
+  await administration.suites.register({ suiteId: 'store', name: 'Store', labels: { by: 'hand' }, note: 'Two\nlines' })
+  await administration.applications.register({ clientId: 'bare', name: 'Bare', developerEmail: 'a@b' })
+  const more = { suites: ['store'], status: 'suspended' as const, labels: { a: 'b' }, note: 'N', quota: 7 }
+  await administration.applications.register({ clientId: 'full', name: 'Full: "x"', developerEmail: 'a@b', ...more })
+  const listed = { suites: await json('suites list'), applications: await json('applications list') }
+  const headers = { authorization: `Bearer ${keys.viewer}` }
+  const page = async (kind: string) => (await fetch(`${url}/admin/v1/${kind}`, { headers })).json()
+  const files = [listed.suites, listed.applications, listed, await page('suites'), await page('applications')]
+  for (const [n, file] of files.entries())
+    t.match(await run(`apply ${write(`${n}`, file)} --dry-run${server()}`), { status: 0, out: 'No changes.\n' })
+  const empty = await setting(t)
+  t.match(await empty.run(`apply ${write('all', listed)} --yes --secrets-to ${secrets}`), { out: sum(3, 0, 0) })
+  const set = ({ created_at, ...rest }: Record<string, unknown>) => rest
+  t.strictSame((await empty.json('applications list')).map(set), listed.applications.map(set))
+  t.strictSame((await empty.json('suites list')).map(set), listed.suites.map(set))
+})
+
+t.test('Apply to a server: several changes are made at once, and each that can be made is', async (t) => {
+  const { run, write, server, secrets, url, administration } = await setting(t)
+  await run(`apply ${write('a.yaml', FILE)} --yes --secrets-to ${secrets}`)
+  const both = Promise.withResolvers<void>()
+  const arrived: string[] = []
+  const { proxied } = await startProxy(t, url, [
+    ...Array.from({ length: 4 }, (): Fault => (_request, _response, pass) => pass()),
+    ...Array.from(
+      { length: 2 },
+      (): Fault =>
+        async ({ url = '' }, _response, pass) => {
+          if (arrived.push(url) === 2) both.resolve()
+          await both.promise
+          // After the plan.
+          if (url.endsWith('shop2')) await administration.applications.update('shop2', { name: 'By hand' })
+          await pass()
+        },
+    ),
+  ])
+  const renamed = [shop({ name: 'A' }), shop({ name: 'B' }, 2)]
+  const apply = `apply ${write('b.yaml', { applications: renamed })} --yes --secrets-to ${secrets}${server()}`
+  t.match(await run(apply.replace(url, proxied)), {
+    status: 1,
+    err: /^Warning: 1 of 2 changes were made\. Run apply again to do the rest\.\nOthers have changed the application shop2 /,
+  })
+  t.match(await administration.applications.show('shop'), { name: 'A' })
+})
+
 t.test(
   'Apply: without a terminal, new secrets need a place and changes need --yes, before anything is changed',
   async (t) => {
@@ -461,10 +508,10 @@ t.test(
     }
     const secret = await interrupt()
     t.notMatch(readFileSync(pending, 'utf8'), secret)
-    t.match(await run(`apply ${write('a.yaml', FILE)} --dry-run${server()}`), { status: 2 })
-    t.match(await run(apply + server()), { status: 0, err: '' })
+    t.match(await run(apply + server()), { status: 0, out: sum(3, 0, 0), err: '' })
     t.match(readFileSync(secrets, 'utf8'), `client_secret  ${secret}\n`)
     t.notOk(existsSync(pending))
+    t.match(await run(apply + server()), { status: 0, out: sum(0, 1, 0) }, 'it was registered as the first run said')
 
     await administration.applications.remove('shop')
     await interrupt()
@@ -476,9 +523,11 @@ t.test(
     })
     t.notOk(existsSync(pending), 'it is said once')
 
-    for (const unsent of [JSON.stringify({ ...other, id: 'gone' }), '{"kind":"appl']) {
+    await administration.applications.remove('shop2')
+    for (const unsent of [JSON.stringify({ ...other, id: 'gone' }), '{"id":"sho']) {
       writeFileSync(pending, unsent)
       t.match(await run(apply + server()), { status: 0, err: '' })
+      await administration.applications.remove('shop2')
       t.notOk(existsSync(pending))
     }
     symlinkSync(write('other', JSON.stringify(other)), pending)
