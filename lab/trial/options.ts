@@ -15,6 +15,9 @@ ${trials.map(({ name, title }) => `  ${name.padEnd(8)} ${title}`).join('\n')}
   --kills NUMBER      how often crash kills (default: 100; quick: 6)
   --cuts NUMBER       how many power cuts are tried (default: 600; quick: 30)
   --requests NUMBER   how many requests fuzz sends (default: 200000; quick: 10000)
+  --minutes NUMBER    how long soak runs (default: 10; quick: 1)
+  --postgres          soak with PostgreSQL instead of SQLite
+  --into FOLDER       where soak writes its samples and their curve (default: the temporary folder)
   --program FOLDER    try the server in FOLDER, an installed checkout of this repository (default: this one)
   --keep              keep the temporary folder: databases, logs of the servers, logs of the disk
   --help              print this help
@@ -40,7 +43,10 @@ export function parseOptions(args: string[]): Options | undefined {
       kills: whole('kills', values.kills, quick ? 6 : 100),
       cuts: whole('cuts', values.cuts, quick ? 30 : 600),
       requests: whole('requests', values.requests, quick ? 10_000 : 200_000),
+      minutes: whole('minutes', values.minutes, quick ? 1 : 10),
     },
+    postgres: values.postgres,
+    into: values.into,
     program: checkout(values.program),
   }
 }
@@ -55,6 +61,9 @@ function parse(args: string[]) {
       kills: { type: 'string' },
       cuts: { type: 'string' },
       requests: { type: 'string' },
+      minutes: { type: 'string' },
+      postgres: { type: 'boolean', default: false },
+      into: { type: 'string' },
       program: { type: 'string', default: join(import.meta.dirname, '../..') },
       keep: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },

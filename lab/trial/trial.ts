@@ -27,6 +27,7 @@ export interface Sizes {
   kills: number
   cuts: number
   requests: number
+  minutes: number
 }
 
 /** The options of all trials of a run. */
@@ -34,6 +35,9 @@ export interface WorldOptions {
   quick: boolean
   seed: number
   sizes: Sizes
+  /** Whether the soak's store is PostgreSQL, and the folder for its samples; undefined: that of the run. */
+  postgres: boolean
+  into: string | undefined
   /** An installed checkout of this repository: the server under trial. */
   program: string
 }
@@ -65,6 +69,8 @@ export function openWorld(name: string, options: WorldOptions, { root, cleanup }
     step,
     program: options.program,
     sizes: options.sizes,
+    postgres: options.postgres,
+    into: options.into,
     random: createRandom(`${options.seed} ${name}`),
     /** A number, or a small one in a quick run. */
     size: (full: number, small: number) => (options.quick ? small : full),

@@ -1,13 +1,13 @@
 import type { Row } from '../row.ts'
 import type { Plot, Results } from './results.ts'
 
-const WIDTH = 760
+export const WIDTH = 760
 const LABELS = 270
 const VALUES = 90
 const BAR = 18
 const GAP = 10
-const HEAD = 56
-const FOOT = 28
+export const HEAD = 56
+export const FOOT = 28
 
 interface Bar {
   label: string
@@ -68,7 +68,14 @@ function drawing(title: string, bars: Bar[], foot: string): string {
       `<text x="${(LABELS + length + 8).toFixed(1)}" y="${middle}">${escaped(text)}</text>`,
     ].join('')
   })
-  const height = top + BAR + FOOT
+  return frame({ title, foot, height: top + BAR + FOOT }, drawn)
+}
+
+/** A picture with its title and a line at its foot, as SVG. */
+export function frame(
+  { title, foot, height }: { title: string; foot: string; height: number },
+  drawn: string[],
+): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${escaped(title)}">
 <style>
   text { font: 13px system-ui, sans-serif; fill: #1f2328 }
@@ -91,6 +98,6 @@ ${drawn.join('\n')}
 `
 }
 
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 }

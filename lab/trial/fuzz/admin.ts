@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { freePort } from '../../../test/support/free-port.ts'
 import type { World } from '../trial.ts'
 import { type Data, makeData, runCommand } from '../world/data.ts'
+import { addOperator, logIn } from '../world/operator.ts'
 import { startServer } from '../world/server.ts'
 import { type AdminKnown, type AdminRequest, type Credentials, createAdminGrammar } from './admin-grammar.ts'
 import { type Ending, exchange } from './exchange.ts'
@@ -79,37 +80,18 @@ export async function attackAdmin(world: World, requests: number): Promise<void>
 
 /** Adds an admin and a viewer, each with a key and a session, and an operator whom the fuzzer may remove. */
 async function prepare(data: Data, port: number): Promise<AdminKnown> {
-  const makeKey = async (name: string) => {
-    const { admin_key, id } = await runCommand(data, ['operators', 'key', name, '--expires', '1d'])
-    return { key: String(admin_key), id: String(id) }
-  }
   const credentialsOf = async (name: string, role: string): Promise<Credentials> => {
-    await runCommand(data, ['operators', 'add', name, '--role', role])
-    return { key: (await makeKey(name)).key, session: await logIn(data, name, port) }
+    const key = await addOperator(data, name, role)
+    return { key, session: (await logIn(data, name, port)).split('=')[1] as string }
   }
   const [admin, viewer] = [await credentialsOf('anna', 'admin'), await credentialsOf('viktor', 'viewer')]
-  await runCommand(data, ['operators', 'add', 'ben', '--role', 'admin'])
-  const { key: revokedKey, id } = await makeKey('ben')
-  await runCommand(data, ['operators', 'revoke-key', 'ben', id])
+  const revokedKey = await addOperator(data, 'ben', 'admin')
+  await runCommand(data, ['operators', 'revoke-key', 'ben', '3'])
   const [kept, victim] = data.applications
   const login = await (await fetch(`http://127.0.0.1:${port}/login`)).text()
   const assets = [...new Set(login.match(/\/assets\/[^"]+/g))]
   if (assets.length === 0) throw new Error('The login page names no files.')
   return { admin, viewer, revokedKey, clientId: kept.client_id, victim: String(victim?.client_id), assets }
-}
-
-/** Logs in as a browser does. Resolves to the session reference. */
-async function logIn(data: Data, name: string, port: number): Promise<string> {
-  const { url } = await runCommand(data, ['console', name])
-  const answer = await fetch(`http://127.0.0.1:${port}/login`, {
-    method: 'POST',
-    redirect: 'manual',
-    headers: { 'sec-fetch-site': 'same-origin' },
-    body: new URLSearchParams({ code: new URL(String(url)).hash.slice(1) }),
-  })
-  const [, reference] = /^__Host-session-\d+=(\w+);/.exec(answer.headers.get('set-cookie') ?? '') ?? []
-  if (reference === undefined) throw new Error(`No login: ${answer.status}`)
-  return reference
 }
 
 interface Attack {

@@ -7,7 +7,8 @@ import { fuzz } from './fuzz.ts'
 import { power } from './power.ts'
 import { reload } from './reload.ts'
 import { share } from './share.ts'
+import { soak } from './soak.ts'
 import { timing } from './timing.ts'
 
 /** All trials, in the order in which they run. */
-export const trials: Trial[] = [crash, power, disk, reload, clock, fuzz, flood, share, timing]
+export const trials: Trial[] = [crash, power, disk, reload, clock, fuzz, flood, share, timing, soak]

@@ -5,8 +5,9 @@ import { runPostgres } from '../../../test/support/postgres/server.ts'
 import type { Credentials } from '../../bench/world/checkout.ts'
 import { Skipped, type Trial, type World } from '../trial.ts'
 import { openClient } from '../world/client.ts'
-import { fillStore, runCommand } from '../world/data.ts'
+import { fillStore } from '../world/data.ts'
 import { audit, type Entry, startLoad } from '../world/ledger.ts'
+import { addOperator } from '../world/operator.ts'
 import { startServer } from '../world/server.ts'
 
 const RELOADED_MS = 500
@@ -46,8 +47,7 @@ async function tryControl(world: World, postgres: Postgres): Promise<void> {
 
 async function tryReloads(world: World, postgres: Postgres): Promise<void> {
   const store = fillStore(world, { DATABASE_URL: await postgres.createDatabase() }, 10)
-  await runCommand(store, ['operators', 'add', 'anna', '--role', 'admin'])
-  const key = String((await runCommand(store, ['operators', 'key', 'anna', '--expires', '1d'])).admin_key)
+  const key = await addOperator(store, 'anna', 'admin')
   const admin = await freePort()
   const ledger: Entry[] = []
   const registered: Credentials[] = []

@@ -7,7 +7,8 @@ import { startAttack } from '../flood/attacked.ts'
 import { percentile } from '../flood/good.ts'
 import type { Trial, World } from '../trial.ts'
 import { openClient, tokenRequest } from '../world/client.ts'
-import { type Data, makeData, runCommand, seed } from '../world/data.ts'
+import { makeData, seed } from '../world/data.ts'
+import { addOperator } from '../world/operator.ts'
 import { startServer } from '../world/server.ts'
 
 /** On a busy machine a new connection waits for a minute beside a flood, because Node.js accepts one per turn of its event loop. */
@@ -31,7 +32,7 @@ export const share: Trial = {
 async function viewers(world: World): Promise<void> {
   const count = world.size(20_000, 4000)
   const data = makeData(world, join(world.folder, 'viewers'), count)
-  const [viewer, admin] = [await addOperator(data, 'viewer'), await addOperator(data, 'admin')]
+  const [viewer, admin] = [await addOperator(data, 'viktor', 'viewer'), await addOperator(data, 'anna', 'admin')]
   const port = await freePort()
   const server = await startServer(world, data, { ADMIN_ADDRESS: `127.0.0.1:${port}` })
   const request = adminRequest('/admin/v1/applications?search=no+such+name', viewer)
@@ -57,11 +58,6 @@ async function viewers(world: World): Promise<void> {
     `a viewer pipelines ${PIPELINED} searches among ${count} applications; an admin's requests`,
     `${refused.length} of ${attacked.waits.length} refused${refused.length > 0 ? ` (${[...new Set(refused)]})` : ''}; p50 ${p50(attacked.waits)}, idle ${p50(idle.waits)}; the searches: ${JSON.stringify(statuses)}`,
   )
-}
-
-async function addOperator(data: Data, role: string): Promise<string> {
-  await runCommand(data, ['operators', 'add', role, '--role', role])
-  return String((await runCommand(data, ['operators', 'key', role, '--expires', '1d'])).admin_key)
 }
 
 /** An operator's requests, one after another. The status is 0 where there is no answer. */

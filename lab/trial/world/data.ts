@@ -8,7 +8,7 @@ import { type Checkout, type Credentials, openCheckout } from '../../bench/world
 import type { World } from '../trial.ts'
 
 /** The program, and the settings that name a store. */
-type Place = Pick<Store, 'checkout' | 'env'>
+export type Place = Pick<Store, 'checkout' | 'env'>
 
 /** A store, filled with the program's own commands. */
 export interface Store {

@@ -49,6 +49,7 @@ export async function startServer(
   return {
     pid,
     port,
+    logFile,
     log,
     errors: () => readFileSync(errorFile, 'utf8'),
     exited,

@@ -1,0 +1,21 @@
+import { type Place, runCommand } from './data.ts'
+
+/** Adds an operator. Resolves to an admin key. */
+export async function addOperator(place: Place, name: string, role: string): Promise<string> {
+  await runCommand(place, ['operators', 'add', name, '--role', role])
+  return String((await runCommand(place, ['operators', 'key', name, '--expires', '1d'])).admin_key)
+}
+
+/** Logs in as a browser does. Resolves to the cookie of the session. */
+export async function logIn(place: Place, name: string, port: number): Promise<string> {
+  const { url } = await runCommand(place, ['console', name])
+  const answer = await fetch(`http://127.0.0.1:${port}/login`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { 'sec-fetch-site': 'same-origin' },
+    body: new URLSearchParams({ code: new URL(String(url)).hash.slice(1) }),
+  })
+  const [cookie] = /^__Host-session-\d+=\w+/.exec(answer.headers.get('set-cookie') ?? '') ?? []
+  if (cookie === undefined) throw new Error(`No login: ${answer.status}`)
+  return cookie
+}
