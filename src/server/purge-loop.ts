@@ -6,12 +6,19 @@ import { TOKEN_LIFETIME } from '../domain/token.ts'
 import { DAY } from '../domain/usage.ts'
 import { startLoop } from './loops.ts'
 
-/** Milliseconds between two steps: while there may be more to delete (30,000 rows a second: docs/performance), and otherwise. */
-const BUSY_DELAY_MS = 15
+/** Milliseconds between two steps if there is no more to delete. */
 const IDLE_DELAY_MS = 10_000
 
-/** How many rows one step deletes: about a millisecond's work. */
+/** How many rows the smallest step deletes: about a millisecond's work. */
 const STEP = 500
+
+/** While there may be more to delete, each level adds rows to a step, and takes a millisecond from the pause after it. */
+const HIGHEST_LEVEL = 5
+const ROWS_PER_LEVEL = 200
+const LONGEST_PAUSE_MS = 15
+
+/** The level rises only if the pause is so many times as long as the step kept this process busy: requests wait for it. */
+const REST = 15
 
 const KEEP_COUNTS_MS = 2 * DAY
 const KEEP_REFUSALS_MS = 30 * DAY
@@ -39,11 +46,12 @@ export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDL
   const clockJump = watchClock({ now, monotonic })
   const clocksAgree = watchClockOffset({ store, monotonic, observe })
   const checkBacklog = watchBacklog({ store, monotonic, observe })
+  const pace = createPace(monotonic)
   let pausedUntil = monotonic()
   let mustEndSessions = false
 
   /** Resolves to whether there may be more to delete. */
-  async function step(): Promise<boolean> {
+  async function step(rows: number): Promise<boolean> {
     const jump = clockJump()
     if (jump !== 0) {
       observe({ type: 'clock jumped', seconds: Math.round(jump / 1000) })
@@ -53,27 +61,48 @@ export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDL
     if (jump < 0) mustEndSessions = true
     if (mustEndSessions) await store.purge('sign-ins', END_OF_TIME, ALL)
     mustEndSessions = false
-    return clocksAgree() && monotonic() >= pausedUntil && purge({ store, now, observe })
+    return clocksAgree() && monotonic() >= pausedUntil && purge({ store, now, observe }, rows)
   }
 
   return startLoop(async () => {
-    const more = await step().catch((err) => observe({ type: 'purge failed', err }))
+    const pause = await pace(step).catch((err) => void observe({ type: 'purge failed', err }))
     await checkBacklog()
-    return more ? BUSY_DELAY_MS : idleDelay
+    return pause ?? idleDelay
   })
 }
 
 /**
- * Deletes a batch of expired tokens; once there are no more, a batch of old counts, usage, refusals, audit events, idempotency
- * records and ended sessions. Resolves to whether there may be more to delete. Throws StoreUnavailable.
+ * Returns a function that makes a step: with more rows and a shorter pause the longer the purge has been behind, and again with few
+ * rows once it has caught up. A step resolves to whether there may be more to delete; the function to the pause, in milliseconds, or
+ * to undefined if there is no more.
  */
-export async function purge({ store, now, observe }: Omit<PurgeOptions, 'monotonic'>): Promise<boolean> {
+export function createPace(
+  monotonic: Clock,
+): (step: (rows: number) => Promise<boolean>) => Promise<number | undefined> {
+  let level = 0
+  const pause = () => LONGEST_PAUSE_MS - level
+  return async (step) => {
+    const begin = monotonic()
+    const made = step(STEP + level * ROWS_PER_LEVEL)
+    // SQLite deletes within the call, PostgreSQL in a process of its own.
+    const isLight = (monotonic() - begin) * REST <= pause()
+    const more = await made
+    level = more ? Math.min(Math.max(level + (isLight ? 1 : -1), 0), HIGHEST_LEVEL) : 0
+    return more ? pause() : undefined
+  }
+}
+
+/**
+ * Deletes a batch of expired tokens, at most `rows`; once there are no more, a batch of old counts, usage, refusals, audit events,
+ * idempotency records and ended sessions. Resolves to whether there may be more to delete. Throws StoreUnavailable.
+ */
+export async function purge({ store, now, observe }: Omit<PurgeOptions, 'monotonic'>, rows: number): Promise<boolean> {
   // Not negative: a clock that was never set begins at the epoch.
   const firstAlive = Math.max(now() - TOKEN_LIFETIME + 1, 0)
-  const tokens = await store.purge('tokens', firstAlive, STEP)
+  const tokens = await store.purge('tokens', firstAlive, rows)
   if (tokens > 0) observe({ type: 'tokens purged', count: tokens })
   // Thousands of tokens may expire each second, so they go first.
-  if (tokens === STEP) return true
+  if (tokens === rows) return true
   const counts = await store.purge('token counts', now() - KEEP_COUNTS_MS, STEP)
   const usage = await store.purge('usage', now(), STEP)
   const refusals = await store.purge('refusals', now() - KEEP_REFUSALS_MS, STEP)

@@ -4,21 +4,22 @@ import type { Application } from '../../src/domain/application.ts'
 import type { Event } from '../../src/domain/events.ts'
 import { firstTokenIdAt, mintToken } from '../../src/domain/token.ts'
 import { hourOf } from '../../src/domain/usage.ts'
-import { purge, startPurgeLoop } from '../../src/server/purge-loop.ts'
+import { createPace, purge, startPurgeLoop } from '../../src/server/purge-loop.ts'
 import { application } from '../support/newcomers.ts'
 import { AUDIT } from '../support/on.ts'
 import { refusal } from '../support/refusal.ts'
+import { SQLITE, startPostgresStore } from '../support/stores.ts'
 import { createWorld, createWorldWithFile, keyOf, START } from '../support/world.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
 /** A world with a purge, and the events that it reports. */
-async function createPurgingWorld(t: Test) {
-  const world = await createWorld(t)
+async function createPurgingWorld(t: Test, databaseUrl = 'sqlite::memory:') {
+  const world = await createWorld(t, { databaseUrl })
   const { store, clock } = world
   const told: Event[] = []
-  const purgeOnce = () => purge({ store, now: () => clock.time, observe: (event) => told.push(event) })
+  const purgeOnce = (rows = 500) => purge({ store, now: () => clock.time, observe: (event) => told.push(event) }, rows)
   /** How many rows there are after the last purge at this age. */
   async function leaves(rows: () => Promise<unknown[]>, age: number): Promise<number> {
     clock.time = START + age
@@ -130,4 +131,61 @@ t.test('Purge: everything else waits until the expired tokens are deleted', asyn
   clock.time += 31 * DAY
   t.strictSame([await purgeOnce(), await refusals()], [true, 1])
   t.strictSame([await purgeOnce(), await refusals()], [false, 0])
+})
+
+for (const { name, createEnv } of [SQLITE, await startPostgresStore()]) {
+  t.test(
+    `Purge: on ${name} one that is behind takes larger steps and shorter pauses until it has caught up`,
+    async (t) => {
+      const { DATABASE_URL } = await createEnv(t)
+      const { store, clock, told, purgeOnce } = await createPurgingWorld(t, DATABASE_URL)
+      const pace = createPace(() => clock.monotonic)
+      /** Makes steps until there is no more to delete. Resolves to the pauses and to how many tokens each step deleted. */
+      async function catchUp(...tokens: number[]) {
+        const issue = () => store.addToken(mintToken(keyOf(1), START).stored)
+        for (const length of tokens) await Promise.all(Array.from({ length }, issue))
+        clock.time += HOUR
+        const pauses: number[] = []
+        for (let pause = await pace(purgeOnce); pause !== undefined; pause = await pace(purgeOnce)) pauses.push(pause)
+        return { pauses, deleted: told.splice(0).map((event) => 'count' in event && event.count) }
+      }
+      t.strictSame(await catchUp(1000, 900), { pauses: [14, 13], deleted: [500, 700, 700] })
+      t.strictSame(await catchUp(501), { pauses: [14], deleted: [500, 1] })
+    },
+  )
+}
+
+t.test('Purge: steps have a limit, and become smaller while they keep the process busy for long', async (t) => {
+  let time = 0
+  const pace = createPace(() => time)
+  /** The rows of a step, and the pause after it, if it blocks for this long and there is more. */
+  async function step(blocks: number) {
+    let rows = 0
+    const pause = await pace(async (allowed) => {
+      rows = allowed
+      time += blocks
+      await nextTurn()
+      time += 1000
+      return true
+    })
+    return [rows, pause]
+  }
+  async function steps(count: number, blocks: number) {
+    const made = []
+    for (let n = 0; n < count; n++) made.push(await step(blocks))
+    return made
+  }
+  const [small, middle, large] = [500, 900, 1500]
+  t.strictSame((await steps(12, 0.25)).slice(-2), [
+    [large, 10],
+    [large, 10],
+  ])
+  t.strictSame((await steps(9, 0.85)).slice(-2), [
+    [middle, 12],
+    [middle + 200, 13],
+  ])
+  t.strictSame((await steps(12, 2)).slice(-2), [
+    [small, 15],
+    [small, 15],
+  ])
 })

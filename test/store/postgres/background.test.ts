@@ -68,14 +68,17 @@ const NOTE_COMMITS = `
       RETURN NULL;
     END $$;
   CREATE TRIGGER note AFTER INSERT OR DELETE ON refusals EXECUTE FUNCTION note();
-  CREATE TRIGGER note AFTER INSERT OR DELETE ON token_counts EXECUTE FUNCTION note()`
+  CREATE TRIGGER note AFTER INSERT OR DELETE ON token_counts EXECUTE FUNCTION note();
+  CREATE TRIGGER note AFTER DELETE ON tokens EXECUTE FUNCTION note()`
 
 t.test('Background: refusals and purges wait for neither the disk nor a standby', async (t) => {
-  const { url, store } = await open()
+  const { url, store, newToken } = await open()
   await query(url, NOTE_COMMITS)
   await store.recordRefusals([refusal('x... (9 characters)', { isKnown: false, firstAt: 1, lastAt: 1 })])
   t.equal(await store.purge('refusals', 2, 10), 1)
   await store.purge('token counts', 1 * HOUR, 10)
+  await store.addToken(newToken())
+  t.equal(await store.purge('tokens', Date.now() + 1000, 10), 1)
   const [{ commits }] = await query(url, 'SELECT array_agg(DISTINCT how) AS commits FROM noted')
   t.strictSame(commits, ['off'])
 })
