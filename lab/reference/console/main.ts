@@ -1,16 +1,23 @@
-import { mkdirSync } from 'node:fs'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium, type Page } from 'playwright-core'
 import { picturesOf } from './pictures.ts'
-import { startWorld } from './world.ts'
+import type { World } from './world.ts'
 
 // Takes the screenshots of docs/console.md, with its own server, simulated traffic and a browser.
 
-const FOLDER = join(import.meta.dirname, '../../../docs/console')
+const ROOT = join(import.meta.dirname, '../../..')
+
+const FOLDER = join(ROOT, 'docs/console')
 const WIDTH = 1200
 const HEIGHT = 1000
 
-const world = await startWorld()
+// A process of its own with the options of the server's: the overview shows the memory that it uses.
+const [options = ''] = readFileSync(join(ROOT, 'bin/token-server.js'), 'utf8').split('\n')
+const server = fork(join(import.meta.dirname, 'world.ts'), { execArgv: options.match(/--\S+/g) ?? [] })
+const [world] = (await once(server, 'message')) as [World]
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   chromiumSandbox: process.getuid?.() !== 0,
@@ -23,7 +30,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     viewport: { width: WIDTH, height: HEIGHT },
   })
   const page = await context.newPage()
-  await page.goto(await world.link())
+  await page.goto(`${world.origin}/login#${world.links[colorScheme].code}`)
   await page.getByText('Signed in as').waitFor()
   const pictures = picturesOf(world.shown)
   // One screenshot of the dark scheme is enough.

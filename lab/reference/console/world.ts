@@ -22,8 +22,14 @@ const MINUTES = 75
 /** Usage is stored once a minute, by a timer that these clocks do not control. */
 const UNTIL_STORED_MS = 61_000
 
+export type World = Awaited<ReturnType<typeof startWorld>>
+
+// main.ts starts this as a process of its own.
+process.on('disconnect', () => process.exit())
+process.send?.(await startWorld())
+
 /** Starts a server in this process, after months of registrations and an hour of traffic. */
-export async function startWorld() {
+async function startWorld() {
   const clocks = controlClocks(NOW - 120 * DAY)
   const folder = mkdtempSync(join(tmpdir(), 'token-server-pictures-'))
   process.on('exit', () => rmSync(folder, { recursive: true }))
@@ -40,12 +46,7 @@ export async function startWorld() {
   await clocks.hold(UNTIL_STORED_MS)
   await makeTraffic(address, registered, { from: MINUTES, minutes: MINUTES + 2, tick: clocks.tick })
 
-  return {
-    origin: admin as string,
-    shown: { clientId: registered.wrongSecret.clientId },
-    async link(): Promise<string> {
-      const { code } = await as(SHELL).operators.makeLoginCode('anna')
-      return `${admin}/login#${code}`
-    },
-  }
+  const { operators } = as(SHELL)
+  const links = { light: await operators.makeLoginCode('anna'), dark: await operators.makeLoginCode('anna') }
+  return { origin: admin as string, shown: { clientId: registered.wrongSecret.clientId }, links }
 }
