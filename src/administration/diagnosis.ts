@@ -174,13 +174,23 @@ function withManyTokens(found: Diagnosis, { application }: ApplicationFindings):
   return withWarning(found, line)
 }
 
-/** Adds a warning if the active secret that was used last, or else the last to end, ends soon: as listEndingSecrets of the store. */
+/** The active secret that was used last, or else the last to end, if it ends soon: as listEndingSecrets of the store. */
+export function endingSecret(secrets: readonly ListedSecret[], now: number): ListedSecret | undefined {
+  const active = secrets.filter(({ state }) => state === 'active')
+  const [used] = active.toSorted((a, b) => lastUse([b]) - lastUse([a]) || endOf(b) - endOf(a))
+  return used && endOf(used) <= now + SOON_MS ? used : undefined
+}
+
+function endOf({ endsAt }: ListedSecret): number {
+  return endsAt ?? Number.POSITIVE_INFINITY
+}
+
+/** Adds a warning if the secret that it uses ends soon. */
 function withEndingSecret(found: Diagnosis, findings: Findings): Diagnosis {
   const { clientId, secrets, now, instructions } = findings
-  const active = secrets.filter(({ state }) => state === 'active')
-  const endOf = ({ endsAt }: ListedSecret) => endsAt ?? Number.POSITIVE_INFINITY
-  const [used, ...others] = active.toSorted((a, b) => lastUse([b]) - lastUse([a]) || endOf(b) - endOf(a))
-  if (!used || endOf(used) > now + SOON_MS) return found
+  const used = endingSecret(secrets, now)
+  if (!used) return found
+  const others = secrets.filter(({ state }) => state === 'active')
   const newer = others.filter((secret) => endOf(secret) > endOf(used)).sort((a, b) => b.id - a.id)[0]
   const line = newer
     ? newerSecret(findings, `It still uses secret ${used.id}, which ends at ${timestamp(endOf(used))}`, newer)

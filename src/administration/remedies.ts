@@ -29,6 +29,8 @@ export interface ApplicationFindings extends Findings {
 /** How a diagnosis words its remedies: as commands, as API calls, or as controls on a page. */
 export interface Instructions {
   resume(clientId: string): string
+  /** Gives it another quota. */
+  quota(clientId: string): string
   /** `owner`: the client id of an application or the id of a suite. */
   rotate(owner: string): string
   /** An empty list of suites leaves the choice to the reader. */
@@ -40,6 +42,7 @@ export interface Instructions {
 
 export const COMMANDS: Instructions = {
   resume: (clientId) => `"applications resume ${clientId}"`,
+  quota: (clientId) => `"applications update ${clientId} --quota N"`,
   rotate: (owner) => `"secrets rotate ${owner}"`,
   approve: (clientId, suites) => {
     const options = suites.map((suite) => `--suite ${suite}`).join(' ')
@@ -147,9 +150,10 @@ const REMEDIES: Partial<Record<Reason, Remedy<ApplicationFindings>>> = {
   'too many failures': () =>
     'It has sent wrong credentials too often and has to wait, for a minute at most after the last attempt. ' +
     'The right secret is never refused for this.',
-  'token quota exceeded': ({ now }) =>
+  'token quota exceeded': ({ clientId, application: { issuedThisHour, refusedThisHour }, now, instructions }) =>
     'It has used up its quota of tokens for this hour: it should use each token until it expires. ' +
-    `The next hour begins at ${timestamp((hourOf(now) + 1) * HOUR)}.`,
+    (refusedThisHour === 0 ? '' : `It asked for ${issuedThisHour + refusedThisHour}, and got ${issuedThisHour}. `) +
+    `The next hour begins at ${timestamp((hourOf(now) + 1) * HOUR)}. If it needs more: ${instructions.quota(clientId)}.`,
   'credentials in a header': () =>
     'It sends its credentials in the Authorization header: they belong in the body, client_id and client_secret. ' +
     'If it cannot do that, CLIENT_AUTHENTICATION=body,basic allows HTTP Basic.',

@@ -30,7 +30,8 @@ export interface RecentUse {
   tokensThisHour: number
   /** Tokens issued in the 60 minutes before. */
   tokensLastHour: number
-  /** Tokens that its quota refused in the current clock hour. */
+  /** Tokens that it got, and that its quota refused, in the current clock hour. */
+  issuedThisHour: number
   refusedThisHour: number
   /** When it last got a token, in milliseconds since the epoch; undefined: never. */
   lastTokenAt: number | undefined
@@ -150,6 +151,7 @@ export async function withUse<Row extends Pick<Application, 'key' | 'clientId'>>
     ...application,
     tokensThisHour: tokensOf(`true ${application.clientId}`),
     tokensLastHour: tokensOf(`false ${application.clientId}`),
+    issuedThisHour: counts.get(application.key)?.issued ?? 0,
     refusedThisHour: counts.get(application.key)?.refused ?? 0,
     lastTokenAt: uses.get(application.key),
   }))

@@ -43,7 +43,8 @@ async function init(terminal: Terminal, options: InitOptions): Promise<void> {
   const isNew = !existsSync(file)
   const env = isNew ? await newSettings(ask, terminal.env) : oldSettings(file, terminal.env, options)
   const { DATABASE_URL: location, ADMIN_ADDRESS: console, OPERATORS: operators } = readConfig(env)
-  const here = { ...terminal, env }
+  // What is made is said at the end, and the audit has it.
+  const here = { ...terminal, env: { ...env, LOG_LEVEL: 'error' } }
 
   let isMissing = false
   const onMissing = () => {
@@ -74,8 +75,12 @@ async function init(terminal: Terminal, options: InitOptions): Promise<void> {
   const command = terminal.env.npm_command === 'exec' ? 'npx token-server' : 'token-server'
   const how = operators === 'any' ? `"${command} console ${name}" prints a link to the console.` : NO_LINKS
   const later = console ? how : NO_CONSOLE
+  const byHand = `"${command} serve", or (re)start its service or its container`
+  // The command of the Debian package sets this.
+  const { SYSTEMD_UNIT: unit } = terminal.env
+  const start = unit ? `"systemctl restart ${unit}"` : byHand
   const next = [
-    `Next: start the server with "${command} serve", or (re)start its service or its container.`,
+    `Next: start the server with ${start}.`,
     login ? `Then open the console:\n\n${login.words}` : later,
     'Before partners depend on it, go through the production checklist in the documents.',
   ]

@@ -25,7 +25,7 @@ export interface Statistics extends WithoutNull<Omit<Figures, 'nodes' | 'store'>
   readonly trouble: Trouble | undefined
   /** The applications that got many tokens in the last 60 minutes, on all nodes, most first. */
   readonly heavy: readonly Pick<ApplicationCounts, 'clientId' | 'name' | 'tokens'>[]
-  /** What all applications did in the last 60 minutes, on all nodes, also before the start: up to two minutes late. */
+  /** In the first hour: what all applications did in the last one, on all nodes, up to two minutes late. Then nothing. */
   readonly stored: Counts
 }
 

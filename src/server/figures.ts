@@ -52,7 +52,7 @@ const MAX_AGE_MS = 15_000
 export const LIVE_MAX_AGE_MS = 5000
 
 /** How many of the applications and suites that soon lose their last secret are listed. */
-const MAX_ENDING = 20
+const MAX_ENDING = 1000
 
 const MAX_NODES = 100
 

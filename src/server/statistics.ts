@@ -11,7 +11,7 @@ import {
   type WorkerStatistics,
 } from '../domain/statistics.ts'
 import type { Nodes } from '../domain/store.ts'
-import { MANY_TOKENS, sumOf } from '../domain/usage.ts'
+import { HOUR, MANY_TOKENS, sumOf } from '../domain/usage.ts'
 import type { Sample } from '../telemetry/metrics/fleet.ts'
 import { addFailures, createHistory } from '../telemetry/metrics/history.ts'
 import { VERSION } from '../version.ts'
@@ -74,7 +74,7 @@ export function startStatistics(
         version: VERSION,
         ...seen,
         outages: [...outages, ...seen.outages],
-        stored: sumOf(usage),
+        stored: sumOf(now() - startedAt < HOUR ? usage : []),
         trouble: figure,
         heavy: usage.filter(({ tokens }) => tokens > MANY_TOKENS).sort((one, other) => other.tokens - one.tokens),
         liveTokens,

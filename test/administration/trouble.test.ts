@@ -3,6 +3,7 @@ import { createAdministration } from '../../src/administration/administration.ts
 import { findTrouble } from '../../src/administration/trouble.ts'
 import { abbreviated } from '../../src/domain/application.ts'
 import type { RefusalCount } from '../../src/domain/refusal.ts'
+import { AUDIT } from '../support/on.ts'
 import { refusal } from '../support/refusal.ts'
 import { createWorld, START } from '../support/world.ts'
 
@@ -47,7 +48,9 @@ t.test('Trouble: applications and suites are failing if they are refused now, mo
 t.test('Trouble: a removed application that still calls is named, with who removed it and when', async (t) => {
   const { store, clock } = await createWorld(t)
   const now = () => clock.time
-  const author = { actor: 'anna', origin: 'console', remoteAddress: '192.0.2.1' } as const
+  const operator = 'https://login.example#7'
+  await store.change({ type: 'operator added', operator, role: 'admin', email: 'anna@company.example' }, AUDIT)
+  const author = { actor: operator, origin: 'console', remoteAddress: '192.0.2.1' } as const
   const administration = createAdministration({ store, now, observe: () => {}, author })
   const { register, remove } = administration.applications
   for (const clientId of ['orders', 'silent!', 'again', 'before'])
@@ -64,7 +67,7 @@ t.test('Trouble: a removed application that still calls is named, with who remov
     unknown('nobody!!', { lastAt: START + 1 }),
   ])
   const found = async () => (await findTrouble(administration, { store, now })).removed
-  const orders = { clientId: 'orders', name: 'Name of orders', by: 'anna', at: START }
+  const orders = { clientId: 'orders', name: 'Name of orders', by: 'anna@company.example', at: START }
   t.strictSame(await found(), [{ ...orders, count: 8, since: START + 1 }])
   clock.time += 24 * HOUR + 3
   t.strictSame(await found(), [], 'it has stopped a day ago')

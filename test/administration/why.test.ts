@@ -321,10 +321,13 @@ t.test('Why: an application that has no secret', async (t) => {
 })
 
 t.test('Why: a quota that is used up, and until when', async (t) => {
-  const { says, post, explain } = await createAskedWorld(t, { tokenQuota: 1 })
+  const { says, post, explain, later } = await createAskedWorld(t, { tokenQuota: 1 })
   for (let n = 0; n < 3; n++) await post()
   await says(/2 times.*It has used up its quota of tokens for this hour.* use each token .*2027-01-15T09:00:00\.000Z/)
-  t.match(await explain(), { application: { tokensThisHour: 1, refusedThisHour: 2 } })
+  await says(/ It asked for 3, and got 1\. .* If it needs more: "applications update \w+ --quota N"\.$/)
+  t.match(await explain(), { application: { tokensThisHour: 1, issuedThisHour: 1, refusedThisHour: 2 } })
+  later(60)
+  await says(/^(?!.*It asked for)/)
 })
 
 t.test('Why: many tokens in the last 60 minutes, or those before, are a warning', async (t) => {

@@ -70,7 +70,10 @@ t.test('Init: settings of the environment are written, too, and quoted where the
     DATABASE_URL: `sqlite:${folder}/a b.db`,
     PUBLIC_URL: 'https://a.example',
   }
-  const { out } = await run(`init --settings ${file} --yes`, { env: { ...env, npm_command: 'exec' } })
+  const { out, err } = await run(`init --settings ${file} --yes`, { env: { ...env, npm_command: 'exec' } })
+  t.equal(err, '', 'the changes are not logged besides')
+  const again = await run(`init --settings ${file}`, { env: { SYSTEMD_UNIT: 'token-server' } })
+  t.match(again.out, 'Next: start the server with "systemctl restart token-server".')
   t.match(out, /admin \(made\)[\s\S]*"npx token-server serve"[\s\S]*There is no console: set ADMIN_ADDRESS/)
   const { ADMIN_ADDRESS, ...written } = env
   t.strictSame({ ...readEnvFile(file).settings }, written, 'and no proxy is trusted, as others reach the server')

@@ -355,6 +355,8 @@ t.test('Statistics: what was stored before a restart is known after it', async (
     { beganAt: before, endedAt: before + 59_999, failures: 2 },
   ]
   t.match(await read(), { lastHour: { tokens: 0 }, stored: counts, outages })
+  clock.time += HOUR
+  t.match(await read(), { stored: { tokens: 0 }, outages }, 'then its own figures are enough')
 })
 
 const { createDatabase } = await startDatabases()

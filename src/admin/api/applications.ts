@@ -65,6 +65,7 @@ const APPLICATIONS = '/admin/v1/applications'
 /** API calls, followed by the same commands for people who read the answer. */
 const API_INSTRUCTIONS: Instructions = {
   resume: (clientId) => `DELETE ${pathOf(clientId)}/suspension (or ${COMMANDS.resume(clientId)})`,
+  quota: (clientId) => `PATCH ${pathOf(clientId)} (or ${COMMANDS.quota(clientId)})`,
   rotate: (owner) => `POST to its /secrets (or ${COMMANDS.rotate(owner)})`,
   approve: (clientId, suites) => `PUT ${pathOf(clientId)}/suites/{suite_id} (or ${COMMANDS.approve(clientId, suites)})`,
   list: `GET ${APPLICATIONS}`,

@@ -17,13 +17,15 @@ export function aboutPage(console: FastifyInstance, context: AdminContext): void
   console.get('/about', (_request, reply) => {
     const { version, node, store, startedAt, settings } = context.about
     const { docsUrl, opsAddress } = urlsOf(context)
-    const reference = `http://${opsAddress}/docs`
     const program = facts([
       ['Version', version],
       ['Node.js', node],
       ['Database', store],
       ['Started', time(startedAt)],
-      opsAddress !== '' && ['API reference', html`<a href="${reference}" rel="noreferrer">${reference}</a>`],
+      opsAddress !== '' && [
+        'API reference',
+        html`<code>http://${opsAddress}/docs</code> <span class="hint">from where OPS_ADDRESS can be reached</span>`,
+      ],
       [
         'Administration API',
         html`<a href="/openapi-admin.yaml">openapi-admin.yaml</a> <span class="hint">OpenAPI</span>`,

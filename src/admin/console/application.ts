@@ -1,27 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShownApplication } from '../../administration/applications.ts'
+import { endingSecret } from '../../administration/diagnosis.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
 import { type Application, columnsOf } from '../../domain/application.ts'
 import { type Suite, unknownSuite } from '../../domain/suite.ts'
-import { sinceFullHour } from '../../domain/usage.ts'
+import { DAY, sinceFullHour } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
+import { age, card, emptyState, facts, liveControls, name, note, section, sentence, time } from './components.ts'
 import {
-  age,
-  badge,
-  card,
-  emptyState,
-  facts,
-  liveControls,
-  name,
-  note,
-  section,
-  sentence,
-  statusBadge,
-  time,
-} from './components.ts'
-import {
+  badges,
   diagnosisNote,
   instructionsFor,
   liveDiagnosis,
@@ -149,20 +138,14 @@ ${mayChange && destructiveActions(application, base)}`)}`,
 
 /** The parts of the page that change while it is open. `instructions`: those that the explanation was made with. */
 export function liveApplication(explanation: Explanation, { buttons }: PageInstructions, now: number) {
-  const { application } = explanation
+  const { application, health, refusals } = explanation
+  const isFailing = health === 'wrong' && refusals.some(({ lastAt }) => lastAt > now - DAY)
   return {
     ...liveDiagnosis(explanation, buttons, now),
-    state: html`<span data-live="state">${application && state(application, explanation.health)}</span>`,
+    state: html`<span data-live="state">${application && badges(application, { isFailing, endsSoon: endingSecret(application.secrets, now) !== undefined, now })}</span>`,
     // It may have been removed in the meantime.
     figures: html`<div data-live="figures">${application && figures(application, now)}</div>`,
   }
-}
-
-/** The state of an application in the words of the list. */
-function state({ status, lastTokenAt }: ShownApplication, health: Explanation['health']): Html {
-  if (status === 'suspended') return statusBadge(status)
-  if (health === 'wrong') return badge('failing', 'bad')
-  return lastTokenAt === undefined ? badge('no token yet') : statusBadge(status)
 }
 
 /** A suspended one is resumed in its status. */

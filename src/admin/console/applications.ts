@@ -3,28 +3,14 @@ import type { RegisteredApplication } from '../../administration/applications.ts
 import { type BrowseQuery, isHeavy, isQuiet, type ListedApplication } from '../../administration/search.ts'
 import { LISTED_APPLICATION, listedApplicationView } from '../../administration/views.ts'
 import { APPLICATION_COLUMNS, type ApplicationValues } from '../../domain/application.ts'
-import { secretState } from '../../domain/secret.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { DAY, MANY_TOKENS } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { listChoices, PARENT, suiteChoices } from './application.ts'
 import { approvalForm, approvalsChanged, changeApprovals, headOf } from './approvals.ts'
-import {
-  age,
-  badge,
-  emptyState,
-  labelLinks,
-  links,
-  name,
-  note,
-  number,
-  pager,
-  sentence,
-  statusBadge,
-  table,
-} from './components.ts'
-import { whyRefused } from './diagnosis.ts'
+import { age, badge, emptyState, labelLinks, links, name, note, number, pager, sentence, table } from './components.ts'
+import { badges, whyRefused } from './diagnosis.ts'
 import { exportLinks, exportList } from './exports.ts'
 import { many } from './figures.ts'
 import {
@@ -225,22 +211,8 @@ interface RowContext extends States {
   target: Suite | undefined
 }
 
-/** The states of an application in the words of the views. */
-function badges(application: ListedApplication, { failing, ending, now }: RowContext): Html {
-  const { clientId, status, secrets, lastTokenAt } = application
-  if (status === 'suspended') return statusBadge(status)
-  const marks = [
-    failing.has(clientId) && badge('failing', 'bad'),
-    secrets.every((secret) => secretState(secret, now) !== 'active') && badge('no secret', 'bad'),
-    ending.has(clientId) && badge('secret ends', 'warn'),
-    isHeavy(application) && badge('heavy', 'warn'),
-    isQuiet(application, now) && badge(lastTokenAt === undefined ? 'no token yet' : 'quiet'),
-  ].filter((mark) => mark !== false)
-  return html`<span class="badges">${marks.length > 0 ? marks : statusBadge(status)}</span>`
-}
-
 function row(application: ListedApplication, context: RowContext) {
-  const { now, target } = context
+  const { now, target, failing, ending } = context
   const { clientId, suites, lastTokenAt, tokensThisHour } = application
   const id = html`<code title="${clientId}">${clientId}</code>`
   return [
@@ -248,7 +220,7 @@ function row(application: ListedApplication, context: RowContext) {
       ? html`<label class="choice"><input type="checkbox" name="client_id" value="${clientId}"><span>${name(application.name)}${id}</span></label>`
       : html`<a href="${path`/applications/${clientId}`}">${name(application.name)}</a>${id}${labelLinks(application.labels, '/applications')}`,
     name(application.developerEmail),
-    badges(application, context),
+    badges(application, { isFailing: failing.has(clientId), endsSoon: ending.has(clientId), now }),
     suites.length === 0
       ? badge('none', 'warn')
       : html`<span class="cut" title="${suites.join(', ')}">${suites.join(', ')}</span>`,

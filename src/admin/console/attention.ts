@@ -18,17 +18,19 @@ const OUTAGE_GAP_MS = 60_000
 /** Up to this share, such checks are usual for a server on the Internet. */
 const MANY_REFUSED = 0.05
 
-/** What needs attention, the most serious first, or one line that says that nothing does. */
+/** What needs attention, the most serious first and each client once, or one line that says that nothing does. */
 export function attention(statistics: Statistics): Html {
   const kinds = [ofServer, ofClients, ofOutages, ofSecrets, ofChecks, ofHeavy, ofBackup]
   const { bad = [], others = [] } = Object.groupBy(
     kinds.flatMap((find) => [...find(statistics)]),
     ([tone]) => (tone === 'bad' ? 'bad' : 'others'),
   )
-  const items = [...bad, ...others].map(
-    ([tone, href, what, detail]) =>
-      html`<li class="${tone}"><strong><a href="${href}">${what}</a></strong> <span>${detail}</span></li>`,
-  )
+  const keyOf = ([, href, what]: Matter) => `${href.split('#')[0]} ${what}`
+  const items = [...Map.groupBy([...bad, ...others], keyOf).values()].map((same) => {
+    const [tone, href, what] = same[0] as Matter
+    const details = same.map(([, , , detail]) => html`${detail} `)
+    return html`<li class="${tone}"><strong><a href="${href}">${what}</a></strong> <span>${details}</span></li>`
+  })
   if (items.length > 0) return section('attention', 'Needs attention', html`<ul class="matters">${items}</ul>`)
   return html`<p>${statistics.trouble ? badge('Nothing needs attention', 'good') : badge('It is not known yet whether clients have problems')}</p>`
 }

@@ -1,10 +1,24 @@
 import type { FastifyRequest } from 'fastify'
 import type { Health } from '../../administration/diagnosis.ts'
 import type { Instructions } from '../../administration/remedies.ts'
+import { isHeavy, isQuiet, type ListedApplication, type RecentUse } from '../../administration/search.ts'
 import type { Explanation } from '../../administration/why.ts'
 import { factsOf, isTokenReason } from '../../domain/reasons.ts'
 import type { RefusalCount, RefusedClient } from '../../domain/refusal.ts'
-import { age, asOf, type Column, name, number, section, type Tone, table, time } from './components.ts'
+import { secretState } from '../../domain/secret.ts'
+import {
+  age,
+  asOf,
+  badge,
+  type Column,
+  name,
+  number,
+  section,
+  statusBadge,
+  type Tone,
+  table,
+  time,
+} from './components.ts'
 import { canChange, hidden } from './forms.ts'
 import { type Html, html, type Part, path } from './html.ts'
 
@@ -21,6 +35,7 @@ export function instructionsFor(request: FastifyRequest): PageInstructions {
     return {
       ...common,
       resume: () => 'ask an admin to resume it',
+      quota: () => 'ask an admin for another quota',
       rotate: () => '“Rotate secret” (ask an admin)',
       approve: (_, suites) => `ask an admin to approve it for ${suites.join(', ') || 'a suite'}`,
     }
@@ -37,6 +52,11 @@ export function instructionsFor(request: FastifyRequest): PageInstructions {
   return {
     ...common,
     resume: (clientId) => post('Resume', path`/applications/${clientId}/resume`),
+    quota: (clientId) =>
+      named(
+        'Edit the quota',
+        html`<a class="button" href="${path`/applications/${clientId}/edit`}#quota">Edit the quota…</a>`,
+      ),
     rotate: () => named('Rotate secret', html`<a class="button primary" href="#rotate">Rotate secret…</a>`),
     approve(clientId, suites) {
       for (const suite of suites) post(`Approve for ${suite}`, path`/applications/${clientId}/approve`, { suite })
@@ -47,6 +67,25 @@ export function instructionsFor(request: FastifyRequest): PageInstructions {
       )
     },
   }
+}
+
+type Listed = Pick<ListedApplication, 'status' | 'secrets' | keyof RecentUse>
+
+/** The states of an application in the words of the views of the list. `isFailing`: it is refused now, and was in the last day. */
+export function badges(
+  application: Listed,
+  { isFailing, endsSoon, now }: { isFailing: boolean; endsSoon: boolean; now: number },
+): Html {
+  const { status, secrets, lastTokenAt } = application
+  if (status === 'suspended') return statusBadge(status)
+  const marks = [
+    isFailing && badge('failing', 'bad'),
+    secrets.every((secret) => secretState(secret, now) !== 'active') && badge('no secret', 'bad'),
+    endsSoon && badge('secret ends', 'warn'),
+    isHeavy(application) && badge('heavy', 'warn'),
+    isQuiet(application, now) && badge(lastTokenAt === undefined ? 'no token yet' : 'quiet'),
+  ].filter((mark) => mark !== false)
+  return html`<span class="badges">${marks.length > 0 ? marks : statusBadge(status)}</span>`
 }
 
 const ANSWERS: Record<Health, readonly [tone: Tone, answer: string]> = {

@@ -104,7 +104,7 @@ function notSignedIn(
     title: hadSession ? 'Your session has ended' : 'You are not signed in',
     content: html`<div class="panel prose">${!isView && html`<p>Nothing was changed.</p>`}${
       hadSession &&
-      html`<p>Sessions last 15 minutes without a click, and 8 hours at most; another operator can end them, too.</p>`
+      html`<p>Sessions end after 15 minutes without a click, after 8 hours, when your role is changed, and when an operator ends them.</p>`
     }${instructions}${kept && html`<p>Sign in in another window of this browser, and come back to this one.</p>${kept}`}</div>`,
   }
 }

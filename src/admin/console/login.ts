@@ -11,7 +11,8 @@ import { type Page, showPage } from './layout.ts'
 
 /** Why somebody was redirected here, by the `why` of the URL. */
 const WHY: Record<string, Part> = {
-  ended: 'Your session has ended: sessions last 15 minutes without a click, and 8 hours at most.',
+  ended:
+    'Your session has ended: after 15 minutes without a click, after 8 hours, or because your role was changed or an operator ended it.',
   out: 'You are signed out.',
 }
 

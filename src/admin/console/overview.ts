@@ -42,7 +42,7 @@ export function overview(statistics: Statistics, canChange: boolean, { period, u
     lead: live.lead,
     actions: html`${liveControls('/')}${canChange && html`<a class="button primary" href="/new-application">Register an application</a>`}`,
     content: html`${live.alerts}
-${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Figures of the last minute, charts, times and processes are those of this node; tokens and valid checks of the last hour, valid tokens, secrets and the database are those of all nodes.</p>`}
+${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic of the last hour, times and processes are those of this node; valid tokens, secrets and the database are those of all nodes.</p>`}
 ${live.cards}
 ${nodesSection(statistics)}
 <div class="panel-head" id="traffic"><h2>Traffic</h2>${periodLinks('/', 'traffic', period)}</div>

@@ -142,6 +142,7 @@ function filterForm(filter: Filter, suites: readonly Suite[], isFiltered: boolea
 /** Where the remedies are, seen from the page of a request. */
 const INSTRUCTIONS = {
   resume: () => '“Resume” on its page',
+  quota: () => '“Edit” on its page',
   rotate: () => '“Rotate secret” on its page',
   approve: (_: string, suites: readonly string[]) => `approve it for ${suites.join(', ') || 'a suite'} on its page`,
   list: 'the list of applications',

@@ -1,6 +1,8 @@
 import t, { type Test } from 'tap'
 import type { RefusalCount } from '../../../src/domain/refusal.ts'
 import { actionsOf, copyOf, createConsoleWorld, textOf, valuesOf } from '../../support/console-world.ts'
+import { DIGEST } from '../../support/newcomers.ts'
+import { on } from '../../support/on.ts'
 import { refusal } from '../../support/refusal.ts'
 
 const MINUTE = 60_000
@@ -56,7 +58,7 @@ t.test('Application: the cause of its refusals comes first, with a remedy on the
     wrong,
     /Status As of \d\d:\d\d:00 UTC Pause Reload There is a problem\. Its requests are refused, 17 times, .* that it sends is wrong, .*“Rotate secret”/,
   )
-  t.match(wrong, /failing Edit/)
+  t.match(wrong, /failing no token yet Edit/)
   t.match(wrong, /The secret does not match wrong secret 17 .*192\.0\.2\.1 request-1/)
   t.match(wrong, /made up 1 3 min ago \S+ \S+ UTC \/v1\/oauth\/accesstoken store 192\.0\.2\.1 – /)
   await administration.applications.suspend(clientId)
@@ -65,6 +67,21 @@ t.test('Application: the cause of its refusals comes first, with a remedy on the
     /suspended Edit .* Status .* An operator has suspended it\. It is suspended: .* To allow it again: “Resume”\. Resume /,
   )
   t.notMatch(await page(), /class="(badge|note) bad"/, 'which is no problem')
+})
+
+t.test('Application: its page has the badges that the list has', async (t) => {
+  const { browser, page, refuse, store, clientId, clock } = await setting(t)
+  const badgesIn = (body: string) => /<span class="badges">.*?<\/span><\/span>/.exec(body)?.[0] ?? ''
+  const both = async () => [badgesIn(await page()), badgesIn((await browser('/applications')).body)].map(textOf)
+  const same = async (words: string) => t.strictSame(await both(), [words, words])
+  await same(' no token yet ')
+  await refuse({ count: 17 })
+  const secret = { digest: DIGEST, createdAt: clock.time, endsAt: clock.time + MINUTE }
+  await on(store).rotateSecret(clientId, secret, clock.time, 0)
+  await store.addUsage([{ clientId, tokens: 361, checks: 0, refusals: 0 }], clock.time)
+  await same(' failing secret ends heavy no token yet ')
+  clock.time += MINUTE
+  await same(' failing no secret heavy no token yet ')
 })
 
 t.test('Application: remedies are worded for who reads them, and times are shown in their zone', async (t) => {

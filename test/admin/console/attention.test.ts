@@ -74,15 +74,11 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
       ['/suites/s', `S Made up: refused 1 time since ${at} .`],
       [
         '/refusals?reason=store+unavailable',
-        'Outage of the database At 2027-01-15 08:00:00 UTC : 1,184 requests answered with 503.',
+        'Outage of the database At 2027-01-15 08:00:00 UTC : 1,184 requests answered with 503. From 2027-01-15 06:00:00 U',
       ],
       [
         '/applications/c%2Fd',
         `Gone Removed by anna at ${at} . Its client id, or a similar one, was refused 3 times since 2027-0`,
-      ],
-      [
-        '/refusals?reason=store+unavailable',
-        'Outage of the database From 2027-01-15 06:00:00 UTC to 2027-01-15 07:00:00 UTC : 1 request answered with 503.',
       ],
       [
         '/suites/store#secrets',
@@ -104,6 +100,21 @@ t.test('Attention: if the database can only be read, it says what works, what do
   const others = 'Checks are answered. Nothing can be changed, and nobody can sign in.'
   const text = `No tokens can be issued ${others} ${problem} token-server doctor says more.`
   t.strictSame(matters, [['#database', text]])
+})
+
+t.test('Attention: an application has one entry, with everything that is said of it', async (t) => {
+  const matters = mattersOf({
+    trouble: { failing: [FAILING], refusedChecks: [], removed: [] },
+    endingSecrets: {
+      inADay: 1,
+      inAWeek: 1,
+      next: [{ kind: 'application', id: 'a/b', name: '<b>Shop', endsAt: START }],
+    },
+    heavy: [{ clientId: 'a/b', name: '<b>Shop', tokens: 1361 }],
+  })
+  t.equal(matters.length, 1)
+  t.equal(matters[0]?.[0], '/applications/a%2Fb')
+  t.match(matters[0]?.[1], /^<b>Shop The secret does not match: .* The secret that it uses ends .* Many tokens, 1,361 /)
 })
 
 t.test('Attention: of many of a kind the first five are shown, with a link to the others', async (t) => {
