@@ -35,6 +35,20 @@ browserTest(
       const session = (await context.cookies()).find(({ name }) => name.includes('session-'))
       t.match(session, { sameSite: 'Strict', httpOnly: true })
 
+      const shop = await console.command(
+        'applications',
+        'register',
+        '--name',
+        'Shop',
+        '--developer-email',
+        'a@b.example',
+      )
+      await page.goto(`${origin}/applications/${shop.client_id}/remove`)
+      if (javaScriptEnabled) await passesAxe(t, page, 'sign in again first')
+      await page.getByRole('link', { name: 'Sign in again with localhost' }).click()
+      await page.getByRole('button', { name: 'Remove it' }).click()
+      await page.getByText('It is removed').waitFor()
+
       await page.goto(`${origin}/login`)
       await signInAgain()
       await page.getByText(/^Signed in as anna@company\.example \(\S+\), admin$/).waitFor()
