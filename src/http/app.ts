@@ -72,7 +72,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     measure,
     answerMalformed: createMalformedAnswers({ observe, measure }),
     connections,
-    limits: connectionLimit === Infinity ? undefined : { perPrefix: connectionLimit, isShared: proxies.isShared },
+    limits: connectionLimit === Infinity ? undefined : { perPrefix: connectionLimit, ...proxies },
   })
   app.addHook('preClose', async () => drain())
   app.addHook('onRequest', (request, reply, done) => {

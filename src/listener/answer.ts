@@ -12,6 +12,7 @@ export class CountedAnswer<Request extends IncomingMessage = IncomingMessage> ex
     super(request)
     const pipeline = pipelineOf(request.socket)
     pipeline.unanswered++
+    pipeline.crowd.unanswered++
     pipeline.last = this
   }
 
@@ -34,7 +35,9 @@ export class CountedAnswer<Request extends IncomingMessage = IncomingMessage> ex
     super.detachSocket(socket)
     const pipeline = pipelineOf(socket)
     pipeline.unanswered--
-    pipeline.stalls = 0
+    pipeline.crowd.unanswered--
+    // An open connection does not keep its last request in memory.
+    if (pipeline.last === this && this.shouldKeepAlive && this.req.complete) pipeline.last = undefined
     pipeline.onAnswer?.()
     if (!this.req.complete && !this.shouldKeepAlive) endConnection(socket)
   }

@@ -15,8 +15,10 @@ interface ConnectionLimits {
   perPrefix?: number
   /** Connections of all clients together; by default what `maxConnections` returns. */
   total?: number
-  /** Whether many clients share an address, such as a proxy's: its connections have no limit of their own. */
+  /** Whether many clients share an address, such as a proxy's: its connections may be half of the total. */
   isShared?: (address: string) => boolean
+  /** Whether the operator has named the address as a proxy's: its connections have no limit of their own. */
+  isTrusted?: (address: string) => boolean
 }
 
 /**
@@ -25,7 +27,12 @@ interface ConnectionLimits {
  */
 export function limitConnections(
   server: Server,
-  { perPrefix = Infinity, total = maxConnections(openFiles()), isShared = () => false }: ConnectionLimits,
+  {
+    perPrefix = Infinity,
+    total = maxConnections(openFiles()),
+    isShared = isNone,
+    isTrusted = isNone,
+  }: ConnectionLimits,
   count: (reason: ClosingReason, remoteAddress: string | undefined) => void,
 ): void {
   /** Oldest first. */
@@ -39,9 +46,15 @@ export function limitConnections(
       connections--
     })
     const own = join(connection, prefixOf(address))
-    if (own.size > perPrefix && !isShared(address)) makeRoom('too many connections of one address', own, connection)
+    if (own.size > perPrefix && own.size > limitOf(address))
+      makeRoom('too many connections of one address', own, connection)
     else if (connections > total) makeRoom('too many connections', largest(byPrefix.values()), connection)
   })
+
+  function limitOf(address: string): number {
+    if (isTrusted(address)) return Infinity
+    return isShared(address) ? Math.max(perPrefix, total / 2) : perPrefix
+  }
 
   function join(connection: Socket, prefix: string): Set<Socket> {
     const group = byPrefix.get(prefix) ?? new Set()
@@ -59,6 +72,8 @@ export function limitConnections(
     victim.destroy()
   }
 }
+
+const isNone = () => false
 
 /** A loop, because iterator helpers are several times slower, and this runs for each new connection at the limit. */
 function largest(groups: Iterable<Set<Socket>>): Set<Socket> {

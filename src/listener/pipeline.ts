@@ -4,6 +4,13 @@ import type { Socket } from 'node:net'
 /** How many unanswered requests a connection may have; one more ends it. */
 const MAX_UNANSWERED = 32
 
+/** From this many unanswered requests of a listener on, each connection may have only one. */
+const CROWDED = 8192
+
+/** From this many on, the headers of a request may have so many characters. With those of proxies, they have about 1,000. */
+const BUSY = 512
+const MAX_HEADERS_WHILE_BUSY = 4096
+
 const PIPELINE = Symbol('pipeline')
 
 /** A response that reports its status and duration, once. */
@@ -14,10 +21,11 @@ export interface Measured {
   report(status?: number): void
 }
 
-/** The requests of a connection that are being handled. A response counts as sent when the kernel has all of it. */
+/** The requests of a connection that wait or are being handled. A response counts as sent when the kernel has all of it. */
 export interface Pipeline {
   unanswered: number
-  /** How many checks in a row have found the connection stalled. */
+  crowd: Crowd
+  /** For how many checks the client has been too slow: `isStalled`. */
   stalls: number
   /** How many bytes the client had taken at the last check. */
   taken: number
@@ -29,10 +37,35 @@ export interface Pipeline {
   onAnswer: (() => void) | undefined
 }
 
+/** The requests of all connections of a listener that are open. */
+export interface Crowd {
+  unanswered: number
+}
+
 /** The pipeline of a connection. */
 export function pipelineOf(socket: Socket & { [PIPELINE]?: Pipeline }): Pipeline {
-  socket[PIPELINE] ??= { unanswered: 0, stalls: 0, taken: 0, last: undefined, isEnding: false, onAnswer: undefined }
+  socket[PIPELINE] ??= {
+    unanswered: 0,
+    crowd: { unanswered: 0 },
+    stalls: 0,
+    taken: 0,
+    last: undefined,
+    isEnding: false,
+    onAnswer: undefined,
+  }
   return socket[PIPELINE]
+}
+
+/** Node.js's handle of a connection; null after its end. */
+export function handleOf(socket: Socket): Handle | null {
+  return (socket as unknown as { _handle: Handle | null })._handle
+}
+
+interface Handle {
+  readStop(): void
+  /** Counts what waits for the kernel, too: `writeQueueSize`. */
+  bytesWritten: number
+  writeQueueSize: number
 }
 
 /** The number of requests that are being handled on these connections. */
@@ -40,9 +73,14 @@ export function countUnanswered(connections: Set<Socket>): number {
   return connections.values().reduce((count, connection) => count + pipelineOf(connection).unanswered, 0)
 }
 
+/** Whether so many requests of the listener are unanswered that each connection may have only one. */
+function isCrowded({ crowd }: Pipeline): boolean {
+  return crowd.unanswered >= CROWDED
+}
+
 /** Whether a connection has as many unanswered requests as it may have. */
-export function isFull({ unanswered }: Pipeline): boolean {
-  return unanswered >= MAX_UNANSWERED
+export function isFull(pipeline: Pipeline): boolean {
+  return pipeline.unanswered >= (isCrowded(pipeline) ? 1 : MAX_UNANSWERED)
 }
 
 /** Whether the server waits for the client: no complete request is unanswered. */
@@ -53,7 +91,11 @@ export function isIdle({ unanswered, last }: Pipeline): boolean {
 /** Node.js's parser of a connection. */
 interface Parser {
   onIncoming(request: IncomingMessage & { upgrade: boolean }, keepAlive: boolean): number
+  /** The bytes that it has read last. */
+  getCurrentBuffer(): Buffer
 }
+
+const NO_BYTES = Buffer.alloc(0)
 
 /** What `onIncoming` returns to stop the parser after the headers of a request. */
 const STOP = 2
@@ -64,16 +106,32 @@ const STOP = 2
  * requests: the server takes the request for an upgrade, and detaches the parser. Real upgrades are ignored (RFC 9110 §7.8);
  * the parser stops after them nevertheless, so their response closes the connection.
  */
-export function boundParser(connection: Socket): void {
-  const pipeline = pipelineOf(connection)
+export function boundParser(connection: Socket, crowd: Crowd): void {
+  const pipeline = Object.assign(pipelineOf(connection), { crowd })
+  connection.once('close', () => {
+    crowd.unanswered -= pipeline.unanswered
+    pipeline.crowd = { unanswered: 0 }
+  })
   const { parser } = connection as unknown as { parser: Parser }
   const { onIncoming } = parser
+  // Node.js would copy 64 KiB for each connection whose parser stops.
+  parser.getCurrentBuffer = () => NO_BYTES
   parser.onIncoming = (request, keepAlive) => {
     const asksForUpgrade = request.upgrade
-    const isExcess = isFull(pipeline) || pipeline.last?.shouldKeepAlive === false
+    const isExcess = isFull(pipeline) || pipeline.last?.shouldKeepAlive === false || isTooLong(request, pipeline)
     request.upgrade = isExcess || request.method === 'CONNECT' || isAmbiguous(request)
     return request.upgrade ? STOP : onIncoming(request, keepAlive && !asksForUpgrade)
   }
+}
+
+/** Whether many requests of the listener are unanswered. */
+export function isBusy({ crowd }: Pipeline): boolean {
+  return crowd.unanswered >= BUSY
+}
+
+/** Whether the headers of a request are too long, because those of all unanswered ones could take too much memory. */
+export function isTooLong({ rawHeaders }: IncomingMessage, pipeline: Pipeline): boolean {
+  return isBusy(pipeline) && rawHeaders.reduce((sum, { length }) => sum + length, 0) > MAX_HEADERS_WHILE_BUSY
 }
 
 /**

@@ -1,18 +1,21 @@
 import { once } from 'node:events'
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import net, { type Socket } from 'node:net'
 import { type ClosingOptions, countClosedConnections, limitConnections } from './connection-limits.ts'
 import { endConnection, type MalformedReason, malformedReason } from './malformed.ts'
-import { boundParser, isFull, pipelineOf } from './pipeline.ts'
+import { boundParser, handleOf, isFull, isTooLong, pipelineOf } from './pipeline.ts'
+import { handleInTurns } from './turns.ts'
 
 /** How long pending responses may take when the server closes. */
 const DRAIN_TIMEOUT_MS = 8000
 
-/** How long a client may leave responses unread. */
+/** How long a client may take less of its responses than `MIN_BYTES` for each check. */
 const STALL_TIMEOUT_MS = 10_000
 
 /** How many times connections are checked in that time. */
 const CHECKS_PER_TIMEOUT = 10
+
+const MIN_BYTES = 1024
 
 /** How many bytes are still read after the last request that is answered; then nothing is read until the connection ends. */
 const EXCESS_BYTES = 64 * 1024
@@ -35,6 +38,8 @@ export interface ProtectOptions extends ClosingOptions {
  *
  * - A client that has closed its sending side (a half-closed connection, RFC 9112 §9.6) still gets its responses.
  * - A client that has too many unanswered requests, or leaves responses unread, loses its connection.
+ * - When the clients of all connections together have too many unanswered requests, each connection may have one, and address
+ *   prefixes take turns.
  * - Requests with invalid framing, and CONNECT, are answered, and their connection is closed.
  *
  * Returns `drain`, for a server that closes: it closes connections without a pending response at once, others after their last
@@ -50,9 +55,13 @@ export function protect(server: Server, options: ProtectOptions): () => void {
     closed.end()
   })
 
+  const [handle] = server.listeners('request')
+  server.removeAllListeners('request')
+  handleInTurns(server, handle as RequestListener)
+  const crowd = { unanswered: 0 }
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', (connection: Socket) => {
-    boundParser(connection)
+    boundParser(connection, crowd)
     connections.add(connection)
     connection.once('close', () => connections.delete(connection))
   })
@@ -60,7 +69,9 @@ export function protect(server: Server, options: ProtectOptions): () => void {
   server.on('upgrade', (request: IncomingMessage, connection: Socket) => {
     const pipeline = pipelineOf(connection)
     if (isFull(pipeline)) closed.count('too many unanswered requests', connection.remoteAddress)
-    else if (pipeline.last?.shouldKeepAlive !== false) return answerMalformed('not HTTP', connection, request)
+    else if (pipeline.last?.shouldKeepAlive !== false) {
+      return answerMalformed(isTooLong(request, pipeline) ? 'headers too large' : 'not HTTP', connection, request)
+    }
     endConnection(connection, { discard: EXCESS_BYTES })
   })
   // Node.js would close the connection without an answer.
@@ -96,12 +107,16 @@ export function protect(server: Server, options: ProtectOptions): () => void {
   }
 }
 
-/** Whether the client has read nothing of its responses, or of the end of the connection, for many checks. */
+/**
+ * Whether the client has been too slow with its responses, or with the end of the connection, for many checks, by what the kernel
+ * has taken. More bytes make up for earlier checks.
+ */
 function isStalled(connection: Socket): boolean {
   const pipeline = pipelineOf(connection)
-  const taken = connection.bytesWritten - connection.writableLength
+  const { bytesWritten, writeQueueSize } = handleOf(connection) ?? { bytesWritten: 0, writeQueueSize: 0 }
+  const taken = bytesWritten - writeQueueSize
   const isWaiting = connection.writableEnded || connection.writableLength > 0
-  pipeline.stalls = isWaiting && taken === pipeline.taken ? pipeline.stalls + 1 : 0
+  pipeline.stalls = isWaiting ? Math.max(pipeline.stalls + 1 - (taken - pipeline.taken) / MIN_BYTES, 0) : 0
   pipeline.taken = taken
   return pipeline.stalls > CHECKS_PER_TIMEOUT
 }

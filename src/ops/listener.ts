@@ -46,14 +46,6 @@ export async function listenForOperators(
   observe: Observer,
 ): Promise<Listener> {
   const server = http.createServer(serverOptions(TIMEOUT_MS))
-  const drain = protect(server, {
-    observe,
-    listener: 'ops',
-    answerMalformed,
-    drainTimeout: CLOSE_MS,
-    stallTimeout: TIMEOUT_MS,
-    limits: LIMITS,
-  })
   server.on('request', async (request, response) => {
     // Stops the parser: further requests would each keep a response in memory until it is read.
     response.shouldKeepAlive = false
@@ -63,6 +55,14 @@ export async function listenForOperators(
     const length = Buffer.byteLength(body)
     const own = { connection: 'close', 'content-type': type, 'content-length': length }
     response.writeHead(status, { ...HEADERS, ...headers, ...own }).end(body)
+  })
+  const drain = protect(server, {
+    observe,
+    listener: 'ops',
+    answerMalformed,
+    drainTimeout: CLOSE_MS,
+    stallTimeout: TIMEOUT_MS,
+    limits: LIMITS,
   })
   await new Promise<void>((resolve, reject) => {
     // Not once: a later error, of a connection that cannot be accepted, would end the process if nothing handled it.

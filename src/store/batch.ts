@@ -16,18 +16,20 @@ interface Waiting<Item, Result> {
  * again when it retries because the database was locked: items that have arrived since then join the batch. It returns
  * the results in the order of the items.
  *
- * At most `maxItems` may be unanswered. Any further item is rejected at once with StoreUnavailable and never executed.
+ * At most `maxItems` may be unanswered. Any further item is rejected at once with StoreUnavailable and never executed, unless it is
+ * urgent.
  */
 export function createBatch<Item, Result>(
   roundTrip: (take: () => Item[]) => Promise<Result[]>,
   { maxTurns, maxItems = Number.POSITIVE_INFINITY }: { maxTurns: number; maxItems?: number },
-): (item: Item) => Promise<Result> {
+): (item: Item, options?: { isUrgent?: boolean }) => Promise<Result> {
   let waiting: Waiting<Item, Result>[] = []
   let isUnderWay = false
   let unanswered = 0
 
-  function add(item: Item): Promise<Result> {
-    if (unanswered >= maxItems) return Promise.reject(new StoreUnavailable(`${maxItems} requests are already waiting`))
+  function add(item: Item, { isUrgent = false } = {}): Promise<Result> {
+    if (unanswered >= maxItems && !isUrgent)
+      return Promise.reject(new StoreUnavailable(`${maxItems} requests are already waiting`))
     unanswered++
     return new Promise((resolve, reject) => {
       if (waiting.length === 0 && !isUnderWay) startSoon()

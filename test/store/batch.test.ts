@@ -97,15 +97,19 @@ t.test('Batch: if it waits for one turn only, what is asked after an answer is d
   await all
 })
 
-t.test('Batch: when the maximum is waiting, the next item is refused at once and never executed', async (t) => {
-  const { add, lock, disk, roundTrips } = createDatabase({ maxTurns: 1, maxItems: 3 })
-  lock.resolve()
-  const first = [add('a'), add('b')]
-  await turns(3)
-  const next = add('c')
-  await t.rejects(add('d'), { name: 'StoreUnavailable', message: '3 requests are already waiting' })
-  disk.resolve()
-  t.strictSame(await Promise.all([...first, next]), ['A', 'B', 'C'])
-  t.equal(await add('e'), 'E', 'there is room again')
-  t.strictSame(roundTrips, [['a', 'b'], ['c'], ['e']])
-})
+t.test(
+  'Batch: when the maximum is waiting, the next item is refused at once and never executed, but for an urgent one',
+  async (t) => {
+    const { add, lock, disk, roundTrips } = createDatabase({ maxTurns: 1, maxItems: 3 })
+    lock.resolve()
+    const first = [add('a'), add('b')]
+    await turns(3)
+    const next = add('c')
+    await t.rejects(add('d'), { name: 'StoreUnavailable', message: '3 requests are already waiting' })
+    const urgent = add('now', { isUrgent: true })
+    disk.resolve()
+    t.strictSame(await Promise.all([...first, next, urgent]), ['A', 'B', 'C', 'NOW'])
+    t.equal(await add('e'), 'E', 'there is room again')
+    t.strictSame(roundTrips, [['a', 'b'], ['c', 'now'], ['e']])
+  },
+)

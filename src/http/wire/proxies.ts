@@ -32,7 +32,7 @@ export function createProxies({ trustProxy, observe }: { trustProxy: false | str
     return untrusted.has(remoteAddress) || isTrusted(remoteAddress)
   }
 
-  return { notice, isShared }
+  return { notice, isShared, isTrusted: (address: string) => isTrusted(withoutZone(address)) }
 }
 
 function rangesOf(ranges: string[]): (address: string) => boolean {

@@ -68,7 +68,8 @@ export function createReads(primary: Primary, database: string, assertWritable: 
     { maxTurns: READ_TURNS, maxItems: MAX_READS },
   )
 
-  const readNothing = () => read({ type: 'nothing' })
+  /** What checks the server itself must not fail because clients wait. */
+  const readNothing = () => read({ type: 'nothing' }, { isUrgent: true })
 
   async function readTokens({ cache }: Session, ask: Ask, reads: readonly Read[]): Promise<Map<string, TokenRow>> {
     const ids = reads.flatMap((read) => (read.type === 'token' ? [read.idText] : []))

@@ -36,7 +36,7 @@ t.test('Connections: a process has at most 8,192, and fewer than its limit of op
 t.test('Connections: at a limit, the oldest idle one of the prefix with the most is closed', async (t) => {
   const closed: string[] = []
   const server = new EventEmitter()
-  const limits = { perPrefix: 3, total: 5, isShared: (address: string) => address === '10.0.0.1' }
+  const limits = { perPrefix: 3, total: 5, isTrusted: (address: string) => address === '10.0.0.1' }
   limitConnections(server as Server, limits, (reason, address) => void closed.push(`${reason}, ${address}`))
   /** `state`: of its last request. */
   const open = (remoteAddress: string, state: 'answered' | 'arriving' | 'due' = 'answered') => {
@@ -90,4 +90,16 @@ t.test('Log: closed connections are reported at once, then by their number, and 
     end()
     t.equal(said.length, 4)
   }
+})
+
+t.test('Connections: a private proxy that is not trusted may have half of all', async (t) => {
+  const closed: string[] = []
+  const server = new EventEmitter()
+  const limits = { perPrefix: 3, total: 10, isShared: (address: string) => address === '10.0.0.2' }
+  limitConnections(server as Server, limits, (reason) => void closed.push(reason))
+  for (let n = 0; n < 6; n++) {
+    t.strictSame(closed, [])
+    server.emit('connection', Object.defineProperty(new Socket(), 'remoteAddress', { value: '10.0.0.2' }))
+  }
+  t.strictSame(closed, ['too many connections of one address'])
 })

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { createMalformedAnswers } from '../../../src/http/wire/refuse.ts'
 import { serverOptions } from '../../../src/listener/answer.ts'
 import { endConnection } from '../../../src/listener/malformed.ts'
-import { pipelineOf } from '../../../src/listener/pipeline.ts'
+import { handleOf, pipelineOf } from '../../../src/listener/pipeline.ts'
 import { type ProtectOptions, protect, retire } from '../../../src/listener/protect.ts'
 import { formHead, heard, LIVE, listening, said, statuses, tokenRequest } from '../../support/listening.ts'
 import { until } from '../../support/until.ts'
@@ -19,7 +19,7 @@ const HOUR = 3_600_000
 const NOT_A_CHUNK = `${formHead('/v1/oauth/revoke')}Transfer-Encoding: chunked\r\n\r\nzz\r\n`
 const SLOW = 'GET /slow HTTP/1.1\r\nHost: a\r\n\r\n'
 const LARGE = 'GET /large HTTP/1.1\r\nHost: a\r\n\r\n'
-const LARGE_BYTES = 16 * 1024 * 1024
+const LARGE_BYTES = 32 * MIB
 const TOO_SLOW = Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
 
 async function createListeningWorld(t: Test) {
@@ -203,6 +203,32 @@ t.test('Pipelining: pending answers are sent before the end, even if a client ke
   }
 })
 
+t.test('Pipelining: in a crowd each connection may have one unanswered request, with short headers', async (t) => {
+  const { dialed, ask, answerAll, waiting } = await createDoor(t)
+  const crowd: Awaited<ReturnType<typeof ask>>[] = []
+  for (let n = 1; n <= 256; n++) crowd.push(await ask(SLOW.repeat(32), n * 32))
+  const single = await ask(SLOW, 8193)
+  const double = await ask(SLOW.repeat(2), 8194)
+  const { socket } = await dialed()
+  socket.write(`GET /slow HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(4096)}\r\n\r\n`)
+  t.strictSame(statuses(await said(socket)), [431])
+
+  // Those of a client that is gone do not count.
+  crowd[0]?.socket.resetAndDestroy()
+  await until(() => crowd[0]?.served.destroyed === true)
+  crowd[1]?.socket.resetAndDestroy()
+  await until(() => crowd[1]?.served.destroyed === true)
+  const again = await ask(SLOW.repeat(2), 8196)
+  answerAll()
+  t.strictSame(statuses(await double.received), [200], 'the connection of the second request has ended')
+  for (const { socket, served } of [single, again]) {
+    t.equal(served.destroyed, false)
+    socket.end()
+  }
+  t.equal(statuses(await again.received).length, 2)
+  t.equal(waiting.length, 0)
+})
+
 t.test('Unread answers: a client that reads none for a while loses its connection; an idle one stays', async (t) => {
   const { dialed } = await createDoor(t, { stallTimeout: 300 })
   const idle = await dialed()
@@ -226,6 +252,39 @@ t.test('Unread answers: a client that reads slowly keeps its connection, for man
     socket.pause()
   }
   t.equal(served.destroyed, false)
+})
+
+t.test('Unread answers: a client that reads one large piece slowly keeps its connection', async (t) => {
+  const { dialed } = await createDoor(t, { stallTimeout: 100 })
+  const { socket, served } = await dialed()
+  socket.pause()
+  socket.write(LARGE)
+  const pipeline = pipelineOf(served)
+  for (let pauses = 0; pauses < 4; pauses++) {
+    await until(() => pipeline.stalls > 2)
+    for (let bytes = 0; bytes < 4 * MIB; ) {
+      socket.resume()
+      const [chunk] = await once(socket, 'data')
+      socket.pause()
+      bytes += chunk.length
+    }
+    await until(() => pipeline.stalls === 0 || served.destroyed)
+  }
+  t.strictSame([served.destroyed, pipeline.unanswered], [false, 1])
+})
+
+t.test('Unread answers: a client that takes little at a time, and never nothing, loses its connection', async (t) => {
+  const { dialed } = await createDoor(t, { stallTimeout: 100 })
+  const { socket, served } = await dialed()
+  socket.pause()
+  socket.write(LARGE)
+  const pipeline = pipelineOf(served)
+  await until(() => pipeline.stalls > 0)
+  let taken = pipeline.taken
+  Object.defineProperty(handleOf(served), 'writeQueueSize', {
+    get: () => (handleOf(served)?.bytesWritten ?? 0) - taken++,
+  })
+  await until(() => served.destroyed)
 })
 
 t.test('Ending: reads at most one more mebibyte, waits for every answer, and for no client to close', async (t) => {

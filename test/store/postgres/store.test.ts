@@ -37,3 +37,12 @@ t.test('in PostgreSQL', async (t) => {
     },
   })
 })
+
+t.test('PostgreSQL: the store answers whether it is ready while as many checks wait as may wait', async (t) => {
+  const { location } = await newLocation()
+  const store = await open(t, location, OPTIONS)
+  const checks = Array.from({ length: 8192 }, () => store.findToken(Buffer.alloc(16)))
+  await t.rejects(store.findToken(Buffer.alloc(16)), { message: '8192 requests are already waiting' })
+  await t.resolves(store.ping())
+  t.equal((await Promise.all(checks)).length, 8192)
+})
