@@ -8,8 +8,8 @@ export type Attack = { port: number; connections: number; from?: string[]; once?
   | { kind: 'half-open' }
   /** The head of a request, one byte at a time. */
   | { kind: 'slow' }
-  /** An endless series of requests, whose answers are never read. */
-  | { kind: 'unread'; request: string }
+  /** An endless series of requests, or this many blocks of 200 on each connection, whose answers are never read. */
+  | { kind: 'unread'; request: string; blocks?: number }
   /** `count` requests, `inFlight` at a time on each connection. In `request` # becomes one of `names` numbers, and @ an address. */
   | { kind: 'requests'; request: string; inFlight: number; count: number; names?: number }
 )

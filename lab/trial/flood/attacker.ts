@@ -13,9 +13,11 @@ const startedAt = performance.now()
 const result: Attacked = { sent: 0, statuses: {}, ended: 0, seconds: 0 }
 let isOver = false
 let answered = 0
+let block = Buffer.alloc(0)
 
 function run(attack: Attack): void {
   const { connections, from = ['127.0.0.1'] } = attack
+  if (attack.kind === 'unread') block = Buffer.from(attack.request.repeat(BLOCK))
   for (let n = 0; n < connections; n++) open(attack, from[n % from.length] as string)
 }
 
@@ -29,7 +31,7 @@ function open(attack: Attack, from: string): void {
   })
   if (attack.kind === 'half-open') socket.write(HEAD)
   if (attack.kind === 'slow') sendSlowly(socket)
-  if (attack.kind === 'unread') sendUnread(socket, attack.request)
+  if (attack.kind === 'unread') sendUnread(socket, attack.blocks)
   if (attack.kind === 'requests') sendRequests(socket, attack)
 }
 
@@ -39,12 +41,14 @@ function sendSlowly(socket: Socket): void {
   socket.on('close', () => clearInterval(timer))
 }
 
-function sendUnread(socket: Socket, request: string): void {
-  const block = Buffer.from(request.repeat(BLOCK))
+function sendUnread(socket: Socket, blocks = Infinity): void {
+  let left = blocks
   socket.pause()
   const send = () => {
-    do result.sent += BLOCK
-    while (socket.write(block))
+    while (left-- > 0) {
+      result.sent += BLOCK
+      if (!socket.write(block)) return
+    }
   }
   socket.on('drain', send)
   socket.on('connect', send)

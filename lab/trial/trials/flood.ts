@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../../test/support/free-port.ts'
 import { measureAttack, type Rounds, startAttack } from '../flood/attacked.ts'
+import { crowds } from '../flood/crowds.ts'
 import type { Trial, World } from '../trial.ts'
 import { openClient, tokenRequest } from '../world/client.ts'
 import { type Data, makeData, runCommand } from '../world/data.ts'
@@ -35,6 +36,7 @@ export const flood: Trial = {
     const data = makeData(world, join(world.folder, 'data'), 4)
     await unread(world, data)
     await threePorts(world, data)
+    await crowds(world, data)
     await guesses(world, data)
     await connections(world, data)
     await manyNames(world, data)
