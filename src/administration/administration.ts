@@ -9,6 +9,7 @@ import { type AuditQuery, searchAuditEvents } from './audit-trail.ts'
 import type { Context } from './context.ts'
 import { createHandOvers } from './hand-overs.ts'
 import { createOperators } from './operators.ts'
+import { type RefusalQuery, searchRefusedRequests } from './refused-requests.ts'
 import { createSecrets } from './secrets.ts'
 import { createSeed } from './seed.ts'
 import { createSuites } from './suites.ts'
@@ -48,7 +49,7 @@ export function createAdministration({ store, now, observe, author, conditions, 
     handOvers: createHandOvers(context, handOverUrl),
     operators: createOperators(context),
     seed: createSeed(context),
-    listRefusedRequests: store.listRefusedRequests,
+    searchRefusedRequests: (query: RefusalQuery) => searchRefusedRequests(store, query),
     searchAuditEvents: (query: AuditQuery, maxSteps?: number) => searchAuditEvents(store, query, maxSteps),
     why: createWhy(context),
     usageOf: (clientId: string, period: Period) => usageOf(context, clientId, period),

@@ -113,6 +113,10 @@ export const REFUSAL_FILTERS = ['client_id', 'reason', 'suite', 'endpoint', 'rem
 /** An omitted field matches every request. */
 export interface RefusedRequestFilter
   extends Partial<Pick<RefusedRequest, 'requestId' | 'clientId' | 'reason' | 'suite' | 'endpoint' | 'remoteAddress'>> {
+  /** Milliseconds since the epoch. */
+  readonly since?: number | undefined
+  /** Only requests before this time. Milliseconds since the epoch. */
+  readonly until?: number | undefined
   /** Only those older than this one, the last of the previous page. */
   readonly before?: RefusedRequest['id'] | undefined
   readonly limit: number

@@ -93,8 +93,12 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
   limit: inQuery('limit', 'How many entries the page has at most', LIMIT),
   after: inQuery('after', 'The `next` of the previous page; leave it out for the first page', CURSOR),
   force: inQuery('force', 'Revoke it even if it is the last active secret', { type: 'boolean', default: false }),
-  since: inQuery('since', 'Only events at this time or later, RFC 3339 with a zone', { format: 'date-time' }),
-  until: inQuery('until', 'Only events before this time, RFC 3339 with a zone', { format: 'date-time' }),
+  refusal_search: inQuery(
+    'search',
+    'Only requests of clients with all these words in the id or the name, in any order and case',
+  ),
+  since: inQuery('since', 'Only those at this time or later, RFC 3339 with a zone', { format: 'date-time' }),
+  until: inQuery('until', 'Only those before this time, RFC 3339 with a zone', { format: 'date-time' }),
   action: inQuery('action', 'Only events of this action', { enum: AUDIT_ACTIONS }),
   audit_search: inQuery(
     'search',

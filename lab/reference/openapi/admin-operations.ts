@@ -576,7 +576,7 @@ const HISTORY: Record<string, OperationText> = {
       'five seconds. The last 5,000 of registered clients, and 5,000 of other callers, are kept, for 30 days at most. Of a flood',
       'only some are listed.',
     ),
-    own: { client_id: 'client_id_filter', suite: 'suite_filter', limit: 'audit_limit' },
+    own: { client_id: 'client_id_filter', suite: 'suite_filter', search: 'refusal_search', limit: 'audit_limit' },
     answer: 'One page of these requests.',
     examples: one('page', 'The request that a partner asks about', {
       refusals: [

@@ -3,26 +3,28 @@ import { REFUSAL_FILTERS } from '../../domain/refusal.ts'
 import { camelCased } from '../../domain/text.ts'
 import { REFUSED_REQUEST } from '../../domain/views/refused-request.ts'
 import { list, view } from '../../domain/views/schema.ts'
-import { cursorIn, limitOf } from './query.ts'
+import { cursorIn, limitOf, timeOf } from './query.ts'
 import type { AddRoute } from './routes.ts'
 import { answer, pageOf, query } from './schemas.ts'
 
 const FILTERS = ['request_id', ...REFUSAL_FILTERS] as const
 
 const LIST = {
-  querystring: query(...FILTERS, 'limit', 'before'),
+  querystring: query(...FILTERS, 'since', 'until', 'search', 'limit', 'before'),
   ...answer(pageOf('RefusalPage', 'refusals', list('Newest first', REFUSED_REQUEST))),
 }
 
 /** /refusals: refused requests one by one, newest first. */
 export function refusals(route: AddRoute): void {
-  route('GET', '/refusals', LIST, async ({ listRefusedRequests }, { query }) => {
+  route('GET', '/refusals', LIST, async ({ searchRefusedRequests }, { query }) => {
     const limit = limitOf(query)
     const cursor = cursorIn('before', query)
     const before = cursor === undefined ? undefined : keyOf<number>(cursor)
     const filter = camelCased<Record<string, string>>(Object.fromEntries(FILTERS.map((name) => [name, query[name]])))
+    const [since, until] = [timeOf('since', query), timeOf('until', query)]
     // One extra row shows whether there is a next page.
-    const found = await listRefusedRequests({ ...filter, before, limit: limit + 1 })
+    const asked = { ...filter, since, until, search: query.search, before, limit: limit + 1 }
+    const found = await searchRefusedRequests(asked)
     const page = found.slice(0, limit)
     const next = found.length > limit ? cursorOf(page.at(-1)?.id) : null
     return { refusals: page.map((one) => view(REFUSED_REQUEST, one)), next }

@@ -113,7 +113,7 @@ interface Control {
   value?: string | undefined
   hint?: Part
   error?: Part
-  type?: 'text' | 'email' | 'search' | 'number' | 'date'
+  type?: 'text' | 'email' | 'search' | 'number' | 'date' | 'datetime-local'
   required?: boolean
   /** Monospaced and without spell checking, for ids and codes. */
   isCode?: boolean

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
+import { type RefusalQuery, searchRefusedRequests } from '../../administration/refused-requests.ts'
 import { LOOKED_AT } from '../../administration/trouble.ts'
 import { abbreviated } from '../../domain/application.ts'
 import { factsOf, isTokenReason, REASON_NAMES } from '../../domain/reasons.ts'
@@ -7,12 +8,17 @@ import { ENDPOINTS, REFUSAL_FILTERS, type RefusedRequest } from '../../domain/re
 import { SECRET_LENGTH } from '../../domain/secret.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { camelCased } from '../../domain/text.ts'
+import { isDay } from '../../domain/time.ts'
+import { REFUSED_REQUEST } from '../../domain/views/refused-request.ts'
+import { view } from '../../domain/views/schema.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
+import { ProblemError } from '../wire/problem.ts'
 import { listChoices } from './application.ts'
 import { asOf, emptyState, facts, liveControls, name, note, pager, section, table, time } from './components.ts'
 import { diagnosisNote, placeOf, refusedTable } from './diagnosis.ts'
-import { field, fieldsOf, select, textsIn } from './forms.ts'
+import { everyPage, exportLinks, exportList } from './exports.ts'
+import { type FieldState, field, fieldsOf, select, statesOf, textsIn } from './forms.ts'
 import { address, type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 
@@ -20,19 +26,27 @@ const PAGE_SIZE = 50
 
 const PARENT = { href: '/refusals', label: 'Refusals' } as const
 
-type Filter = Record<(typeof REFUSAL_FILTERS)[number], string>
+const FILTERS = [...REFUSAL_FILTERS, 'since', 'until'] as const
+
+type Filter = Record<(typeof FILTERS)[number], string>
+
+const MINUTE = 60_000
 
 /** /refusals: refused requests one by one, newest first. /requests/ID: those with a request id, and why. */
 export function refusalPages(console: FastifyInstance, context: AdminContext): void {
   const { store, now } = context
 
   console.get('/refusals', async (request, reply) => {
-    const filter = textsIn(REFUSAL_FILTERS, request.query)
+    const { filter, wrong, query } = await askedFor(store, request.query)
     const before = /^[1-9]\d{0,14}$/.exec(fieldsOf(request.query).text('before'))?.[0]
-    const found = await find(store, filter, before === undefined ? undefined : Number(before))
+    const cursor = before === undefined ? undefined : Number(before)
+    const found = await searchRefusedRequests(store, { ...query, before: cursor, limit: PAGE_SIZE + 1 })
     const base = address('/refusals', filter)
     const isFiltered = isAnySet(filter)
     const isFirst = before === undefined
+    // Names are compared one by one, which is too much for every second.
+    const isLive = isFirst && query.search === undefined
+    const stateOf = statesOf(wrong.map((field) => ({ field, message: WRITE_A_TIME })))
     const next =
       found.length > PAGE_SIZE && address('/refusals', { ...filter, before: String(found.at(PAGE_SIZE - 1)?.id) })
     const counted =
@@ -40,17 +54,33 @@ export function refusalPages(console: FastifyInstance, context: AdminContext): v
       !isFiltered &&
       found.length > 0 &&
       refusedTable(await store.listLastRefused(LOOKED_AT), 'None in the last 30 days.')
-    return showPage(reply, {
+    const page: Page = {
       title: 'Refusals',
       section: '/refusals',
       lead: 'Requests and token checks that were refused or failed, newest first, of all nodes. They show up within five seconds; the last 5,000 of registered clients and 5,000 of others are kept.',
-      scripts: isFirst ? ['live.js'] : [],
-      actions: isFirst && liveControls(base, { page: 'refusals', ...filter }),
-      content: html`${filterForm(filter, await listChoices(context), isFiltered)}
-${isFirst ? liveList(found, now(), isFiltered) : list(found, isFiltered)}
+      scripts: isLive ? ['live.js'] : [],
+      actions: isLive && liveControls(base, { page: 'refusals', ...filter }),
+      content: html`${filterForm(filter, await listChoices(context), stateOf, isFiltered)}
+${found.length > 0 && html`<p class="hint">${exportLinks('/refusals', filter)}</p>`}${isLive ? liveList(found, now(), isFiltered) : list(found, isFiltered)}
 ${pager(!isFirst && base, next || undefined)}
 ${counted && section('counted', 'By client, suite and reason', counted)}`,
-    })
+    }
+    return showPage(reply, page, { status: wrong.length > 0 ? 422 : 200 })
+  })
+
+  exportList(console, context, {
+    path: '/refusals',
+    list: 'refusals',
+    row: REFUSED_REQUEST,
+    async *pages(request) {
+      const { wrong, query } = await askedFor(store, request.query)
+      if (wrong.length > 0) throw new ProblemError('invalid', WRITE_A_TIME)
+      yield* everyPage<number>(async ({ after: before, limit }) => {
+        const found = await searchRefusedRequests(store, { ...query, before, limit })
+        const next = found.length === limit ? found.at(-1)?.id : undefined
+        return { rows: found.map((one) => view(REFUSED_REQUEST, one)), next }
+      })
+    },
   })
 
   console.get<{ Params: { id: string } }>('/requests/:id', async (request, reply) => {
@@ -62,19 +92,41 @@ ${counted && section('counted', 'By client, suite and reason', counted)}`,
   })
 }
 
-/** One page of the refused requests, and one more if there are more. An unregistered client id is stored abbreviated. */
-async function find(store: AdminContext['store'], filter: Filter, before?: number): Promise<RefusedRequest[]> {
+const WRITE_A_TIME = 'Write a time like this: 2027-01-31T15:16.'
+
+/**
+ * What a page or a file is asked for, and which times are wrong. Finds the requests of the client with this id, which is stored
+ * abbreviated if it is not registered, or else those with these words in the id or the name of the client.
+ */
+async function askedFor(store: AdminContext['store'], values: unknown) {
+  const filter = textsIn(FILTERS, values)
   const given = Object.entries(filter).filter(([, value]) => value !== '')
-  const wanted = { ...camelCased<Partial<RefusedRequest>>(Object.fromEntries(given)), before, limit: PAGE_SIZE + 1 }
-  const found = await store.listRefusedRequests(wanted)
-  if (found.length > 0 || !wanted.clientId) return found
-  return store.listRefusedRequests({ ...wanted, clientId: abbreviated(wanted.clientId) })
+  const { since, until, clientId, ...others } = camelCased<Partial<Record<string, string>>>(Object.fromEntries(given))
+  const times = { since: timeIn(since), until: timeIn(until) }
+  const ids = clientId === undefined ? [] : [clientId, abbreviated(clientId)]
+  const known = await Promise.all(ids.map((clientId) => store.listRefusedRequests({ clientId, limit: 1 })))
+  const id = ids.find((_, n) => known[n]?.length)
+  const query: Omit<RefusalQuery, 'limit'> = {
+    ...others,
+    ...(id === undefined ? { search: clientId } : { clientId: id }),
+    since: times.since || undefined,
+    until: times.until ? times.until + MINUTE : undefined,
+  }
+  return { filter, query, wrong: (['since', 'until'] as const).filter((name) => Number.isNaN(times[name])) }
+}
+
+/** A time in UTC from a form, in milliseconds since the epoch; NaN: it is malformed. */
+function timeIn(text: string | undefined): number | undefined {
+  if (text === undefined) return
+  const isTime = isDay(text.slice(0, 10)) && /^.{10}T\d\d:\d\d(:\d\d)?$/.test(text)
+  return isTime ? Date.parse(`${text}Z`) : Number.NaN
 }
 
 /** The parts of the first page that change while it is open. `query`: has the filter. */
-export async function liveRefusals({ store, now }: AdminContext, query: unknown): Promise<Html> {
-  const filter = textsIn(REFUSAL_FILTERS, query)
-  return liveList(await find(store, filter), now(), isAnySet(filter))
+export async function liveRefusals({ store, now }: AdminContext, values: unknown): Promise<Html> {
+  const { filter, query } = await askedFor(store, values)
+  const found = await searchRefusedRequests(store, { ...query, limit: PAGE_SIZE + 1 })
+  return liveList(found, now(), isAnySet(filter))
 }
 
 function isAnySet(filter: Filter): boolean {
@@ -124,14 +176,23 @@ function clientOf({ kind, clientId, name: named, reason, suite }: RefusedRequest
   return suite ? 'no known application' : '–'
 }
 
-function filterForm(filter: Filter, suites: readonly Suite[], isFiltered: boolean): Html {
+function filterForm(
+  filter: Filter,
+  suites: readonly Suite[],
+  stateOf: (name: string) => FieldState,
+  isFiltered: boolean,
+): Html {
+  const moment = (label: string, name: 'since' | 'until') =>
+    field({ label, name, type: 'datetime-local', value: filter[name], ...stateOf(name) })
   const choices = (label: string, named: 'suite' | 'reason' | 'endpoint', values: readonly string[]) => {
     const all = [...new Set(['', filter[named], ...values])].map((value) => ({ value, label: value || 'Any' }))
     return select({ label, name: named, value: filter[named] }, all)
   }
   const suiteIds = suites.map(({ suiteId }) => suiteId)
   return html`<form class="filters" method="get" action="/refusals" aria-label="Filter the refusals">${[
-    field({ label: 'Client id', name: 'client_id', value: filter.client_id, isCode: true }),
+    moment('Since (UTC)', 'since'),
+    moment('Until (UTC)', 'until'),
+    field({ label: 'Client', name: 'client_id', value: filter.client_id, placeholder: 'Name, id or part' }),
     choices('Reason', 'reason', REASON_NAMES),
     choices('Suite', 'suite', suiteIds),
     choices('Endpoint', 'endpoint', ENDPOINTS),

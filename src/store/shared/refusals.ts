@@ -22,6 +22,9 @@ const REQUEST_COLUMNS = [
   ...(['clientId', 'suite', 'remoteAddress', 'kind', 'name'] as const),
 ]
 
+/** After every id and time. */
+const END = Number.MAX_SAFE_INTEGER
+
 /** The last refusals. */
 export function createRefusals({ askInBackground, transactInBackground }: Database): Refusals {
   return {
@@ -46,9 +49,10 @@ export function createRefusals({ askInBackground, transactInBackground }: Databa
 
     recordRefusedRequests: (requests) => transactInBackground(() => recordRequests(requests)),
 
-    async listRefusedRequests({ requestId, clientId, suite, reason, endpoint, remoteAddress, before, limit }) {
+    async listRefusedRequests({ requestId, before = END, since = 0, until = END, limit, ...filter }) {
+      const { clientId, suite, reason, endpoint, remoteAddress } = filter
       const wanted = [clientId, suite, reason, endpoint, remoteAddress].map((text) => text && storable(text))
-      const values = [before ?? Number.MAX_SAFE_INTEGER, limit, ...wanted.map((text) => text ?? null)]
+      const values = [before, limit, ...wanted.map((text) => text ?? null), since, until]
       const rows = await (requestId === undefined
         ? askInBackground(sql.listRefusedRequests, values)
         : askInBackground(sql.findRefusedRequests, [...values, storable(requestId)]))

@@ -102,6 +102,10 @@ t.test('API: refused requests are listed one by one, newest first, and can be fi
     'reason=unknown+token': ['r2'],
     'endpoint=%2Fother': ['r3'],
     'remote_address=%3A%3A1&client_id=a': ['r3'],
+    'search=st%C3%B6re': ['r3', 'r1'],
+    'search=st%C3%B6re&limit=1': ['r3'],
+    'since=2027-01-15T08:00:00Z&until=2027-01-15T08:00:00.001Z&reason=unknown+token': ['r2'],
+    'until=2027-01-15T08:00:00Z': [],
   })) {
     t.strictSame(await ids(query), found, query)
   }

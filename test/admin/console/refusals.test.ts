@@ -2,6 +2,7 @@ import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { createConsoleWorld, textOf } from '../../support/console-world.ts'
 import { refusal, refusedRequest } from '../../support/refusal.ts'
+import { START } from '../../support/world.ts'
 
 /** A console with refusals of an application, a suite, an unregistered client id, and a caller without one. */
 async function start(t: Test) {
@@ -63,6 +64,9 @@ t.test(
       'client_id=shop%2F1': ['r5', 'r1'],
       'client_id=abcdefghi': ['r2'],
       'client_id=abcdefgh': [],
+      'client_id=SHOP': ['r5', 'r1'],
+      'client_id=characters+ABCD': ['r2'],
+      'client_id=nobody': [],
       'suite=store': ['r5', 'r3'],
       'reason=unknown+token&suite=store': ['r3'],
       'endpoint=%2Fv1%2Fverify%2F%3Asuite': ['r3'],
@@ -79,6 +83,47 @@ t.test(
     }
   },
 )
+
+t.test('Refusals: they are filtered by time, to the minute', async (t) => {
+  const { browser, store } = await start(t)
+  await store.recordRefusedRequests([refusedRequest('late', { at: START + 90_000 })])
+  for (const [query, ids] of Object.entries({
+    'since=2027-01-15T08:01': ['late'],
+    'since=2027-01-15T08:01:30': ['late'],
+    'since=2027-01-15T08:02': [],
+    'until=2027-01-15T08:00': ['r5', 'r4', 'r3', 'r2', 'r1'],
+    'until=2027-01-15T08:00&client_id=shop': ['r5', 'r1'],
+    'until=2027-01-15T07:59': [],
+  })) {
+    const { body } = await browser(`/refusals?${query}`)
+    t.strictSame(idsIn(body), ids, query)
+  }
+  for (const wrong of ['yesterday', '2027-02-30T08:00', '2027-01-15', '2027-01-15T25:00']) {
+    const { statusCode, body } = await browser(`/refusals?since=${wrong}`)
+    t.equal(statusCode, 422, wrong)
+    t.match(body, '<p class="error" id="field-since-error">Write a time like this')
+    t.equal((await browser(`/refusals.csv?since=${wrong}`)).statusCode, 422)
+  }
+})
+
+t.test('Refusals: all that match are a file', async (t) => {
+  const { browser, store } = await start(t)
+  const many = Array.from({ length: 450 }, (_, n) => refusedRequest(`n${n}`, { clientId: 'shop/1' }))
+  await store.recordRefusedRequests(many)
+  const { body } = await browser('/refusals?client_id=shop')
+  t.match(body, 'href="/refusals.csv?client_id=shop"')
+  t.notMatch(body, '/assets/live-', 'a search by name does not go on every second')
+  for (const clientId of ['shop', 'shop%2F1']) {
+    const rows = (await browser(`/refusals.json?client_id=${clientId}`)).json() as { request_id: string }[]
+    t.strictSame([rows.length, rows[0]?.request_id, rows.at(-1)?.request_id], [452, 'n449', 'r1'], clientId)
+  }
+  const { body: csv, headers } = await browser('/refusals.csv?reason=made+up')
+  t.match(headers, { 'content-disposition': /filename="refusals-2027-01-15\.csv"/ })
+  t.match(
+    csv,
+    /^\uFEFFat,request_id,reason,endpoint,client_id,kind,name,suite,remote_address\r\n2027-.*,r4,made up,.*\r\n$/,
+  )
+})
 
 t.test('Refusals: a page has 50; the first is live, and the others are not', async (t) => {
   const { browser, store } = await start(t)

@@ -166,6 +166,9 @@ export function refusalConformance(t: Test, harness: Harness): void {
     for (const [filter, found] of [
       [{ requestId: 'r2' }, ['r2 null', 'r2 Suite s']],
       [{ requestId: 'R3' }, ['r3 null']],
+      [{ requestId: 'r2', since: START, until: START + 1 }, ['r2 null', 'r2 Suite s']],
+      [{ since: START + 1 }, []],
+      [{ until: START }, []],
       [{ requestId: 'r2', clientId: 's' }, ['r2 Suite s']],
       [{ clientId: unknown.clientId }, ['r2 null']],
       [{ suite: 's' }, ['r3 null']],

@@ -21,7 +21,7 @@ t.test(
     const db = openTables(t)
     createRunner(db)
     const page = { 1: 1, 2: 1, 3: 1, 4: 1 }
-    const requests = { 1: 1, 2: 1, 3: null, 4: null, 5: null, 6: null, 7: null }
+    const requests = { 1: 1, 2: 1, 3: null, 4: null, 5: null, 6: null, 7: null, 8: 1, 9: 2 }
     const newest = 'CO-ROUTINE newest, SCAN refusals USING INDEX refusals_by_time, SCAN newest,'
     const purges = Object.entries({
       'token counts': 'PRIMARY KEY (hour<?),',
@@ -63,7 +63,7 @@ t.test(
       [listEndingSecrets, { 1: 1, 2: 2, 3: 9 }, 'SEARCH s USING INDEX secrets_ending (ends_at>? AND ends_at<?),'],
       ...purges,
       [listRefusedRequests, requests, 'SEARCH refused_requests USING INTEGER PRIMARY KEY (rowid<?),'],
-      [findRefusedRequests, { ...requests, 8: 'r' }, 'refused_requests_by_request_id (request_id=? AND rowid<?),'],
+      [findRefusedRequests, { ...requests, 10: 'r' }, 'refused_requests_by_request_id (request_id=? AND rowid<?),'],
     ]
     const planOf = (statement: string, parameters: object) => {
       const steps = db.prepare(`EXPLAIN QUERY PLAN ${statement}`).all(parameters) as { detail: string }[]

@@ -80,10 +80,12 @@ const refusedRequests = (where: string) => `
              AND (reason = $5 OR $5 IS NULL)
              AND (endpoint = $6 OR $6 IS NULL)
              AND (remote_address = $7 OR $7 IS NULL)
+             AND at >= $8
+             AND at < $9
              ${where}
            ORDER BY id DESC
            LIMIT $2) newest
    ORDER BY id DESC`
 
 export const listRefusedRequests = refusedRequests('')
-export const findRefusedRequests = refusedRequests('AND request_id IN ($8, lower($8), upper($8))')
+export const findRefusedRequests = refusedRequests('AND request_id IN ($10, lower($10), upper($10))')
