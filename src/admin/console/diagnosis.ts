@@ -55,7 +55,7 @@ export function instructionsFor(request: FastifyRequest): PageInstructions {
     quota: (clientId) =>
       named(
         'Edit the quota',
-        html`<a class="button" href="${path`/applications/${clientId}/edit`}#quota">Edit the quota…</a>`,
+        html`<a class="button" href="${path`/applications/${clientId}/edit`}#field-quota">Edit the quota…</a>`,
       ),
     rotate: () => named('Rotate secret', html`<a class="button primary" href="#rotate">Rotate secret…</a>`),
     approve(clientId, suites) {

@@ -148,6 +148,9 @@ t.test('API: it explains why a client is refused, and suggests API calls besides
     suite: null,
     refusals: [{ reason: 'application not approved', suite: 'store' }],
   })
+  await store.recordRefusals([refusal('a/b', { reason: 'token quota exceeded' })])
+  const quota = 'PATCH /admin/v1/applications/a%2Fb (or "applications update a/b --quota N")'
+  t.match((await diagnosis('a%2Fb')).diagnosis, quota)
   await call('PUT', '/applications/a%2Fb/suspension')
   const resume = 'DELETE /admin/v1/applications/a%2Fb/suspension (or "applications resume a/b")'
   t.match((await diagnosis('a%2Fb')).diagnosis, resume)

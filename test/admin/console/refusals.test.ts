@@ -145,7 +145,7 @@ t.test('Refusals: a page has 50; the first is live, and the others are not', asy
 })
 
 t.test('Request: its id leads to why it was refused, and to the client', async (t) => {
-  const { browser, administration } = await start(t)
+  const { browser, administration, store } = await start(t)
   const { statusCode, body } = await browser('/requests/r1')
   t.equal(statusCode, 200)
   t.match(textOf(body), 'When 2027-01-15 08:00:00 UTC Reason wrong secret Client <b>Shop')
@@ -154,6 +154,8 @@ t.test('Request: its id leads to why it was refused, and to the client', async (
   t.match(body, 'href="/refusals?client_id=shop%2F1"')
   await administration.applications.approve('shop/1', 'store')
   t.match(textOf((await browser('/requests/r1')).body), '“Rotate secret” on its page')
+  await store.recordRefusals([refusal('shop/1', { reason: 'token quota exceeded' })])
+  t.match(textOf((await browser('/requests/r1')).body), 'If it needs more: “Edit” on its page.')
   await administration.applications.suspend('shop/1')
   t.match(textOf((await browser('/requests/r1')).body), '“Resume” on its page')
   const check = (await browser('/requests/r5')).body
