@@ -33,7 +33,7 @@ export async function send(
 }
 
 /** Sends bytes that need not be HTTP, with a certificate `ca` over TLS, and reads until the other side is done. */
-export async function sendBytes(address: string, bytes: string, ca?: string): Promise<string> {
+export async function sendBytes(address: string, bytes: string | Buffer, ca?: string): Promise<string> {
   const [host, port] = address.split(':')
   const options = { host, port: Number(port) }
   const socket = ca ? connectByTls({ ...options, ca, servername: 'localhost' }) : connect(options)

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { connect } from 'node:http2'
+import type { Test } from 'tap'
 import { CLIENT_HEADERS, createGatewayWorld, SUITES, startGateway, testEachGateway } from '../../support/gateways.ts'
 import { startRecorder } from '../../support/recorder.ts'
 import { sendBytes } from '../../support/send.ts'
@@ -225,3 +228,29 @@ testEachGateway('a checked path is forwarded byte for byte, and an ambiguous one
   for (const path of [...AMBIGUOUS, ...NOWHERE, ...IN_STORE, '/st%6fre/x']) await front.send(path, { headers })
   t.equal(front.suites.store.length, before)
 })
+
+testEachGateway(
+  'a path with bytes that are no UTF-8 is refused if it is ambiguous, and HTTP/2, which allows more, is not spoken',
+  async (t, gateway) => {
+    const { front, authorization } = await createGatewayWorld(t, gateway)
+    for (const path of ['/store/../product-information/x\x80', '/store/x\xff/..%2f..%2fy', '/store//\xc0\xaf']) {
+      const bytes = Buffer.from(
+        `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\nConnection: close\r\n\r\n`,
+        'latin1',
+      )
+      t.match(await sendBytes(front.address, bytes), /^HTTP\/1\.1 400 /, path)
+    }
+    t.equal(await statusOverHttp2(t, front.address, '/store/x', authorization), undefined)
+    t.equal(front.reached(), 0)
+  },
+)
+
+/** The status of a request over HTTP/2 without TLS; undefined where the gateway does not speak it. */
+async function statusOverHttp2(t: Test, address: string, path: string, authorization: string) {
+  const session = connect(`http://${address}`)
+  session.on('error', () => {})
+  t.teardown(() => session.destroy())
+  const request = session.request({ ':path': path, authorization })
+  const [headers] = await once(request, 'response').catch(() => [])
+  return headers?.[':status'] as number | undefined
+}
