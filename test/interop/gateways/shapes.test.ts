@@ -73,6 +73,17 @@ t.test('Traefik: its example drops what aliases the headers of the check, and li
   }
 })
 
+t.test('ingress-nginx: its example asks about a suite, and passes on the headers of the check', async (t) => {
+  const { metadata } = parse(readFileSync(join(EXAMPLES, 'ingress-nginx/ingress.yaml'), 'utf8'))
+  const annotation = (name: string) => metadata.annotations[`nginx.ingress.kubernetes.io/${name}`]
+  t.strictSame(annotation('auth-response-headers').split(','), NAMES)
+  const { pathname } = new URL(annotation('auth-url'))
+  const { app, token } = await createWorldOfSuites(t)
+  const headers = { authorization: `Bearer ${await token()}` }
+  const { statusCode } = await app.inject({ method: annotation('auth-method'), url: pathname, headers })
+  t.equal(statusCode, 200)
+})
+
 t.test('Gateways: every example passes on every header of the check', async (t) => {
   const { verify, token } = await createWorldOfSuites(t)
   const { headers } = await verify(await token())
