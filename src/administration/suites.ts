@@ -113,7 +113,7 @@ export function createSuites(context: Context) {
     const type = OPPOSITE[made?.action as keyof typeof OPPOSITE]
     if (made?.id !== eventId || made.requestId === undefined || !type)
       throw new OperatorError('The audit has no such change of approvals.', { kind: 'not found' })
-    const { action, at, requestId, before, after } = made
+    const { at, requestId, before, after } = made
     const [suite] = [before, after].flatMap((fields) => fields?.suites) as [string]
     await find(suite)
     const changed: string[] = []
@@ -121,7 +121,7 @@ export function createSuites(context: Context) {
     const audited = audit()
     const list = (last?: AuditEvent) => store.listAuditEvents({ requestId, before: last?.id, limit: MAX_APPROVALS })
     for await (const step of stepsOf(list, MAX_APPROVALS)) {
-      const clientIds = step.filter((one) => one.action === action && one.at === at).map(({ subject }) => subject.id)
+      const clientIds = step.filter((one) => one.at === at).map(({ subject }) => subject.id)
       const { subjects } = await change({ type, clientIds, suite, undoes: eventId }, audited)
       changed.push(...subjects)
       left.push(...new Set(clientIds).difference(new Set(subjects)))

@@ -268,8 +268,10 @@ t.test(
     t.equal((await approved()).length, 58)
 
     const [event] = await store.listAuditEvents({ subject: 'a-7', limit: 1 })
+    const [login] = await store.listAuditEvents({ subject: 'anna', limit: 1 })
     for (const [id, status] of [
       [event?.id, 404],
+      [login?.id, 404],
       [1, 404],
       [999_999, 404],
       ['x', 404],
