@@ -4,7 +4,8 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium, type Page } from 'playwright-core'
 import { picturesOf } from './pictures.ts'
-import type { World } from './world.ts'
+import { makeTraffic } from './traffic.ts'
+import { type Asked, MINUTES, type World } from './world.ts'
 
 // Takes the screenshots of docs/console.md, with its own server, simulated traffic and a browser.
 
@@ -14,10 +15,15 @@ const FOLDER = join(ROOT, 'docs/console')
 const WIDTH = 1200
 const HEIGHT = 1000
 
-// A process of its own with the options of the server's: the overview shows the memory that it uses.
+// With the options of a server.
 const [options = ''] = readFileSync(join(ROOT, 'bin/token-server.js'), 'utf8').split('\n')
-const server = fork(join(import.meta.dirname, 'world.ts'), { execArgv: options.match(/--\S+/g) ?? [] })
+const server = fork(join(import.meta.dirname, 'server/main.ts'), { execArgv: options.match(/--\S+/g) ?? [] })
 const [world] = (await once(server, 'message')) as [World]
+const { address, origin, registered } = world
+const tick = () => ask('tick')
+await makeTraffic(address, registered, { minutes: MINUTES, tick })
+await ask('waitUntilStored')
+await makeTraffic(address, registered, { from: MINUTES, minutes: MINUTES + 2, tick })
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   chromiumSandbox: process.getuid?.() !== 0,
@@ -30,12 +36,12 @@ for (const colorScheme of ['light', 'dark'] as const) {
     viewport: { width: WIDTH, height: HEIGHT },
   })
   const page = await context.newPage()
-  await page.goto(`${world.origin}/login#${world.links[colorScheme].code}`)
+  await page.goto(await ask('link'))
   await page.getByText('Signed in as').waitFor()
-  const pictures = picturesOf(world.shown)
+  const pictures = picturesOf(registered.wrongSecret)
   // One screenshot of the dark scheme is enough.
   for (const { name, path, form, height = HEIGHT } of colorScheme === 'light' ? pictures : pictures.slice(0, 1)) {
-    await page.goto(world.origin + path)
+    await page.goto(origin + path)
     if (form) await register(page, form)
     const file = join(FOLDER, `${name}${colorScheme === 'dark' ? '-dark' : ''}.png`)
     const whole = await page.evaluate(() => document.documentElement.scrollHeight)
@@ -49,6 +55,12 @@ for (const colorScheme of ['light', 'dark'] as const) {
 }
 await browser.close()
 process.exit()
+
+async function ask(what: Asked): Promise<string> {
+  server.send(what)
+  const [{ answer }] = await once(server, 'message')
+  return answer
+}
 
 async function register(page: Page, form: Record<string, string>): Promise<void> {
   for (const [label, value] of Object.entries(form)) await page.getByLabel(label).fill(value)

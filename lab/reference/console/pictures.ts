@@ -1,4 +1,4 @@
-import type { Shown } from './world.ts'
+import type { Client } from './registrations.ts'
 
 /** A screenshot in docs/console.md. */
 export interface Picture {
@@ -11,7 +11,7 @@ export interface Picture {
 }
 
 /** Every screenshot of docs/console.md. */
-export function picturesOf({ clientId }: Shown): Picture[] {
+export function picturesOf({ clientId }: Pick<Client, 'clientId'>): Picture[] {
   const application = `/applications/${clientId}`
   return [
     { name: 'overview', path: '/' },

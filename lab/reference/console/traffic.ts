@@ -12,10 +12,10 @@ const CHECKS = 6
 export async function makeTraffic(
   address: string,
   { busy, notApproved, suspended, wrongSecret }: Registered,
-  { from = 0, minutes, tick }: { from?: number; minutes: number; tick: () => void },
+  { from = 0, minutes, tick }: { from?: number; minutes: number; tick: () => Promise<unknown> },
 ): Promise<void> {
   for (let second = from * 60; second < minutes * 60; second++) {
-    tick()
+    await tick()
     const minute = second / 60
     const pace = 6 + 3 * Math.sin(minute / 9) + 1.5 * Math.sin(minute / 2.3)
     if (second % Math.max(2, Math.round(20 / pace)) === 0) await use(busy[second % busy.length] as Client, 'store')

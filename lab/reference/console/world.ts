@@ -7,28 +7,30 @@ import { run } from '../../../src/server/serve.ts'
 import { createTelemetry } from '../../../src/server/telemetry.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { controlClocks } from './clock.ts'
-import { type Actor, type Client, registerAll, SHELL } from './registrations.ts'
-import { makeTraffic } from './traffic.ts'
-
-export type Shown = Pick<Client, 'clientId'>
+import { type Actor, registerAll, SHELL } from './registrations.ts'
 
 /** The time in the screenshots. */
 const NOW = Date.UTC(2027, 0, 14, 10, 24)
 const DAY = 24 * 60 * 60 * 1000
 
 /** Minutes of traffic before. */
-const MINUTES = 75
+export const MINUTES = 75
 
 /** Usage is stored once a minute, by a timer that these clocks do not control. */
 const UNTIL_STORED_MS = 61_000
 
-export type World = Awaited<ReturnType<typeof startWorld>>
+export type World = Awaited<ReturnType<typeof startWorld>>['world']
+export type Asked = keyof Awaited<ReturnType<typeof startWorld>>['answers']
 
-// main.ts starts this as a process of its own.
-process.on('disconnect', () => process.exit())
-process.send?.(await startWorld())
+/** In a process of its own: what it is, and then an answer to each thing that main.ts asks. */
+export async function serveWorld(): Promise<void> {
+  process.on('disconnect', () => process.exit())
+  const { world, answers } = await startWorld()
+  process.on('message', async (asked: Asked) => process.send?.({ answer: await answers[asked]() }))
+  process.send?.(world)
+}
 
-/** Starts a server in this process, after months of registrations and an hour of traffic. */
+/** Starts a server in this process, after months of registrations. */
 async function startWorld() {
   const clocks = controlClocks(NOW - 120 * DAY)
   const folder = mkdtempSync(join(tmpdir(), 'token-server-pictures-'))
@@ -42,11 +44,12 @@ async function startWorld() {
   const as: Actor = (author) => createAdministration({ store, now: Date.now, observe, author })
   const registered = await registerAll(as, clocks.skip, NOW - MINUTES * 60_000)
   const { address, admin } = await run(async () => store, telemetry, config)
-  await makeTraffic(address, registered, { minutes: MINUTES, tick: clocks.tick })
-  await clocks.hold(UNTIL_STORED_MS)
-  await makeTraffic(address, registered, { from: MINUTES, minutes: MINUTES + 2, tick: clocks.tick })
-
-  const { operators } = as(SHELL)
-  const links = { light: await operators.makeLoginCode('anna'), dark: await operators.makeLoginCode('anna') }
-  return { origin: admin as string, shown: { clientId: registered.wrongSecret.clientId }, links }
+  return {
+    world: { address, origin: admin as string, registered },
+    answers: {
+      tick: clocks.tick,
+      waitUntilStored: () => clocks.hold(UNTIL_STORED_MS),
+      link: async () => `${admin}/login#${(await as(SHELL).operators.makeLoginCode('anna')).code}`,
+    },
+  }
 }
