@@ -43,6 +43,13 @@ const SPRING = [
   'com.fasterxml.jackson.core:jackson-databind:2.19.2',
 ]
 
+const maven = (...dependencies: string[]) => ({
+  tools: ['mvn', 'java'],
+  file: 'Main.java',
+  run: `printf '%s' '${pom(dependencies)}' > pom.xml
+    mvn -q -B dependency:copy-dependencies -DoutputDirectory=lib >&2 && java -cp 'lib/*' Main.java`,
+})
+
 const LIBRARIES: Record<string, Library> = {
   oauth4webapi: {
     ...npm('oauth4webapi'),
@@ -87,6 +94,75 @@ from requests_oauthlib import OAuth2Session
 ${line}
 print(token["access_token"])`,
   },
+  requests_oauth2client: {
+    ...pip('requests_oauth2client'),
+    program: (line) => `${ENV_PYTHON}
+from requests_oauth2client import OAuth2Client
+${line.replace(/\)$/, ', testing=True)')}
+print(client.client_credentials().access_token)`,
+  },
+  '@badgateway/oauth2-client': {
+    ...npm('@badgateway/oauth2-client'),
+    program: (line) => `import { OAuth2Client } from '@badgateway/oauth2-client'
+      ${ENV_JS}
+      ${line}
+      console.log((await client.clientCredentials()).accessToken)`,
+  },
+  'Nimbus OAuth 2.0 SDK': {
+    ...maven('com.nimbusds:oauth2-oidc-sdk:11.30'),
+    program: (line) => `import com.nimbusds.oauth2.sdk.*;
+      import com.nimbusds.oauth2.sdk.auth.*;
+      import com.nimbusds.oauth2.sdk.id.ClientID;
+      import java.net.URI;
+      class Main {
+        public static void main(String[] args) throws Exception {
+          var id = System.getenv("ID");
+          var secret = System.getenv("SECRET");
+          ${line}
+          var grant = new ClientCredentialsGrant();
+          var request = new TokenRequest.Builder(URI.create(System.getenv("URL_")), authentication, grant).build();
+          var answer = TokenResponse.parse(request.toHTTPRequest().send()).toSuccessResponse();
+          System.out.println(answer.getTokens().getAccessToken().getValue());
+        }
+      }`,
+  },
+  'ScribeJava, in your `DefaultApi20`': {
+    ...maven('com.github.scribejava:scribejava-core:8.3.3'),
+    program: (line) => `import com.github.scribejava.core.builder.ServiceBuilder;
+      import com.github.scribejava.core.builder.api.DefaultApi20;
+      import com.github.scribejava.core.oauth2.clientauthentication.*;
+      class Main {
+        public static void main(String[] args) throws Exception {
+          var api = new DefaultApi20() {
+            @Override public String getAccessTokenEndpoint() { return System.getenv("URL_"); }
+            @Override protected String getAuthorizationBaseUrl() { return null; }
+            ${line}
+          };
+          var service = new ServiceBuilder(System.getenv("ID")).apiSecret(System.getenv("SECRET")).build(api);
+          System.out.println(service.getAccessTokenClientCredentialsGrant().getAccessToken());
+        }
+      }`,
+  },
+  'google-oauth-client': {
+    ...maven(
+      'com.google.oauth-client:google-oauth-client:1.36.0',
+      'com.google.http-client:google-http-client-gson:1.45.0',
+    ),
+    program: (line) => `import com.google.api.client.auth.oauth2.*;
+      import com.google.api.client.http.GenericUrl;
+      import com.google.api.client.http.javanet.NetHttpTransport;
+      import com.google.api.client.json.gson.GsonFactory;
+      class Main {
+        public static void main(String[] args) throws Exception {
+          var id = System.getenv("ID");
+          var secret = System.getenv("SECRET");
+          var url = new GenericUrl(System.getenv("URL_"));
+          var request = new ClientCredentialsTokenRequest(new NetHttpTransport(), GsonFactory.getDefaultInstance(), url);
+          ${line}
+          System.out.println(request.execute().getAccessToken());
+        }
+      }`,
+  },
   'golang.org/x/oauth2': {
     tools: ['go'],
     file: 'main.go',
@@ -102,10 +178,7 @@ print(token["access_token"])`,
       }`,
   },
   'Spring Security': {
-    tools: ['mvn', 'java'],
-    file: 'Main.java',
-    run: `printf '%s' '${pom(SPRING)}' > pom.xml
-      mvn -q -B dependency:copy-dependencies -DoutputDirectory=lib >&2 && java -cp 'lib/*' Main.java`,
+    ...maven(...SPRING),
     program: (line) => `import org.springframework.security.oauth2.client.endpoint.*;
       import org.springframework.security.oauth2.client.registration.ClientRegistration;
       import org.springframework.security.oauth2.core.*;
