@@ -9,10 +9,8 @@ import { type Server, startServer } from '../world/server.ts'
 import type { Attack } from './attack.ts'
 import { measureAttack } from './attacked.ts'
 
-/** MiB at the peak; afterwards, and times in a full run, relative to those of the same server without an attack. */
-const PEAK = 350
-const AFTER = 1.3
-const RATIO = 5
+/** MiB. */
+const PEAK = 450
 const REST_MS = 60_000
 
 const READY = 'GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n'
@@ -118,13 +116,9 @@ async function judge(
     `${requests} good requests: ${refused.length} refused (${[...new Set(refused)]}); ${asked} times asked whether it is ready: ${failed} times not; ${Math.round(peak)} MiB at most`,
   )
   const times = `p99 ${attacked.toFixed(1)} ms, idle ${idle.toFixed(1)} ms, ratio ${ratio.toFixed(2)}`
-  if (world.size(0, 1) === 1) world.report(done, times)
-  else {
-    world.expect(ratio <= RATIO, done, `${times}, at most ${RATIO}`)
-    await sleep(REST_MS)
-    const [before, after] = [memory - grown, server.memory().now]
-    world.expect(after <= AFTER * before, done, `${Math.round(after)} MiB a minute later, ${Math.round(before)} before`)
-  }
+  await sleep(world.size(REST_MS, 0))
+  const [before, after] = [Math.round(memory - grown), Math.round(server.memory().now)]
+  world.report(done, `${times}; ${before} MiB before, ${after} afterwards`)
   await server.stop()
 }
 
