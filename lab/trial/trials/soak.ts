@@ -62,7 +62,7 @@ async function soakOn(world: World, database: string, store: Store): Promise<voi
   await server.stop()
 
   const { minutes } = world.sizes
-  const what = `${minutes} minutes on ${database}`
+  const what = `${minutes} min on ${database}`
   const { tokens, changes, lost, resurrected, unknown, revived, isApplied } = audited
   const { wrong, unexpected } = load.found
   world.expect(
@@ -110,7 +110,7 @@ function judge(world: World, what: string, samples: Sample[]): void {
 function writeFiles(world: World, database: string, samples: Sample[]): void {
   const { into = world.folder, sizes } = world
   const name = join(into, `soak-${database.toLowerCase()}`)
-  const title = `Memory in MiB over ${sizes.minutes} minutes of everything at once, ${database}`
+  const title = `Memory in MiB over ${sizes.minutes} min of everything at once, ${database}`
   const foot = `Two workers. ${describeMachine(thisMachine())}, ${new Date().toISOString().slice(0, 10)}`
   writeFileSync(`${name}.csv`, csvOf(samples))
   writeFileSync(`${name}.svg`, drawCurve(title, samples, foot))
