@@ -24,7 +24,7 @@ const RELOADS = [0.1, 0.2, 0.3]
 
 /** How much the last third may need relative to the middle one, and how long a run must be to judge it: caches fill first. */
 const GROWTH = 1.02
-const JUDGED_MINUTES = 10
+const JUDGED_MINUTES = 30
 
 export const soak: Trial = {
   name: 'soak',
