@@ -116,7 +116,7 @@ t.test('Apply: 20,000 beside a server under load; a signal ends it, and the next
   child.stdout?.resume()
   const exited = once(child, 'exit')
   // Before the first credentials are written, a signal ends it at once.
-  await until(() => child.exitCode !== null || (existsSync(secrets) && statSync(secrets).size > 0))
+  await until(() => child.exitCode !== null || (existsSync(secrets) && statSync(secrets).size > 0), 120_000)
   child.kill('SIGTERM')
   const [status] = await exited
   t.equal(status, 1)

@@ -61,7 +61,7 @@ browserTest('Overview: the figures update without a reload; where they are missi
   await getTokens(console, 2)
   await console.token('nobody', 'nothing')
   await showsTokens(page, 2)
-  await card(page, 'Refused requests, last hour').getByText('2', { exact: true }).waitFor(PATIENCE)
+  await card(page, 'Refused requests').getByText('2', { exact: true }).waitFor(PATIENCE)
   await page.locator('.bars').getByText('unknown client 1').waitFor(PATIENCE)
   t.notOk(await noTokens.isVisible())
   t.ok(await link.evaluate((element) => element === document.activeElement), 'the focus stays')
