@@ -129,8 +129,8 @@ export function createIdentityProvider(settings: identity.ProviderSettings, now:
     const { iss, sub } = claims
     if (!SUBJECT.test(sub)) throw new SignInRefused('provider refused', 'the subject is not 1 to 255 ASCII characters')
     const role = identity.roleIn(claims, rules)
-    // The provider's clock may be ahead.
-    const authenticatedAt = authTime === undefined ? null : Math.min(authTime * 1000, now())
+    // It may have fractions (RFC 7519 §2), and the provider's clock may be ahead.
+    const authenticatedAt = authTime === undefined ? null : Math.min(Math.floor(authTime * 1000), now())
     const person = { name: `${iss}#${sub}`, email: identity.emailIn(claims), role, authenticatedAt }
     return role ? person : { ...person, whyNoRole: identity.whyNoRole(claims, rules) }
   }

@@ -47,7 +47,7 @@ interface Refused {
 }
 
 /** What works of the store. */
-export type StoreState = Pick<Statistics['store'], 'isUp' | 'canCheck' | 'problem'>
+export type StoreState = Pick<Statistics['store'], 'isUp' | 'canWrite' | 'canCheck' | 'problem'>
 
 export type Traffic = SourceOf<typeof TRAFFIC>
 export type Latency = Traffic['tokenLatency']

@@ -7,7 +7,7 @@ const MAX_UNANSWERED = 32
 /** From this many unanswered requests of a listener on, each connection may have only one. */
 const CROWDED = 8192
 
-/** From this many on, the headers of a request may have so many characters. With those of proxies, they have about 1,000. */
+/** From this many on, the headers of a second request of a connection may have so many characters. With those of proxies, they have about 1,000. */
 const BUSY = 512
 const MAX_HEADERS_WHILE_BUSY = 4096
 
@@ -129,9 +129,13 @@ export function isBusy({ crowd }: Pipeline): boolean {
   return crowd.unanswered >= BUSY
 }
 
-/** Whether the headers of a request are too long, because those of all unanswered ones could take too much memory. */
+/** Whether the headers of a further request are too long, because those of all unanswered ones could take too much memory. */
 export function isTooLong({ rawHeaders }: IncomingMessage, pipeline: Pipeline): boolean {
-  return isBusy(pipeline) && rawHeaders.reduce((sum, { length }) => sum + length, 0) > MAX_HEADERS_WHILE_BUSY
+  return (
+    isBusy(pipeline) &&
+    pipeline.unanswered > 0 &&
+    rawHeaders.reduce((sum, { length }) => sum + length, 0) > MAX_HEADERS_WHILE_BUSY
+  )
 }
 
 /**

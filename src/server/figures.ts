@@ -1,6 +1,6 @@
 import { usageOfAll } from '../administration/usage.ts'
 import type { LiveTokens, StoreState } from '../domain/statistics.ts'
-import type { Figures, Store } from '../domain/store.ts'
+import { ClocksDiffer, type Figures, type Store } from '../domain/store.ts'
 import { asSentence } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
 import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
@@ -67,6 +67,7 @@ type StoreSource = Figures &
 
 const NO_ANSWER: StoreState = {
   isUp: false,
+  canWrite: false,
   canCheck: false,
   problem: 'The database is not open yet, or has not answered for a second.',
 }
@@ -77,8 +78,10 @@ const NO_TOKEN = Buffer.alloc(16)
 /** Finds out what works: tries a write if requests have failed, and otherwise what a check reads. */
 async function stateOf(store: StoreSource, isDoubted: boolean): Promise<StoreState> {
   const [use, check] = await Promise.allSettled([store.ping(isDoubted), store.findToken(NO_TOKEN)])
-  if (use.status === 'fulfilled') return { isUp: true, canCheck: true, problem: undefined }
-  return { isUp: false, canCheck: check.status === 'fulfilled', problem: asSentence(use.reason.message) }
+  if (use.status === 'fulfilled') return { isUp: true, canWrite: true, canCheck: true, problem: undefined }
+  const canWrite = use.reason instanceof ClocksDiffer
+  const canCheck = check.status === 'fulfilled'
+  return { isUp: false, canWrite, canCheck, problem: asSentence(use.reason.message) }
 }
 
 /** The figures of a store that may hang, or may not be open yet. */

@@ -57,10 +57,16 @@ function workerName(slot: number): string {
 }
 
 /** `serves`: whether a process answers requests. If something does not work, the answer says what, and why. */
-function readiness(serves: boolean, { isUp, canCheck, problem = 'No process answers requests.' }: StoreState): Page {
+function readiness(
+  serves: boolean,
+  { isUp, canWrite, canCheck, problem = 'No process answers requests.' }: StoreState,
+): Page {
   if (serves && isUp) return health(true)
-  const [checks, changes] = [wordOf(serves && canCheck), wordOf(isUp)]
-  return health(false, { issuing: wordOf(false), checks, changes, sign_in: changes, problem })
+  const changes = wordOf(canWrite)
+  return health(false, {
+    ...{ issuing: wordOf(serves && canWrite), checks: wordOf(serves && canCheck), changes, sign_in: changes },
+    problem,
+  })
 }
 
 function wordOf(works: boolean): string {

@@ -105,6 +105,7 @@ t.test(
       refusal('old sign-in', /^auth_time is too old$/),
     )
     t.equal((await again(() => clock.time / 1000 - 15 * 60)).back, back)
+    t.equal((await again(() => clock.time / 1000 - 1.5004)).authenticatedAt, clock.time - 1501, 'whole milliseconds')
     await t.rejects(
       again(() => 'today'),
       REFUSED,

@@ -2,7 +2,7 @@ import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Event } from '../../src/domain/events.ts'
-import type { Nodes } from '../../src/domain/store.ts'
+import { ClocksDiffer, type Nodes } from '../../src/domain/store.ts'
 import { countLiveTokens, createServerFigures, shareFigure } from '../../src/server/figures.ts'
 import { startReporting } from '../../src/server/reporting.ts'
 import { startStatistics } from '../../src/server/statistics.ts'
@@ -159,7 +159,7 @@ async function createFigures(t: Test) {
 }
 
 const NOT_OPEN = 'The database is not open yet, or has not answered for a second.'
-const USABLE = { isUp: true, canCheck: true, problem: undefined }
+const USABLE = { isUp: true, canWrite: true, canCheck: true, problem: undefined }
 
 const NOTHING = {
   store_up: [[[], 0]],
@@ -177,7 +177,7 @@ const NOTHING = {
 t.test('Store figures: they describe the store, and all exist before it is open', async (t) => {
   const { measure, measureNow, open, readState, store, clock, token, credentials, endSecret } = await createFigures(t)
   t.strictSame(await measure(), NOTHING)
-  t.strictSame(await readState(), { isUp: false, canCheck: false, problem: NOT_OPEN })
+  t.strictSame(await readState(), { isUp: false, canWrite: false, canCheck: false, problem: NOT_OPEN })
   open(store)
   t.strictSame(await readState(), USABLE)
   const { database, log } = await store.size()
@@ -239,12 +239,15 @@ t.test('Store figures: a store that can only be read is known once requests have
   t.strictSame(await readState(), USABLE, 'this process has written nothing')
   countFailure()
   const problem = /^The database \/.* answered SQLITE_CONSTRAINT_TRIGGER: no space .*\.$/
-  for (let time = 0; time < 2; time++) t.match(await readState(), { isUp: false, canCheck: true, problem })
+  for (let time = 0; time < 2; time++)
+    t.match(await readState(), { isUp: false, canWrite: false, canCheck: true, problem })
   other.exec('DROP TRIGGER full')
   t.strictSame(await readState(), USABLE)
   const gone = () => Promise.reject(new Error('gone'))
   open({ ...store, ping: gone, findToken: gone })
-  t.strictSame(await readState(), { isUp: false, canCheck: false, problem: 'Gone.' })
+  t.strictSame(await readState(), { isUp: false, canWrite: false, canCheck: false, problem: 'Gone.' })
+  open({ ...store, ping: () => Promise.reject(new ClocksDiffer('they differ')) })
+  t.strictSame(await readState(), { isUp: false, canWrite: true, canCheck: true, problem: 'They differ.' })
 })
 
 const LOAD = { requestsInFlight: 1, connections: 2, scryptRunning: 3, scryptWaiting: 4 }
@@ -269,7 +272,7 @@ t.test('Statistics: a server that has just started has all fields, even before i
     workers: { expected: 2, serving: 1, each: [] },
     nodes: [],
     store: {
-      ...{ kind: 'sqlite', isUp: false, canCheck: false, problem: NOT_OPEN },
+      ...{ kind: 'sqlite', isUp: false, canWrite: false, canCheck: false, problem: NOT_OPEN },
       ...{ databaseBytes: undefined, logBytes: undefined, lastBackupAt: undefined },
     },
   })

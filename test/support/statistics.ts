@@ -51,7 +51,7 @@ export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
     workers: { expected: 1, serving: 1, each: [] },
     nodes: [],
     store: {
-      ...{ kind: 'sqlite', isUp: true, canCheck: true, problem: undefined },
+      ...{ kind: 'sqlite', isUp: true, canWrite: true, canCheck: true, problem: undefined },
       ...{ databaseBytes: 4096, logBytes: 0, lastBackupAt: undefined },
     },
     ...more,

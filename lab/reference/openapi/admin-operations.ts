@@ -620,7 +620,7 @@ const HISTORY: Record<string, OperationText> = {
       workers: { expected: 1, serving: 1, each: [] },
       nodes: [],
       store: {
-        ...{ kind: 'sqlite', is_up: true, can_check: true, problem: null },
+        ...{ kind: 'sqlite', is_up: true, can_write: true, can_check: true, problem: null },
         ...{ database_bytes: 4096, log_bytes: 0, last_backup_at: null },
       },
     }),

@@ -37,8 +37,11 @@ export function attention(statistics: Statistics): Html {
 
 function* ofServer({ store, workers: { expected, serving }, nodes }: Statistics): Generator<Matter> {
   if (!store.isUp) {
-    const what = store.canCheck ? 'No tokens can be issued' : 'No tokens can be issued or checked'
-    const others = `${store.canCheck ? 'Checks are answered. ' : ''}Nothing can be changed, and nobody can sign in.`
+    const { canWrite, canCheck } = store
+    const broken = canCheck ? 'No tokens can be issued' : 'No tokens can be issued or checked'
+    const others =
+      !canWrite && `${canCheck ? 'Checks are answered. ' : ''}Nothing can be changed, and nobody can sign in.`
+    const what = canWrite ? 'The clocks of this machine and of the database differ' : broken
     yield ['bad', '#database', what, html`${others} ${store.problem} <code>token-server doctor</code> says more.`]
   }
   if (serving < expected) {

@@ -256,12 +256,12 @@ function workersTable({ workers: { expected, each } }: Statistics): Html {
 }
 
 function storeFacts({ store, startedAt }: Statistics): Html {
-  const { kind, isUp, canCheck, databaseBytes, lastBackupAt } = store
+  const { kind, isUp, canWrite, canCheck, databaseBytes, lastBackupAt } = store
   const isInMemory = databaseBytes === 0
   return facts([
     [
       'Kind',
-      html`${kind === 'sqlite' ? 'SQLite' : 'PostgreSQL'} ${isUp ? badge('answers', 'good') : badge(canCheck ? 'can only be read' : 'does not answer', 'bad')}`,
+      html`${kind === 'sqlite' ? 'SQLite' : 'PostgreSQL'} ${isUp ? badge('answers', 'good') : badge(canWrite ? 'has another time' : canCheck ? 'can only be read' : 'does not answer', 'bad')}`,
     ],
     ['Size', isInMemory ? 'in memory' : `${size(databaseBytes)}${logOf(store)}`],
     kind === 'sqlite' &&

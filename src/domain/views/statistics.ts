@@ -97,10 +97,11 @@ export const NODE = object('Node', 'A server, as it was when it last reported; i
 
 const STORE = object('Store', 'The database', {
   kind: choice(['sqlite', 'postgres'], 'Its kind'),
-  is_up: flag('Whether it can be read and written'),
-  can_check: flag(
-    'Whether it can be read, so that tokens can be checked; if is_up is false, none can be issued, nothing can be changed, and nobody can sign in',
+  is_up: flag('Whether it can be read and written, and its clock agrees with that of this machine'),
+  can_write: flag(
+    'Whether it can be written: if not, no token can be issued, nothing can be changed, and nobody can sign in',
   ),
+  can_check: flag('Whether it can be read, so that tokens can be checked'),
   problem: text('Why is_up is false, and what to do; null: it is true').nullable(),
   database_bytes: whole('The size of the database').nullable(),
   log_bytes: whole('The size of its write-ahead log, on SQLite').nullable(),

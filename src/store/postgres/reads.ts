@@ -99,6 +99,8 @@ export function createReads(primary: Primary, database: string, assertWritable: 
 
     async ping(isDoubted = false) {
       await readNothing()
+      // The answer may have taken too long to compare the clocks.
+      if (clockOffset === undefined) await readNothing()
       await assertWritable(isDoubted)
       // NaN while the offset is unknown, which is not above any limit.
       const apart = Math.round(Math.abs(Number(clockOffset)))

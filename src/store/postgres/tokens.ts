@@ -65,7 +65,8 @@ export function createTokenWrites(primary: Primary, observe: Observer) {
     async assertWritable(isDoubted: boolean): Promise<void> {
       hasFailed ||= isDoubted
       if (!hasFailed) return
-      await write({ type: 'add', token: mintToken(NO_APPLICATION, Math.max(Date.now() - TOKEN_LIFETIME, 0)).stored })
+      const token = mintToken(NO_APPLICATION, Math.max(Date.now() - TOKEN_LIFETIME, 0)).stored
+      await write({ type: 'add', token }, { isUrgent: true })
       hasFailed = false
     },
   } satisfies Omit<Tokens, 'findToken'> & { assertWritable(isDoubted: boolean): Promise<void> }

@@ -174,6 +174,7 @@ const FULL = {
   store: {
     kind: 'sqlite',
     isUp: false,
+    canWrite: false,
     canCheck: true,
     problem: 'Full.',
     databaseBytes: 4096,
@@ -203,7 +204,7 @@ t.test('Statistics API: every admin key may read the statistics; what is unknown
       { name: 'web-2:8080', is_this: false, is_gone: true, ...node },
     ],
     store: {
-      ...{ kind: 'sqlite', is_up: false, can_check: true, problem: 'Full.' },
+      ...{ kind: 'sqlite', is_up: false, can_write: false, can_check: true, problem: 'Full.' },
       ...{ database_bytes: 4096, log_bytes: 1, last_backup_at: AT_START },
     },
   })

@@ -38,11 +38,19 @@ t.test('Attention: one quiet line where nothing needs it, and none where that is
   t.match(textOf(String(attention(sound({ trouble: undefined })))), 'is not known yet')
 })
 
+t.test('Attention: where the clocks differ it does not say that nothing works', async (t) => {
+  const store = { ...statisticsOf().store, isUp: false, canWrite: true, problem: 'They are 2 s apart.' }
+  t.match(
+    textOf(String(attention(sound({ store })))),
+    /The clocks of this machine and of the database differ +They are 2 s apart\./,
+  )
+})
+
 t.test('Attention: each matter is a link to where it is mended, the most serious first', async (t) => {
   const at = '2027-01-15 08:00 UTC'
   t.strictSame(
     mattersOf({
-      store: { ...statisticsOf().store, isUp: false, canCheck: false, problem: 'The disk is gone.' },
+      store: { ...statisticsOf().store, isUp: false, canWrite: false, canCheck: false, problem: 'The disk is gone.' },
       workers: { expected: 4, serving: 1, each: [] },
       nodes: [{ ...serverNode({ name: 'web-2:80', lastSeenAt: START }), isThis: false, isGone: true }],
       outages: [
@@ -96,7 +104,7 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
 
 t.test('Attention: if the database can only be read, it says what works, what does not, and what to do', async (t) => {
   const problem = 'The disk is full. Free some space.'
-  const matters = mattersOf({ store: { ...sound().store, isUp: false, problem } })
+  const matters = mattersOf({ store: { ...sound().store, isUp: false, canWrite: false, problem } })
   const others = 'Checks are answered. Nothing can be changed, and nobody can sign in.'
   const text = `No tokens can be issued ${others} ${problem} token-server doctor says more.`
   t.strictSame(matters, [['#database', text]])

@@ -1,4 +1,6 @@
 import t from 'tap'
+import type { ApplicationKey } from '../../../src/domain/application.ts'
+import { mintToken } from '../../../src/domain/token.ts'
 import { emptyDatabase, query } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
 import { startProxy } from '../../support/postgres/proxy.ts'
@@ -45,4 +47,10 @@ t.test('PostgreSQL: the store answers whether it is ready while as many checks w
   await t.rejects(store.findToken(Buffer.alloc(16)), { message: '8192 requests are already waiting' })
   await t.resolves(store.ping())
   t.equal((await Promise.all(checks)).length, 8192)
+
+  const newToken = () => mintToken(0 as unknown as ApplicationKey, Date.now()).stored
+  const tokens = Array.from({ length: 4096 }, () => store.addToken(newToken()))
+  await t.rejects(store.addToken(newToken()), { message: '4096 requests are already waiting' })
+  await t.resolves(store.ping(true), 'a write that is tried passes, too')
+  t.equal((await Promise.all(tokens)).length, 4096)
 })
