@@ -8,6 +8,7 @@ import { digestGenerated, generateSecret } from '../domain/secret.ts'
 import type { Page } from '../domain/store.ts'
 import { type NewSuite, type Suite, type SuiteChanges, unknownSuite } from '../domain/suite.ts'
 import type { Clock } from '../domain/time.ts'
+import { searchAuditEvents } from './audit-trail.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 import { allPages, type PageQuery, pageOf, stepsOf } from './pages.ts'
@@ -109,19 +110,29 @@ export function createSuites(context: Context) {
    * the client ids of those that changed, and of those that did not. Throws OperatorError if it is another change.
    */
   async function undoApprovals(eventId: number): Promise<{ changed: string[]; left: string[] }> {
-    const [made] = await store.listAuditEvents({ before: eventId + 1, limit: 1 })
+    const [made] = Number.isSafeInteger(eventId) ? await store.listAuditEvents({ before: eventId + 1, limit: 1 }) : []
     const type = OPPOSITE[made?.action as keyof typeof OPPOSITE]
     if (made?.id !== eventId || made.requestId === undefined || !type)
       throw new OperatorError('The audit has no such change of approvals.', { kind: 'not found' })
-    const { at, requestId, before, after } = made
+    const { at, requestId, actor, action, before, after } = made
     const [suite] = [before, after].flatMap((fields) => fields?.suites) as [string]
     await find(suite)
+    const ofSuite = { action: 'suite registered', subject: suite, kind: 'suite', limit: 1 } as const
+    const { events } = await searchAuditEvents(store, ofSuite, Infinity)
+    if (events.some(({ id }) => id > eventId))
+      throw new OperatorError(`The suite ${suite} was removed since, and registered again.`)
+    // The request id is the caller's: another change may have the same one.
+    const isOfChange = (one: AuditEvent) =>
+      one.at === at &&
+      one.action === action &&
+      one.actor === actor &&
+      [one.before, one.after].some((fields) => (fields?.suites as string[] | undefined)?.includes(suite))
     const changed: string[] = []
     const left: string[] = []
     const audited = audit()
     const list = (last?: AuditEvent) => store.listAuditEvents({ requestId, before: last?.id, limit: MAX_APPROVALS })
     for await (const step of stepsOf(list, MAX_APPROVALS)) {
-      const clientIds = step.filter((one) => one.at === at).map(({ subject }) => subject.id)
+      const clientIds = step.filter(isOfChange).map(({ subject }) => subject.id)
       const { subjects } = await change({ type, clientIds, suite, undoes: eventId }, audited)
       changed.push(...subjects)
       left.push(...new Set(clientIds).difference(new Set(subjects)))

@@ -5,7 +5,7 @@ import { MANY_APPROVED } from '../../src/administration/suites.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { AUTHOR, on } from '../support/on.ts'
-import { createWorld, createWorldOfSuites } from '../support/world.ts'
+import { createWorld, createWorldOfSuites, START } from '../support/world.ts'
 
 const HOUR = 3_600_000
 const EMAIL = 'dev@partner.example'
@@ -253,4 +253,48 @@ t.test('Search: it reads in small steps, and other work runs in between', async 
   await t.rejects(why('a-501'), { message: /no application has the client id a-501/i })
   t.equal(read, 501, 'also while looking for similar client ids')
   t.strictSame(most, { names: 500, whole: 10 })
+})
+
+t.test('Suites: an undo of approvals reaches only the change that the audit event belongs to', async (t) => {
+  const { store, suites } = await setting(
+    t,
+    ['p', 'q', 'other', 'out'].map((clientId) => ({ clientId })),
+  )
+  for (const suiteId of ['s1', 's2']) await suites.register({ suiteId, name: suiteId })
+  await suites.changeApprovals('s1', ['q', 'out'], true)
+  const by = (actor: string) => {
+    const author = { ...AUTHOR, actor, requestId: 'r' }
+    return createAdministration({ store, now: () => START + 1, observe: () => {}, author }).suites
+  }
+  await by('bert').changeApprovals('s1', ['other'], true)
+  await by('anna').changeApprovals('s2', ['q'], true)
+  await by('anna').changeApprovals('s1', ['out'], false)
+  await by('anna').changeApprovals('s1', ['p'], true)
+  const [event] = await store.listAuditEvents({ limit: 1 })
+  t.strictSame(await suites.undoApprovals(Number(event?.id)), { changed: ['p'], left: [] })
+  t.strictSame(idsOf(await suites.listApproved('s1')), ['q', 'other'])
+})
+
+t.test('Suites: an undo of approvals is refused if the suite is another one by now', async (t) => {
+  const { store, clock } = await setting(t, numbered(2))
+  const author = { ...AUTHOR, requestId: 'r' }
+  const { suites } = createAdministration({ store, now: () => clock.time, observe: () => {}, author })
+  const register = () => suites.register({ suiteId: 'store', name: 'Store API' })
+  await register()
+  await suites.changeApprovals('store', ['a-0', 'a-1'], true)
+  await suites.changeApprovals('store', ['a-0', 'a-1'], false)
+  const [event] = await store.listAuditEvents({ limit: 1 })
+  const undo = () => suites.undoApprovals(Number(event?.id))
+  await suites.remove('store')
+  await t.rejects(undo(), { message: 'There is no suite with the id store.' })
+  await register()
+  await t.rejects(undo(), { message: 'The suite store was removed since, and registered again.' })
+  t.strictSame(await suites.listApproved('store'), [])
+})
+
+t.test('Suites: an undo by what is no id of an audit event is refused without a look at the database', async (t) => {
+  const listAuditEvents = () => t.fail('it was asked') as never
+  const { suites } = await setting(t, [], () => ({ listAuditEvents }))
+  for (const id of [NaN, 1.5, 1e300])
+    await t.rejects(suites.undoApprovals(id), { message: 'The audit has no such change of approvals.' })
 })
