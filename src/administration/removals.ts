@@ -1,4 +1,5 @@
 import type { AuditEvent } from '../domain/audit-event.ts'
+import { readableName } from '../domain/operator.ts'
 import { searchAuditEvents } from './audit-trail.ts'
 
 /** An application that was removed: by whom, and when. */
@@ -28,5 +29,6 @@ export async function listRemovals(store: Trail, hundreds: number): Promise<Remo
 }
 
 function removalOf({ subject, before, actor, actorEmail, at }: AuditEvent): Removal {
-  return { clientId: subject.id, name: String(before?.name), by: actorEmail ?? actor, at }
+  const by = readableName({ name: actor, email: actorEmail })
+  return { clientId: subject.id, name: String(before?.name), by, at }
 }

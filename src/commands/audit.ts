@@ -4,6 +4,7 @@ import { auditEventView } from '../administration/views.ts'
 import type { AuditEvent, PublicFields } from '../domain/audit-event.ts'
 import { AUDIT_ACTIONS } from '../domain/events.ts'
 import { type Labels, labelTexts } from '../domain/labels.ts'
+import { readableName } from '../domain/operator.ts'
 import { administer } from './shared/administer.ts'
 import { addCommand, type JsonOption, show, type Terminal } from './shared/terminal.ts'
 import { moment, number, table } from './shared/text.ts'
@@ -34,7 +35,8 @@ const limit = number(/^[1-9]\d{0,4}$/, 'It must be a number from 1 to 99999.')
 
 function toRow(event: AuditEvent): string[] {
   const { at, actor, actor_email, origin, remote_address, action, subject } = auditEventView(event)
-  return [at, actor_email ?? actor, `${origin}, ${remote_address}`, action, subject.id, whatChanged(event)]
+  const by = readableName({ name: actor, email: actor_email })
+  return [at, by, `${origin}, ${remote_address}`, action, subject.id, whatChanged(event)]
 }
 
 /** For example `name: A → B`. In lists, `+` marks an added entry and `-` a removed one; a changed one has no mark. */

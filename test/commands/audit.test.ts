@@ -176,7 +176,7 @@ t.test(
       .map((line) => line.split(/ {2,}/))
     t.strictSame(
       cells.map(([, actor, , action]) => `${actor} ${action}`),
-      ['actor action', 'eva@a.example operator removed', 'eva@a.example operator added'],
+      ['actor action', 'eva@a.example (i) operator removed', 'eva@a.example (i) operator added'],
     )
   },
 )

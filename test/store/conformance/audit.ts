@@ -280,6 +280,24 @@ export function auditConformance(t: Test, harness: Harness): void {
     t.strictSame(await found({ actor: 'root' }), ['operator updated null'])
   })
 
+  test('Audit: a user name at the identity provider that is the name of an operator finds only that operator', async (t, store) => {
+    const by = (actor: string): Audit => ({ author: { ...AUDIT.author, actor, requestId: 'r' }, at: START })
+    const person = 'https://login.example#7'
+    await store.change({ type: 'operator added', operator: person, role: 'admin', email: 'ann' }, by('root'))
+    await on(store).addOperator({ name: 'ann', role: 'admin', createdAt: START }, by('root'))
+    await register(store, 'a')
+    await on(store).setStatus('a', 'suspended', by(person))
+    await on(store).setStatus('a', 'active', by('ann'))
+    for (const filter of [{}, { grouped: true }, { subject: 'a' }, { requestId: 'r' }]) {
+      const found = await store.listAuditEvents({ ...PAGE, ...filter, actor: 'ann' })
+      t.strictSame(
+        found.map(({ actor, action }) => `${actor} ${action}`),
+        ['ann application resumed'],
+        JSON.stringify(filter),
+      )
+    }
+  })
+
   test('Audit: a change of many in one request can be listed as one event, with their number', async (t, store) => {
     const by = (requestId: string | undefined, at: number, actor = 'anna'): Audit => ({
       author: { ...AUDIT.author, actor, requestId },

@@ -43,11 +43,15 @@ const events = (where: string, count = '1') => `
     FROM audit_events e
    WHERE ${where} ${NEWEST}`
 
-// By name and by email address apart, because each has its index. No name is also an address.
+// Not by what somebody chose as an email address or user name at the identity provider if it is the name of an operator.
+const byEmail = (column: string, actor: string) =>
+  `${column} = ${actor} AND NOT EXISTS (SELECT 1 FROM operators WHERE name = ${actor})`
+
+// By name and by email address apart, because each has its index.
 const ofActor = (list: typeof events) => `
   SELECT ${COLUMNS} FROM (${list('actor = $5')}) named
    UNION ALL
-  SELECT ${COLUMNS} FROM (${list('actor_email = $5')}) addressed
+  SELECT ${COLUMNS} FROM (${list(byEmail('actor_email', '$5'))}) addressed
    ORDER BY id DESC
    LIMIT $3`
 
@@ -62,11 +66,11 @@ export const listAuditGroupsOfActor = ofActor(grouped)
 // `|| ''` makes SQLite use the index on subject, or on request_id: they have fewer events than an actor.
 export const listAuditEventsOfSubject = events(`
    subject = $5
-     AND (actor || '' = $6 OR actor_email || '' = $6 OR $6 IS NULL)
+     AND (actor || '' = $6 OR ${byEmail("actor_email || ''", '$6')} OR $6 IS NULL)
      AND (request_id || '' = $7 OR $7 IS NULL)
      AND (subject_kind = $8 OR $8 IS NULL)`)
 export const listAuditEventsOfRequest = events(`
-   request_id = $5 AND (actor || '' = $6 OR actor_email || '' = $6 OR $6 IS NULL)`)
+   request_id = $5 AND (actor || '' = $6 OR ${byEmail("actor_email || ''", '$6')} OR $6 IS NULL)`)
 
 // Of these applications, those to which nothing has happened since the change that an event belongs to.
 export const listUnchangedSince = `
