@@ -1,4 +1,5 @@
 import type { AuditEvent } from '../domain/audit-event.ts'
+import { inSteps } from '../domain/in-steps.ts'
 import { readableName } from '../domain/operator.ts'
 import { searchAuditEvents } from './audit-trail.ts'
 
@@ -24,8 +25,12 @@ export async function listRemovals(store: Trail, hundreds: number): Promise<Remo
   const query = { action: 'application removed', limit: hundreds * 100 }
   const { events } = await searchAuditEvents(store, query, hundreds)
   const last = [...Map.groupBy(events, ({ subject }) => subject.id).values()].map(([event]) => event as AuditEvent)
-  const present = await Promise.all(last.map(({ subject }) => store.findApplication(subject.id)))
-  return last.filter((_, n) => !present[n]).map(removalOf)
+  const removals: Removal[] = []
+  await inSteps(last, async (step) => {
+    const present = await Promise.all(step.map(({ subject }) => store.findApplication(subject.id)))
+    removals.push(...step.filter((_, n) => !present[n]).map(removalOf))
+  })
+  return removals
 }
 
 function removalOf({ subject, before, actor, actorEmail, at }: AuditEvent): Removal {
