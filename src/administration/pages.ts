@@ -37,7 +37,7 @@ export function cursorOf(key: unknown): string {
 
 export function isCursor(text: string): boolean {
   const key = textOf(text)
-  return /^[1-9]\d{0,15}$/.test(key) && cursorOf(key) === text
+  return /^[1-9]\d{0,14}$/.test(key) && cursorOf(key) === text
 }
 
 /** The key in a cursor. Throws OperatorError if the cursor is malformed. */

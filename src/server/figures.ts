@@ -75,9 +75,19 @@ const NO_ANSWER: StoreState = {
 /** The id of a token that does not exist. */
 const NO_TOKEN = Buffer.alloc(16)
 
+/** Less than `STORE_TIMEOUT_MS`: a write that waits, for example for the lock of another process, does not deny checks. */
+const WRITE_TIMEOUT_MS = 700
+
 /** Finds out what works: tries a write if requests have failed, and otherwise what a check reads. */
 async function stateOf(store: StoreSource, isDoubted: boolean): Promise<StoreState> {
-  const [use, check] = await Promise.allSettled([store.ping(isDoubted), store.findToken(NO_TOKEN)])
+  const late = new Promise<never>((_, reject) => {
+    setTimeout(
+      () => reject(new Error('a write is waiting: another process may lock the database')),
+      WRITE_TIMEOUT_MS,
+    ).unref()
+  })
+  const used = Promise.race([store.ping(isDoubted), late])
+  const [use, check] = await Promise.allSettled([used, store.findToken(NO_TOKEN)])
   if (use.status === 'fulfilled') return { isUp: true, canWrite: true, canCheck: true, problem: undefined }
   const canWrite = use.reason instanceof ClocksDiffer
   const canCheck = check.status === 'fulfilled'

@@ -246,6 +246,8 @@ t.test('Store figures: a store that can only be read is known once requests have
   const gone = () => Promise.reject(new Error('gone'))
   open({ ...store, ping: gone, findToken: gone })
   t.strictSame(await readState(), { isUp: false, canWrite: false, canCheck: false, problem: 'Gone.' })
+  open({ ...store, ping: () => new Promise(() => {}) })
+  t.match(await readState(), { isUp: false, canWrite: false, canCheck: true, problem: /^A write is waiting/ })
   open({ ...store, ping: () => Promise.reject(new ClocksDiffer('they differ')) })
   t.strictSame(await readState(), { isUp: false, canWrite: true, canCheck: true, problem: 'They differ.' })
 })

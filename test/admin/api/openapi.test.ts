@@ -101,6 +101,7 @@ t.test(
       keys.filter((key) => !pattern.test(cursorOf(key)) || !isCursor(cursorOf(key))),
       [],
     )
+    for (const key of ['9007199254740991', '1000000000000000']) t.notOk(isCursor(cursorOf(key)), key)
     for (const text of ['0', '01', '-1', '1.5', 'abc', '1'.repeat(17)]) t.notMatch(cursorOf(text), pattern, text)
   },
 )
