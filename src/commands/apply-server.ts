@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { RegisteredApplication } from '../administration/applications.ts'
 import type { Registry } from '../administration/apply.ts'
 import { type Fields, KINDS, type Kind } from '../administration/apply-plan.ts'
@@ -16,6 +17,8 @@ const LONGEST_MS = 60_000
 
 /** Keeps the request for a secret until the secret is written. */
 export interface Journal {
+  /** The file that it is in. */
+  place: string
   /** What an earlier run has left, if anything. */
   read(): string | undefined
   begin(request: string): void
@@ -27,8 +30,10 @@ interface Options {
   wait?: (time: number) => Promise<unknown>
 }
 
-/** Registers the suite or application with this id. */
+/** Registers the suite or application with this id. `base`: of the server's API. */
 interface Request {
+  base: string
+  kind: Kind
   id: string
   entry: Fields
   idempotencyKey: string
@@ -52,20 +57,20 @@ export function serverRegistry(url: string, key: string, { journal, wait = sleep
   const base = `${origin}${pathname.replace(/\/$/, '')}/admin/v1`
 
   /** Sends a request until it is answered. Twice the same request makes one change. */
-  async function send(path: string, request: RequestInit): Promise<{ response: Response; text: string }> {
+  async function send(path: string, request: RequestInit) {
     for (let tries = 1; ; tries++) {
       const answer = await fetch(base + path, { ...request, signal: AbortSignal.timeout(LONGEST_MS) })
         .then(async (response) => ({ response, text: await response.text() }))
         .catch((error: Error) => error)
       const isLost = answer instanceof Error
-      if (!isLost && ![429, 503].includes(answer.response.status)) return answer
+      if (!isLost && ![429, 503].includes(answer.response.status)) return { ...answer, tries }
       if (tries < TRIES) {
         const seconds = isLost ? 0 : Number(answer.response.headers.get('retry-after'))
         await wait(Math.min(seconds * 1000 || 250 * 2 ** tries, LONGEST_MS))
       } else if (isLost) {
         const reasons = [answer.cause, answer].flatMap((error) => [Object(error).message, Object(error).code])
         throw new OperatorError(`${origin} does not answer: ${reasons.find(Boolean)}.`)
-      } else return answer
+      } else return { ...answer, tries }
     }
   }
 
@@ -73,14 +78,16 @@ export function serverRegistry(url: string, key: string, { journal, wait = sleep
   async function call(method: string, path: string, json?: Fields | null, more: Record<string, string> = {}) {
     const headers = { authorization: `Bearer ${key}`, ...(json && { 'content-type': 'application/json' }), ...more }
     const body = json ? JSON.stringify(json) : null
-    const { response, text } = await send(path, { method, headers, body, redirect: 'manual' })
+    const { response, text, tries } = await send(path, { method, headers, body, redirect: 'manual' })
     const { ok, status } = response
     const answered = jsonIn(text)
     if (!ok || (!answered && status !== 204)) {
       const isTaken = status === 409 || status === 422
       const kind = status === 404 ? 'not found' : status === 412 ? 'another version' : isTaken ? 'taken id' : 'refused'
       const { detail = `It answers ${status}, and not as this API does.` } = answered ?? {}
-      throw new OperatorError(`${origin}: ${detail}`, { kind })
+      // Of a request that was sent twice, the first one may have been carried out.
+      const cause = { isNo: tries === 1 && status >= 400 && status < 500 }
+      throw new OperatorError(`${origin}: ${detail}`, { kind, cause })
     }
     // A proxy that compresses answers makes the tag weak.
     return { json: answered ?? {}, version: String(response.headers.get('etag')).replace(/^W\//, '') }
@@ -89,12 +96,13 @@ export function serverRegistry(url: string, key: string, { journal, wait = sleep
   /** What an earlier run has asked for, and whose secret it has not written: the same request gets it again. */
   const unwritten = jsonIn(journal?.read() ?? '') as Request | undefined
 
-  async function register(kind: Kind, request: Request): Promise<SeedStep> {
-    const { id, entry, idempotencyKey } = request
+  async function register(request: Request): Promise<SeedStep> {
+    const { kind, id, entry, idempotencyKey } = request
     const { json } = await call('POST', `/${kind}s`, entry, { 'idempotency-key': idempotencyKey }).catch((error) => {
-      if (error.kind !== 'taken id') throw error
-      journal?.end()
-      if (request !== unwritten) throw error
+      const isTaken = error.kind === 'taken id'
+      // The earlier run may have been answered otherwise, with another key.
+      if (isTaken || (error.cause?.isNo && request !== unwritten)) journal?.end()
+      if (!isTaken || request !== unwritten) throw error
       const lost = `The secret of ${id} may be in no file: "secrets rotate ${id}" makes another one.`
       throw new OperatorError(lost, { cause: error })
     })
@@ -117,15 +125,24 @@ export function serverRegistry(url: string, key: string, { journal, wait = sleep
         rows.push(...page)
         after = json.next
       } while (after)
-      return rows.filter((row) => row[KINDS[kind].id] !== unwritten?.id)
+      return rows.filter((row) => unwritten?.base !== base || row[KINDS[kind].id] !== unwritten.id)
     },
 
     async *register(added) {
-      for (const { kind, id, after } of added) {
-        const entry = { [KINDS[kind].id]: id, ...after }
-        const request = id === unwritten?.id ? unwritten : { id, entry, idempotencyKey: randomUUID() }
+      const requests: Request[] = added.map(({ kind, id, after }) => {
+        return { base, kind, id, entry: { [KINDS[kind].id]: id, ...after }, idempotencyKey: randomUUID() }
+      })
+      if (unwritten && requests.length > 0) {
+        const { idempotencyKey } = unwritten
+        const at = requests.findIndex((request) => isDeepStrictEqual({ ...request, idempotencyKey }, unwritten))
+        if (at < 0) throw unlike(unwritten, journal?.place)
+        // First, because the journal keeps one request.
+        requests.splice(at, 1)
+        requests.unshift(unwritten)
+      }
+      for (const request of requests) {
         journal?.begin(JSON.stringify(request))
-        yield await register(kind, request)
+        yield await register(request)
       }
     },
 
@@ -139,6 +156,13 @@ export function serverRegistry(url: string, key: string, { journal, wait = sleep
       await call(method, `/${kind}s/${encodeURIComponent(id)}`, values, { 'if-match': version })
     },
   }
+}
+
+/** The error of a run that does not send this request again. */
+function unlike({ base, id }: Request, place: string | undefined): OperatorError {
+  const left = `An earlier run may have registered ${id} at ${base}, and has not written its secret; this run asks for something else.`
+  const rotate = `if ${id} is registered there, "secrets rotate ${id}" makes another secret`
+  return new OperatorError(`${left} Apply the same entry to that server again. Or remove ${place}: ${rotate}.`)
 }
 
 /** Undefined: it is not JSON. */

@@ -36,6 +36,7 @@ export function journalBeside(place: string): Journal | undefined {
   if (!isFile || descriptorOf(place) !== undefined) return undefined
   const journal = `${place}.pending`
   return {
+    place: journal,
     read: () => statSync(journal, { throwIfNoEntry: false }) && readFileSync(openOwn(journal, O_RDONLY), 'utf8'),
     begin(request) {
       rmSync(journal, { force: true })

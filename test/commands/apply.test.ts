@@ -9,6 +9,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -497,8 +498,10 @@ t.test(
   async (t) => {
     const { run, write, server, secrets, url, keys, administration } = await setting(t)
     const pending = `${secrets}.pending`
-    const apply = `apply ${write('a.yaml', FILE)} --yes --secrets-to ${secrets}`
-    const added: PlannedChange = { ...ADDED, id: 'shop', after: { name: 'Shop ', developer_email: 'a@b' } }
+    const { client_id, ...after } = shop({ suites: [] })
+    const file = { ...FILE, applications: [shop({ suites: [] }), shop({}, 2)] }
+    const apply = `apply ${write('a.yaml', file)} --yes --secrets-to ${secrets}`
+    const added: PlannedChange = { ...ADDED, id: client_id, after }
     /** Registers an application, and ends before its secret is written. */
     async function interrupt() {
       const journal = journalBeside(secrets)
@@ -511,7 +514,7 @@ t.test(
     t.match(await run(apply + server()), { status: 0, out: sum(3, 0, 0), err: '' })
     t.match(readFileSync(secrets, 'utf8'), `client_secret  ${secret}\n`)
     t.notOk(existsSync(pending))
-    t.match(await run(apply + server()), { status: 0, out: sum(0, 1, 0) }, 'it was registered as the first run said')
+    t.match(await run(apply + server()), { status: 0, out: 'No changes.\n' })
 
     await administration.applications.remove('shop')
     await interrupt()
@@ -524,13 +527,72 @@ t.test(
     t.notOk(existsSync(pending), 'it is said once')
 
     await administration.applications.remove('shop2')
-    for (const unsent of [JSON.stringify({ ...other, id: 'gone' }), '{"id":"sho']) {
-      writeFileSync(pending, unsent)
-      t.match(await run(apply + server()), { status: 0, err: '' })
-      await administration.applications.remove('shop2')
-      t.notOk(existsSync(pending))
-    }
+    writeFileSync(pending, '{"id":"sho')
+    t.match(await run(apply + server()), { status: 0, err: '' })
+    t.notOk(existsSync(pending))
     symlinkSync(write('other', JSON.stringify(other)), pending)
     t.match(await run(apply + server()), { status: 1, err: /^Nothing was changed: .*pending is a symbolic link\.\n$/ })
   },
 )
+
+t.test(
+  'Apply to a server: what a killed run has asked for is sent again only if the file and the server are the same',
+  async (t) => {
+    const { run, write, server, secrets, url, keys, store } = await setting(t)
+    const place = `${secrets}.pending`
+    const { client_id, ...after } = shop({ suites: [] })
+    const added: PlannedChange = { ...ADDED, id: client_id, after }
+    const left = async (base: string) => {
+      const journal = journalBeside(secrets)
+      await Array.fromAsync(
+        serverRegistry(base, keys.admin, { journal, wait: async () => {} }).register([added]),
+      ).catch(() => {})
+      const request = readFileSync(place, 'utf8')
+      rmSync(place)
+      return request
+    }
+    const apply = (...applications: object[]) =>
+      run(`apply ${write('a.json', { suites: [STORE], applications })} --yes --secrets-to ${secrets}${server()}`)
+    const elsewhere = `http://127.0.0.1:${await freePort()}`
+    const requests = { [url]: await left(url), [elsewhere]: await left(elsewhere) }
+    for (const [base, other] of [
+      [elsewhere, shop({ suites: [] })],
+      [url, shop()],
+      [url, shop({ suites: [] }, 2)],
+    ] as const) {
+      writeFileSync(place, String(requests[base]))
+      const { status, err } = await apply(other)
+      t.equal(status, 1)
+      t.match(err, `An earlier run may have registered shop at ${base}/admin/v1, and has not written its secret`)
+      t.match(err, `Or remove ${place}: if shop is registered there, "secrets rotate shop" makes another secret.\n`)
+      t.equal(readFileSync(place, 'utf8'), requests[base], 'it is kept')
+      t.equal((await store.listSuites({ limit: 1 })).length, 0, 'nothing else was registered')
+    }
+    const key = ` --server ${url} --key-file ${write('viewer', keys.viewer)}`
+    const file = write('a.json', { suites: [], applications: [shop({ suites: [] })] })
+    t.match(await run(`apply ${file} --yes --secrets-to ${secrets}${key}`), { status: 1, err: /A viewer/ })
+    t.ok(existsSync(place), 'what an earlier run has asked for may be registered')
+    t.match(await apply(shop({ suites: [] }), shop({}, 2)), { status: 0, out: sum(3, 0, 0) })
+    const written = readFileSync(secrets, 'utf8')
+    t.ok(written.indexOf('shop') < written.indexOf('store'), 'it is the first, so no other takes its place in the file')
+  },
+)
+
+t.test('Apply to a server: a request that was refused is not sent again', async (t) => {
+  const { run, write, server, secrets, store } = await setting(t)
+  const apply = (entry: object) =>
+    `apply ${write('a.json', { suites: [STORE], applications: [entry] })} --yes --secrets-to ${secrets}`
+  await run(apply(shop({ suites: [] })) + server('viewer'))
+  t.notOk(existsSync(`${secrets}.pending`))
+  t.match(await run(apply(shop({ name: 'Another' })) + server()), { status: 0, err: '' })
+  t.match(await store.findApplication('shop'), { name: 'Another', suites: ['store'] })
+})
+
+t.test('Apply to a server: a request that may have been carried out before it was refused is kept', async (t) => {
+  const { url, keys, secrets } = await setting(t)
+  const { proxied } = await startProxy(t, url, [answerLost, busy(403)])
+  const journal = journalBeside(secrets)
+  const registry = serverRegistry(proxied, keys.admin, { journal, wait: async () => {} })
+  await t.rejects(Array.fromAsync(registry.register([ADDED])), { message: /It answers 403/ })
+  t.match(journal?.read(), 'a/b')
+})
