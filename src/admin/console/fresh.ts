@@ -6,8 +6,8 @@ import { address, html } from './html.ts'
 import { showPage } from './layout.ts'
 import { IN_A_CLONE } from './login.ts'
 
-/** The pages to come back to: of an application or a suite, and of its removal. */
-export const BACK = /^\/(?:applications|suites)\/[^/?#\\]+(?:\/remove)?$/
+/** The pages to come back to: of an application or a suite, of its removal, and of the operators. */
+export const BACK = /^\/(?:operators|(?:applications|suites)\/[^/?#\\]+(?:\/remove)?)$/
 
 /**
  * With an identity provider, asks for a new sign-in before a change that cannot be undone. `back`: the page of the change. Undefined:

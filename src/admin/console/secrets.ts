@@ -62,12 +62,15 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
     `${section}/:id/secrets/:secret_id/revoke`,
     async (request, reply) => {
       const { id, secret_id } = request.params
+      const base = `${section}${path`/${id}`}`
       await find(id, request)
+      const asked = askForNewSignIn(context, reply, base)
+      if (asked) return asked
       const force = fieldsOf(request.body).text('force') === 'yes'
       const { secrets } = administrationOf(context, request)
       try {
         await secrets.revoke(id, idOf(secret_id), { force })
-        return redirectDone(reply, `${section}${path`/${id}`}`, 'secret-revoked')
+        return redirectDone(reply, base, 'secret-revoked')
       } catch (error) {
         return show(id, reply, refusedFor(error))
       }

@@ -253,6 +253,11 @@ const FOR_GOOD: [path: string, form: Record<string, string>][] = [
   ['/applications/a%2F/hand-over-links', { overlap: '0' }],
   ['/suites/store/remove', {}],
   ['/suites/store/secrets', { overlap: '0' }],
+  ['/applications/a%2F/secrets/1/revoke', {}],
+  ['/suites/store/secrets/1/revoke', {}],
+  ['/applications/a%2F/revoke-tokens', {}],
+  ['/operators/viktor/keys/1/revoke', {}],
+  ['/operators/viktor/remove', {}],
 ]
 
 /** The console with an application and a suite, at the time of the provider, and who is signed in. */
@@ -290,17 +295,25 @@ t.test('ASVS 7.5.3: what cannot be undone needs a sign-in at the provider in the
   t.equal((await get('/about', cookie)).statusCode, 303, 'the new session replaces the previous one')
   const fresh = cookieOf(answer)
   t.match((await get('/applications/a%2F/remove', fresh)).body, 'Remove it')
+  const [anna] = await world.operators()
   for (const [path, form] of FOR_GOOD.slice(1)) t.not((await post(path, fresh, form)).statusCode, 403, path)
 
-  const [anna] = await world.operators()
   clock.time += 10 * 60_000
   await get('/about', fresh)
   clock.time = Number(anna?.sessions[0]?.authenticatedAt) + 15 * 60_000
   t.equal((await get('/applications/a%2F/remove', fresh)).statusCode, 200)
   clock.time++
   t.equal((await get('/applications/a%2F/remove', fresh)).statusCode, 403)
-  t.equal((await post('/applications/a%2F/remove', fresh, {})).statusCode, 403)
-  for (const wrong of ['//evil.example', '/applications/a/b', '/applications/a?x', 'https://evil.example']) {
+  for (const path of ['remove', 'secrets/1/revoke', 'revoke-tokens'])
+    t.equal((await post(`/applications/a%2F/${path}`, fresh, {})).statusCode, 403, path)
+  t.match((await get('/login/provider?back=/operators', fresh)).headers.location, 'max_age')
+  for (const wrong of [
+    '//evil.example',
+    '/operators/viktor',
+    '/applications/a/b',
+    '/applications/a?x',
+    'https://evil.example',
+  ]) {
     const { headers } = await get(`/login/provider?${new URLSearchParams({ back: wrong })}`, fresh)
     t.notMatch(headers.location, 'max_age', wrong)
   }
