@@ -276,6 +276,17 @@ t.test('Suites: an undo of approvals reaches only the change that the audit even
   t.strictSame(idsOf(await suites.listApproved('s1')), ['q', 'other'])
 })
 
+t.test('Suites: an undo of approvals takes back all of them, however many', async (t) => {
+  const { store, clock } = await setting(t, numbered(501))
+  const author = { ...AUTHOR, requestId: 'r' }
+  const { suites } = createAdministration({ store, now: () => clock.time, observe: () => {}, author })
+  await suites.register({ suiteId: 'store', name: 'Store API' })
+  await suites.changeApprovals('store', idsOf(numbered(501)), true)
+  const [event] = await store.listAuditEvents({ limit: 1 })
+  t.equal((await suites.undoApprovals(Number(event?.id))).changed.length, 501)
+  t.strictSame(await suites.listApproved('store'), [])
+})
+
 t.test('Suites: an undo of approvals is refused if the suite is another one by now', async (t) => {
   const { store, clock } = await setting(t, numbered(2))
   const author = { ...AUTHOR, requestId: 'r' }

@@ -142,6 +142,17 @@ t.test('A node whose clock differs from that of the database is not ready', asyn
   t.ok((store.clockOffset() as number) > 3_500_000)
 })
 
+t.test('A node whose first answer takes too long to compare the clocks asks again', async (t) => {
+  const { location } = await newLocationWith(`
+    CREATE SEQUENCE public.calls; GRANT ALL ON SEQUENCE calls TO PUBLIC;
+    CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$
+      SELECT pg_catalog.clock_timestamp() + interval '1 hour'
+        FROM pg_sleep(CASE nextval('public.calls') WHEN 1 THEN 0.6 ELSE 0 END)$$`)
+  await server.query('ALTER FUNCTION clock_timestamp() OWNER TO postgres', location.database)
+  const store = await open(t, location)
+  await t.rejects(store.ping(), { message: /are 3[56]\d{5} ms apart/ })
+})
+
 t.test('A node whose last write failed is not ready until a write succeeds', async (t) => {
   const { url, location } = await newLocation()
   const store = await open(t, location)
