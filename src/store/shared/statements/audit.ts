@@ -64,13 +64,15 @@ export const listAuditEventsOfActor = ofActor(events)
 export const listAuditGroupsOfActor = ofActor(grouped)
 
 // `|| ''` makes SQLite use the index on subject, or on request_id: they have fewer events than an actor.
+const ALSO_OF_ACTOR = `(actor || '' = $6 OR ${byEmail("actor_email || ''", '$6')} OR $6 IS NULL)`
+
 export const listAuditEventsOfSubject = events(`
    subject = $5
-     AND (actor || '' = $6 OR ${byEmail("actor_email || ''", '$6')} OR $6 IS NULL)
+     AND ${ALSO_OF_ACTOR}
      AND (request_id || '' = $7 OR $7 IS NULL)
      AND (subject_kind = $8 OR $8 IS NULL)`)
 export const listAuditEventsOfRequest = events(`
-   request_id = $5 AND (actor || '' = $6 OR ${byEmail("actor_email || ''", '$6')} OR $6 IS NULL)`)
+   request_id = $5 AND ${ALSO_OF_ACTOR}`)
 
 // Of these applications, those to which nothing has happened since the change that an event belongs to.
 export const listUnchangedSince = `
