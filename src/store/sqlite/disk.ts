@@ -31,14 +31,20 @@ export function createDisk({ fsync, assertSound, mark }: Options) {
   function flush(): Promise<void> {
     return new Promise((resolve, reject) => {
       let isOverdue = false
-      const timer = setTimeout(() => {
+      let late: NodeJS.Immediate | undefined
+      function giveUp(): void {
         isOverdue = true
         overdue++
         reject(new StoreUnavailable(`${NO_ANSWER}; the change may have been stored nevertheless`))
+      }
+      // After a pause of the whole process the timer comes first, and then the disk's answer.
+      const timer = setTimeout(() => {
+        late = setImmediate(giveUp)
       }, TIMEOUT_MS)
 
       function ended(): void {
         clearTimeout(timer)
+        clearImmediate(late)
         if (isOverdue) overdue--
         try {
           assertTrusted()

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import type { Application } from '../../../src/domain/application.ts'
@@ -43,6 +44,13 @@ t.test('Disk: after a failed fsync nothing counts as on disk, and the mark is se
   const { marks } = faulty
   t.throws(assertTrusted, error)
   t.equal(faulty.marks, marks + 1)
+})
+
+t.test('Disk: a pause of the whole process is not taken for one of the disk', async (t) => {
+  const { flush } = createDisk({ fsync: () => stat('/'), assertSound: () => {}, mark: () => {} })
+  const flushed = flush()
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2100)
+  await t.resolves(flushed)
 })
 
 /** The next fsync, which waits until it is answered. */
