@@ -163,7 +163,10 @@ function inBackground(code: string): string {
       const [, command = '', port = '', program = ''] =
         /^((?:.*\bPORT=(\d+) )?.*?(token-server|caddy|envoy|haproxy|prometheus).*?)(?: +#.*)?$/.exec(line) ?? []
       const name = program + port
-      return ready === undefined ? line : `stop ${name}\n${command} > ~/${name}.log 2>&1 &\nstarted ${name} '${ready}'`
+      const log = `~/${name}.log`
+      // The log of the program that was stopped would say at once that this one is ready.
+      const start = `stop ${name}\n: > ${log}\n${command} >> ${log} 2>&1 &\nstarted ${name} '${ready}'`
+      return ready === undefined ? line : start
     })
   return lines.join('\n')
 }

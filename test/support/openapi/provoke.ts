@@ -3,7 +3,7 @@ import { differences } from './answers.ts'
 import type { Cause, Trouble } from './changes.ts'
 import type { Answered, Sent } from './exchange.ts'
 
-/** Some answers take a second or two; a listener limits its connections. */
+/** Some answers take a second or two, and the others do not wait for them; a listener limits its connections. */
 const AT_ONCE = 16
 
 interface World {
@@ -28,9 +28,11 @@ export async function provoke<Described extends World>(
   const worlds = new Map<string, Promise<Described>>()
   const used = new Set<string>()
   const found: string[] = []
-  for (let at = 0; at < answers.length; at += AT_ONCE) {
-    found.push(...(await Promise.all(answers.slice(at, at + AT_ONCE).map(differencesOf))).flat())
+  const queue = answers.values()
+  const loop = async () => {
+    for (const described of queue) found.push(...(await differencesOf(described)))
   }
+  await Promise.all(Array.from({ length: AT_ONCE }, loop))
   return [...found, ...Object.keys(causes).filter((name) => !used.has(name))]
 
   async function differencesOf(described: DocumentedAnswer): Promise<string[]> {
