@@ -174,18 +174,23 @@ t.test('Docs: each shell block is run here, or says why it is not', async (t) =>
   t.ok(all.length - marked.length >= 40)
 })
 
-t.test('Docs: the shell blocks of a page work in their order, and print what the page shows', async (t) => {
-  t.jobs = 3
-  for (const { page, blocks } of pages) {
-    const preparation = PAGES[page]
-    if (!preparation) continue
-    const skip =
-      (process.platform !== 'linux' && 'needs script of util-linux') ||
-      (preparation.needs !== undefined && needs(preparation.needs)) ||
-      (preparation.postgres === true && needs("Debian's PostgreSQL", !!DEBIAN_BINARIES))
-    t.test(page, { skip, buffered: true }, (t) => runPage(t, page, blocks, preparation))
-  }
-})
+for (const [where, isThere] of [
+  ['examples', (page: string) => page.startsWith('examples/')],
+  ['other folders', (page: string) => !page.startsWith('examples/')],
+] as const) {
+  t.test(`Docs: the shell blocks of a page work in their order, and print what it shows: ${where}`, async (t) => {
+    t.jobs = 3
+    for (const { page, blocks } of pages.filter(({ page }) => isThere(page))) {
+      const preparation = PAGES[page]
+      if (!preparation) continue
+      const skip =
+        (process.platform !== 'linux' && 'needs script of util-linux') ||
+        (preparation.needs !== undefined && needs(preparation.needs)) ||
+        (preparation.postgres === true && needs("Debian's PostgreSQL", !!DEBIAN_BINARIES))
+      t.test(page, { skip, buffered: true }, (t) => runPage(t, page, blocks, preparation))
+    }
+  })
+}
 
 /** The names of what a reader puts in, and what was printed with it. */
 const PLACEHOLDERS = {
