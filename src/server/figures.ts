@@ -77,22 +77,24 @@ const NO_TOKEN = Buffer.alloc(16)
 
 /** Less than `STORE_TIMEOUT_MS`: a write that waits, for example for the lock of another process, does not deny checks. */
 const WRITE_TIMEOUT_MS = 700
+const WRITE_WAITS = new Error('a write is waiting: another process may lock the database')
 
 /** Finds out what works: tries a write if requests have failed, and otherwise what a check reads. */
 async function stateOf(store: StoreSource, isDoubted: boolean): Promise<StoreState> {
-  const late = new Promise<never>((_, reject) => {
-    setTimeout(
-      () => reject(new Error('a write is waiting: another process may lock the database')),
-      WRITE_TIMEOUT_MS,
-    ).unref()
-  })
-  const used = Promise.race([store.ping(isDoubted), late])
-  const [use, check] = await Promise.allSettled([used, store.findToken(NO_TOKEN)])
-  if (use.status === 'fulfilled') return { isUp: true, canWrite: true, canCheck: true, problem: undefined }
-  const canWrite = use.reason instanceof ClocksDiffer
-  const canCheck = check.status === 'fulfilled'
-  return { isUp: false, canWrite, canCheck, problem: asSentence(use.reason.message) }
+  const [failure, canCheck] = await Promise.all([
+    within(WRITE_TIMEOUT_MS, errorOf(store.ping(isDoubted)), WRITE_WAITS),
+    errorOf(store.findToken(NO_TOKEN)).then((error) => error === undefined),
+  ])
+  if (!failure) return { isUp: true, canWrite: true, canCheck: true, problem: undefined }
+  return { isUp: false, canWrite: failure instanceof ClocksDiffer, canCheck, problem: asSentence(failure.message) }
 }
+
+/** What a promise is rejected with; undefined if it is resolved. */
+const errorOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (error: Error) => error,
+  )
 
 /** The figures of a store that may hang, or may not be open yet. */
 function createStoreFigures(newFailures: () => number, { now, monotonic }: Clocks) {

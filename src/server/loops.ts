@@ -39,11 +39,15 @@ export function startFlushLoop(flush: () => Promise<void>, interval: number, onE
   }
 }
 
-/** Waits for a promise, but no longer than `timeout` milliseconds. */
-export async function within(timeout: number, promise: Promise<unknown>): Promise<void> {
+/** Waits for a promise, but no longer than `timeout` milliseconds; after that it resolves to `late`. */
+export async function within<Value>(
+  timeout: number,
+  promise: Promise<Value>,
+  late?: Value,
+): Promise<Value | undefined> {
   const waiting = new AbortController()
   try {
-    await Promise.race([promise, sleep(timeout, undefined, { signal: waiting.signal })])
+    return await Promise.race([promise, sleep(timeout, late, { signal: waiting.signal })])
   } finally {
     waiting.abort()
   }
