@@ -1,19 +1,17 @@
 import type { Config } from '../config.ts'
 import { type DatabaseLocation, locationText, type SqliteLocation } from '../domain/database-location.ts'
-import { OperatorError } from '../domain/operator-error.ts'
 import { OLD_BACKUP_MS } from '../domain/statistics.ts'
 import type { Clock } from '../domain/time.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'
 import type { Inspector, Schema, SecretOwner } from '../store/inspect.ts'
 import { isAtLeast } from '../store/migrations.ts'
 import { describeStoreFiles, inspectStore } from '../store/open.ts'
-import { StoreMissing } from '../store/opened.ts'
+import { explainMissingPrevious, StoreMissing } from '../store/opened.ts'
 import { checkOperators } from './access.ts'
 import { type Check, error, type Finding, note, ok, runAll, SOON_MS, timeText, warning } from './finding.ts'
 import { checkStoreClock } from './machine.ts'
 
-/** The oldest tested version. */
-const OLDEST_POSTGRES = '15'
+const OLDEST_TESTED_POSTGRES = '15'
 
 /** Longer than the hour for which the purge pauses after the clock has jumped. */
 const PURGE_BEHIND_MS = 2 * 60 * 60_000
@@ -68,8 +66,8 @@ export async function checkStore(
 export function softwareFinding(software: string, kind: DatabaseLocation['kind']): Finding {
   const version = software.split(' ')[1] as string
   const text = `The store runs on ${software}.`
-  if (kind === 'sqlite' || isAtLeast(version, OLDEST_POSTGRES)) return ok(text)
-  return warning(text, `Versions before ${OLDEST_POSTGRES} have not been tested.`)
+  if (kind === 'sqlite' || isAtLeast(version, OLDEST_TESTED_POSTGRES)) return ok(text)
+  return warning(text, `Versions before ${OLDEST_TESTED_POSTGRES} have not been tested.`)
 }
 
 function schemaFinding({ version, latest, refusal }: Schema, location: string): Finding {
@@ -122,11 +120,7 @@ async function checkBackup(inspector: Inspector, now: number): Promise<Finding[]
 
 /** Checks whether PREVIOUS_DATABASE_URL names a copied store, and whether it is still needed. */
 export async function checkPrevious(location: SqliteLocation, now: Clock): Promise<Finding[]> {
-  const inspector = await inspectStore(location).catch((cause) => {
-    // StoreMissing advises the operator to create a store, which is wrong here.
-    if (!(cause instanceof StoreMissing)) throw cause
-    throw new OperatorError(`PREVIOUS_DATABASE_URL: there is no database at ${location.file}: correct the setting.`)
-  })
+  const inspector = await inspectStore(location).catch((cause) => explainMissingPrevious(cause, location))
   try {
     const move = await inspector.move()
     if (!move?.copiedAt) {

@@ -198,7 +198,7 @@ export type ReadPage = (table: Table, after: Row, limit: number) => Promise<Row[
 /** Rows per page. PostgreSQL needs 0.1 s for one page. */
 const PAGE = 5000
 
-/** All rows of a table, page by page; of tokens only those issued after a time, in milliseconds since the epoch. */
+/** All rows of a table, page by page; of tokens only those issued after a time. */
 async function* pagesOf(table: Table, readPage: ReadPage, issuedAfter: number): AsyncGenerator<Row[], void> {
   const { keyLength } = TABLES[table]
   let after: Row = table === 'tokens' ? [firstTokenIdAt(issuedAfter).toString('hex')] : Array(keyLength).fill(0)

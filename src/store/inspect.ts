@@ -1,3 +1,4 @@
+import type { EndingSecret } from '../domain/statistics.ts'
 import { VERSION } from '../version.ts'
 import { assertMayRun } from './migrations.ts'
 import * as sql from './shared/statements/figures.ts'
@@ -11,7 +12,7 @@ export const FULL_LOG = 1024 ** 3
 
 /**
  * A read-only view of a store: it creates, migrates and locks nothing, and works with other versions' schemas too.
- * Times are milliseconds since the epoch. Its methods reject with StoreUnavailable or the driver's error.
+ * Its methods reject with StoreUnavailable or the driver's error.
  */
 export interface Inspector {
   /** The database and its version: `SQLite 3.54.1`. */
@@ -45,7 +46,7 @@ export interface Schema {
   refusal: string | undefined
 }
 
-/** A copy of the store to another location. Times are milliseconds since the epoch. */
+/** A copy of the store to another location. */
 export interface Move {
   place: string
   beganAt: number
@@ -53,11 +54,7 @@ export interface Move {
   copiedAt: number | null
 }
 
-export interface SecretOwner {
-  kind: 'application' | 'suite'
-  /** The client id, or the id of the suite. */
-  id: string
-  name: string
+export interface SecretOwner extends Pick<EndingSecret, 'kind' | 'id' | 'name'> {
   /** When the last of its secrets ends or ended; null: it has none. */
   endsAt: number | null
 }

@@ -10,13 +10,11 @@ export function readMigrations(folder: URL): { name: string; sql: string }[] {
 }
 
 interface NewerSchema {
-  /** The version of the database's schema. */
   version: number
   /** The latest version that this program knows; lower than `version`. */
   latest: number
   /** From the database's table `compatibility`; undefined: there is no such table. */
   oldestProgram: string | undefined
-  /** This program's version. */
   program: string
 }
 

@@ -7,11 +7,11 @@ import type { Inspector, StoreFiles } from './inspect.ts'
 import {
   type BackupContents,
   type BackupTarget,
+  explainMissingPrevious,
   type Opened,
   type OpenOptions,
   type Restored,
   type RestoreOptions,
-  StoreMissing,
 } from './opened.ts'
 import type { Previous } from './previous.ts'
 
@@ -37,11 +37,8 @@ async function openSqliteStore({ file }: SqliteLocation, options: OpenOptions) {
  * opened, and OperatorError if it does not exist, or was not copied completely.
  */
 export async function openPrevious(location: SqliteLocation, options: OpenOptions): Promise<Previous> {
-  const store = await openSqliteStore(location, { ...options, create: false }).catch((error) => {
-    // StoreMissing advises the operator to create a store, which is wrong here.
-    if (!(error instanceof StoreMissing)) throw error
-    throw new OperatorError(`PREVIOUS_DATABASE_URL: there is no database at ${location.file}: correct the setting.`)
-  })
+  const opening = openSqliteStore(location, { ...options, create: false })
+  const store = await opening.catch((error) => explainMissingPrevious(error, location))
   if (store.move.isCopied()) return store
   await store.close()
   const problem =

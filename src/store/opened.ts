@@ -1,4 +1,5 @@
 import type { Author } from '../domain/audit-event.ts'
+import type { SqliteLocation } from '../domain/database-location.ts'
 import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Store } from '../domain/store.ts'
@@ -34,7 +35,7 @@ export interface Opened extends Store {
 export interface BackupContents {
   bytes: number
   applications: number
-  /** When its newest token was issued, in milliseconds since the epoch; undefined: it has none. */
+  /** When its newest token was issued; undefined: it has none. */
   newestTokenAt: number | undefined
 }
 
@@ -62,6 +63,12 @@ export class StoreMissing extends OperatorError {
     const make = '`token-server migrate`, or `serve`, `register` or `operators add` with --create'
     super(`${what}. ${should}: put it back, or restore a backup. Only if there never was one, create it with ${make}.`)
   }
+}
+
+/** Throws a better error if the previous store does not exist: StoreMissing advises the operator to create one. */
+export function explainMissingPrevious(error: unknown, { file }: SqliteLocation): never {
+  if (!(error instanceof StoreMissing)) throw error
+  throw new OperatorError(`PREVIOUS_DATABASE_URL: there is no database at ${file}: correct the setting.`)
 }
 
 const connections: object[] = []

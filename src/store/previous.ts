@@ -9,14 +9,13 @@ import type { Opened } from './opened.ts'
 export interface Previous extends Pick<Store, 'findToken' | 'ping' | 'close'> {
   /** Its location, for the log. */
   database: string
-  /** When its newest token was issued, in milliseconds since the epoch; undefined: it has none. */
+  /** When its newest token was issued; undefined: it has none. */
   newestTokenAt(): Promise<number | undefined>
 }
 
 interface Options {
   now: Clock
   observe: Observer
-  /** How long a token lives, in milliseconds. */
   lifetime?: number
 }
 

@@ -60,7 +60,9 @@ async function connectToPrimary(location: PostgresLocation, host: PostgresHost, 
       )
     }
     if (encoding !== 'UTF8') throw new OperatorError(`The database has the encoding ${encoding}: create it with UTF8.`)
-    const timeline = location.hosts.length > 1 ? await singleValue<string>(ask(sql.timeline)) : ''
+    // Every promotion of a standby increases it.
+    const readTimeline = 'SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)'
+    const timeline = location.hosts.length > 1 ? await singleValue<string>(ask(readTimeline)) : ''
     /** `startedAt` differs after each start of the server. */
     return { connection, startedAt, timeline }
   } catch (error) {

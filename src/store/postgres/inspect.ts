@@ -1,10 +1,11 @@
 import type { PostgresLocation } from '../../domain/database-location.ts'
 import { createSharedInspector, type Inspector, judgeSchema } from '../inspect.ts'
+import { readMigrations } from '../migrations.ts'
 import { singleValue } from '../shared/work.ts'
 import { askWithin } from './connection.ts'
 import { PostgresUnavailable } from './errors.ts'
 import { findPrimary, riskySettings } from './find-primary.ts'
-import { latestVersion, schemaVersion } from './migrate.ts'
+import { MIGRATIONS, schemaVersion } from './migrate.ts'
 import { assertNotStuck } from './session.ts'
 import * as sql from './statements/session.ts'
 
@@ -23,13 +24,14 @@ export async function inspectPostgres(location: PostgresLocation): Promise<Inspe
   }
 
   return {
-    software: async () => `PostgreSQL ${await singleValue<string>(ask(sql.serverVersion))}`,
+    software: async () => `PostgreSQL ${await singleValue<string>(ask("SELECT current_setting('server_version')"))}`,
 
     async schema() {
       const version = await schemaVersion(ask)
       const oldestProgram = version === undefined ? undefined : await singleValue<string>(ask(sql.oldestProgram))
       const isForeign = version === undefined && (await singleValue(ask(sql.countTables))) !== 0
-      return judgeSchema({ version: version ?? 0, latest: latestVersion(), oldestProgram }, { isForeign })
+      const latest = readMigrations(MIGRATIONS).length
+      return judgeSchema({ version: version ?? 0, latest, oldestProgram }, { isForeign })
     },
 
     assertNotStuck: () => assertNotStuck(ask),
@@ -37,7 +39,7 @@ export async function inspectPostgres(location: PostgresLocation): Promise<Inspe
 
     async clockOffset() {
       const before = Date.now()
-      const time = await singleValue<number>(ask(sql.clock))
+      const time = await singleValue<number>(ask('SELECT extract(epoch FROM clock_timestamp()) * 1000'))
       return time - (before + Date.now()) / 2
     },
 

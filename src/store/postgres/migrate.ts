@@ -8,7 +8,7 @@ import { type Ask, askWithin, type Connection } from './connection.ts'
 import { isLockedOut } from './errors.ts'
 import * as sql from './statements/session.ts'
 
-const FOLDER = new URL('../../../migrations/postgres/', import.meta.url)
+export const MIGRATIONS = new URL('../../../migrations/postgres/', import.meta.url)
 
 /** Long enough for tables with many rows. */
 const STATEMENT_TIMEOUT_MS = 30 * 60_000
@@ -31,7 +31,7 @@ const PAUSE_MS = 4000
  */
 export async function migrate(
   connection: Connection,
-  { folder = FOLDER, program = VERSION, create = true, place = 'that was opened', maxTries = MAX_TRIES } = {},
+  { folder = MIGRATIONS, program = VERSION, create = true, place = 'that was opened', maxTries = MAX_TRIES } = {},
 ): Promise<{ from: number; to: number }> {
   const ask = askWithin(connection, STATEMENT_TIMEOUT_MS)
   const migrations = readMigrations(folder)
@@ -41,12 +41,10 @@ export async function migrate(
     await assertAllowed(found)
     return { from: found, to: found }
   }
-  let tries = 0
-  for (;;) {
+  for (let tries = 1; ; tries++) {
     try {
       return await migrateOnce()
     } catch (error) {
-      tries++
       if (!isLockedOut(error) || tries === maxTries) throw error
     }
     await ask(sql.rollback)
@@ -70,7 +68,7 @@ export async function migrate(
     for (const [index, { name, sql: statements }] of migrations.entries()) {
       if (index < current) continue
       await ask(statements)
-      await ask(sql.insertMigration, [index + 1, name])
+      await ask('INSERT INTO migrations (number, name) VALUES ($1, $2)', [index + 1, name])
     }
     await ask(sql.commit)
     return { from: current, to: Math.max(current, latest) }
@@ -84,10 +82,6 @@ export async function migrate(
 
 /** The version of a database's schema. Undefined: the database has none. */
 export async function schemaVersion(ask: Ask): Promise<number | undefined> {
-  return (await singleValue<boolean>(ask(sql.findMigrations))) ? singleValue(ask(sql.schemaVersion)) : undefined
-}
-
-/** The version that this program migrates a database to. */
-export function latestVersion(): number {
-  return readMigrations(FOLDER).length
+  if (!(await singleValue<boolean>(ask(sql.findMigrations)))) return undefined
+  return singleValue(ask('SELECT coalesce(max(number), 0) FROM migrations'))
 }

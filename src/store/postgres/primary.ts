@@ -25,7 +25,6 @@ export async function keepPrimary(
   { timeout, observe }: { timeout: number; observe: Observer },
 ) {
   let current: Session | undefined
-  /** Why there is no session. */
   let reason: unknown
   /** Resolves when the next session is open, or when calls should wait for it no longer. */
   let replacement: Promise<unknown> | undefined
@@ -76,7 +75,6 @@ export async function keepPrimary(
       if (current) return current
       throw reason instanceof StoreUnavailable ? reason : new StoreUnavailable((reason as Error).message)
     },
-    /** The session, if there is one now. */
     current: () => current,
     close(): void {
       reason = CLOSED

@@ -16,12 +16,6 @@ export const TIMEOUT_MS = 1500
 const HEARTBEAT_MS = 1000
 const PROOF_LIFETIME_MS = 3000
 
-interface SessionOptions {
-  /** A monotonic clock, in milliseconds. */
-  monotonic?: Clock
-  observe: Observer
-}
-
 /**
  * A process's connections to the primary, one for each kind of work, all to the same server: when one breaks, all are closed.
  */
@@ -30,7 +24,7 @@ export type Session = ReturnType<typeof createSession>
 /** Opens a session with the primary. Rejects with StoreUnavailable or, like `findPrimary`, with OperatorError. */
 export async function openSession(
   location: PostgresLocation,
-  { monotonic = () => performance.now(), observe }: SessionOptions,
+  { monotonic = () => performance.now(), observe }: { monotonic?: Clock; observe: Observer },
 ): Promise<Session> {
   const { connection: reads, startedAt } = await findPrimary(location, [readTokens, readVersion, readRegistry])
   // A promise, so that a connection that is opened after another one has failed is closed, too.

@@ -11,7 +11,6 @@ import { createNodes } from './nodes.ts'
 import { keepPrimary } from './primary.ts'
 import { createPurge } from './purge.ts'
 import { createReads } from './reads.ts'
-import { databaseSize } from './statements/session.ts'
 import { countLiveTokens } from './statements/tokens.ts'
 import { createTokenWrites } from './tokens.ts'
 
@@ -51,7 +50,10 @@ export async function openPostgres(
 /** Figures that PostgreSQL measures in its own way, in the background. */
 function createOwnFigures({ askInBackground }: Commands): Pick<Store, 'size' | 'countLiveTokens'> {
   return {
-    size: async () => ({ database: await singleValue(askInBackground(databaseSize)), log: undefined }),
+    async size() {
+      const database = askInBackground('SELECT pg_database_size(current_database())')
+      return { database: await singleValue(database), log: undefined }
+    },
 
     async countLiveTokens(fromId, limit) {
       const values = [fromId.toString('hex'), limit + 1]

@@ -2,7 +2,7 @@ import type { Audit, AuditEvent, PublicFields, SubjectKind } from '../../domain/
 import type { Event } from '../../domain/events.ts'
 import type { AuditTrail } from '../../domain/store.ts'
 import * as sql from './statements/audit.ts'
-import { ask, type Database, rowsJson, singleValue, toObjects, type Work } from './work.ts'
+import { ask, type Database, END, rowsJson, singleValue, toObjects, type Work } from './work.ts'
 
 /** The part of an audit event that does not depend on the author. */
 export interface AuditEntry {
@@ -34,14 +34,10 @@ export function databaseEntry(
   return { action, subjectKind: 'database', subject: location, before, after }
 }
 
-/** The columns of an audit event. */
 const COLUMNS = [
   ...(['id', 'at', 'actor', 'actorEmail', 'origin', 'remoteAddress', 'requestId'] as const),
   ...(['action', 'kind', 'subject', 'before', 'after', 'count'] as const),
 ]
-
-/** After every time. */
-const END = Number.MAX_SAFE_INTEGER
 
 interface Row extends Omit<AuditEvent, 'subject' | 'before' | 'after'> {
   kind: SubjectKind

@@ -81,17 +81,11 @@ function* unchanged({ clientIds, undoes }: Extract<Change, { clientIds: unknown 
 /** Changes of data that does not move with the store. They stay allowed after the move: operators can log in and out. */
 const LOGIN_CHANGES = new Set<Change['type']>(['login link made', 'operator logged in', 'session ended'])
 
-/** Loads the views. A server that makes changes does so at its start: later, an upgrade may have removed the file. */
-export async function loadAudited() {
-  const { audited, Trial } = await import('./audited.ts')
-  return { audited, Trial }
-}
-
 /** Every change that operators make, each in one transaction with its audit events. */
 export function createChanges(database: Database): Changes {
   return {
     async change(change, audit) {
-      const { audited, Trial } = await loadAudited()
+      const { audited, Trial } = await import('./audited.ts')
       const make = MAKE[change.type] as (change: Change, at: number) => Work<[id: number][]>
       const begin = () => audited(audit, subjectsOf(change), make(change, audit.at))
       const made = database.transact(begin, { isCopied: !LOGIN_CHANGES.has(change.type) })
@@ -106,7 +100,7 @@ export function createChanges(database: Database): Changes {
     },
 
     async register(newcomers, audit) {
-      const { audited } = await loadAudited()
+      const { audited } = await import('./audited.ts')
       const begin = () => audited(audit, subjectsOfRegistration(newcomers), register(newcomers))
       return (await database.transact(begin, { isCopied: true })).result
     },

@@ -8,7 +8,7 @@ import {
 } from '../../domain/refusal.ts'
 import type { Refusals } from '../../domain/store.ts'
 import * as sql from './statements/refusals.ts'
-import { ask, type Database, rowsJson, toObjects, type Work } from './work.ts'
+import { ask, type Database, END, rowsJson, toObjects, type Work } from './work.ts'
 
 /** The columns of `listRefusals`. */
 const COLUMNS = [
@@ -21,9 +21,6 @@ const REQUEST_COLUMNS = [
   ...(['id', 'at', 'requestId', 'reason', 'endpoint'] as const),
   ...(['clientId', 'suite', 'remoteAddress', 'kind', 'name'] as const),
 ]
-
-/** After every id and time. */
-const END = Number.MAX_SAFE_INTEGER
 
 /** The last refusals. */
 export function createRefusals({ askInBackground, transactInBackground }: Database): Refusals {

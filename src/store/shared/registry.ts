@@ -5,11 +5,10 @@ import type { FoundHandOver, Registry } from '../../domain/store.ts'
 import type { Suite } from '../../domain/suite.ts'
 import * as handOvers from './statements/hand-overs.ts'
 import * as sql from './statements/registry.ts'
-import { type Database, namesJson, rowsJson, singleValue, toObjects } from './work.ts'
+import { type Database, END, namesJson, rowsJson, singleValue, toObjects } from './work.ts'
 
-/** Keys before and after those of all rows: ids begin at 1. */
-const BEFORE_THE_FIRST = 0
-const AFTER_THE_LAST = Number.MAX_SAFE_INTEGER
+/** Before every key: ids begin at 1. */
+const BEGINNING = 0
 
 /** The lists and counts of the registry, for operators. Each store caches the other reads in its own way. */
 export function createRegistryLists({ ask, askPrimary }: Database) {
@@ -19,22 +18,22 @@ export function createRegistryLists({ ask, askPrimary }: Database) {
   }
 
   return {
-    listApplications: ({ after = BEFORE_THE_FIRST, limit }) => list<Application>(sql.listApplications, [after, limit]),
+    listApplications: ({ after = BEGINNING, limit }) => list<Application>(sql.listApplications, [after, limit]),
     listApplicationsOf: (keys) => list<Application>(sql.listApplicationsOf, [JSON.stringify(keys)]),
-    listApprovedApplications: (suiteId, { after = BEFORE_THE_FIRST, limit }) =>
+    listApprovedApplications: (suiteId, { after = BEGINNING, limit }) =>
       list<Application>(sql.listApprovedApplications, [suiteId, after, limit]),
     async countApproved(suiteIds, limit) {
       const asked = rowsJson(suiteIds.map((suiteId) => ({ suiteId })))
       return (await ask<[count: number]>(sql.countApproved, [asked, limit])).map(([count]) => count)
     },
-    async listNames({ after = AFTER_THE_LAST, limit, suite }) {
+    async listNames({ after = END, limit, suite }) {
       const rows = await ask(sql.listNames, [after, limit, suite])
       const names = ['key', 'clientId', 'name', 'developerEmail', 'status', 'labels', 'note', 'isApproved'] as const
       return toObjects<ApplicationNames>(rows, ...names)
     },
     findNamesakes: (names) => list<Application>(sql.findNamesakes, [namesJson(names)]),
     countApplications: () => singleValue(ask(sql.countApplications)),
-    async listOwnedSecrets({ after = BEFORE_THE_FIRST, limit }) {
+    async listOwnedSecrets({ after = BEGINNING, limit }) {
       const rows = await ask(sql.listOwnedSecrets, [after, limit])
       const secret = ['id', 'origin', 'createdAt', 'endsAt', 'revokedAt', 'lastUsedAt'] as const
       return toObjects<OwnedSecret>(rows, ...secret, 'kind', 'owner', 'name')
@@ -44,6 +43,6 @@ export function createRegistryLists({ ask, askPrimary }: Database) {
       return toObjects<FoundHandOver>(rows, 'madeBy', 'overlapSeconds', 'clientId', 'name', 'status')[0]
     },
     listHandOverLinks: async (clientId) => (await list<HandOverLink[]>(handOvers.listHandOverLinks, [clientId])).flat(),
-    listSuites: ({ after = BEFORE_THE_FIRST, limit }) => list<Suite>(sql.listSuites, [after, limit]),
+    listSuites: ({ after = BEGINNING, limit }) => list<Suite>(sql.listSuites, [after, limit]),
   } satisfies Partial<Registry>
 }

@@ -37,6 +37,9 @@ export interface Database {
   lockOwners: string
 }
 
+/** After every key, id and time. */
+export const END = Number.MAX_SAFE_INTEGER
+
 /** The first value of the first row, such as a count; undefined if there are no rows. */
 export async function singleValue<Value>(rows: Promise<unknown[][]>): Promise<Value> {
   return (await rows)[0]?.[0] as Value

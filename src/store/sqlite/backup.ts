@@ -3,14 +3,14 @@ import { dirname, join, resolve } from 'node:path'
 import type { Database } from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
+import { readMigrations } from '../migrations.ts'
 import type { BackupContents, BackupTarget } from '../opened.ts'
 import { newestTokenAt } from '../shared/statements/figures.ts'
 import { countApplications } from '../shared/statements/registry.ts'
 import { withDatabase } from './connection.ts'
 import { isExpected, toOperatorError } from './explain.ts'
 import { assertNotMissing, belongsTo, isUnsound, resolveLinks } from './files.ts'
-import { latestVersion, versionOf } from './migrate.ts'
-import * as sql from './statements/database.ts'
+import { MIGRATIONS, versionOf } from './migrate.ts'
 import { openSqlite } from './store.ts'
 
 /** How long a backup waits for a process that is opening or closing the database, in milliseconds. */
@@ -77,12 +77,15 @@ function assertReplaceable(target: string, database: string): void {
   }
 }
 
+const listSchema = `
+  SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`
+
 /** Copies all rows except the tokens, which may be gigabytes. */
 function copyRegistry(source: Database, file: string): void {
   withDatabase(file, {}, (copy) => {
     copy.pragma('foreign_keys = OFF')
     const copyAll = copy.transaction(() => {
-      const schema = source.prepare(sql.listSchema).all() as { type: string; name: string; sql: string }[]
+      const schema = source.prepare(listSchema).all() as { type: string; name: string; sql: string }[]
       const { tables = [], others = [] } = Object.groupBy(schema, ({ type }) =>
         type === 'table' ? 'tables' : 'others',
       )
@@ -148,7 +151,7 @@ export async function recordBackup(path: string, madeAt: number): Promise<void> 
   try {
     const file = resolveLinks(path)
     if (isUnsound(file)) return
-    if (withDatabase(file, { readonly: true }, versionOf) < latestVersion()) return
+    if (withDatabase(file, { readonly: true }, versionOf) < readMigrations(MIGRATIONS).length) return
     const store = openSqlite(file, { lockTimeout: RECORD_LOCK_TIMEOUT_MS, create: false })
     await store.recordBackup(madeAt).finally(store.close)
   } catch (error) {

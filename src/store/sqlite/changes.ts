@@ -4,17 +4,12 @@ import type { Suite } from '../../domain/suite.ts'
 import { createBatch } from '../batch.ts'
 import { cacheLookup } from '../cache.ts'
 import type { RetryLocked } from './retry-locked.ts'
-import * as sql from './statements/database.ts'
-import * as tokensSql from './statements/tokens.ts'
+import * as sql from './statements/tokens.ts'
 
 /** What a cache contains: tokens, or the registry (applications, suites, secrets, approvals). */
 type Subject = 'registry' | 'tokens'
 
-/** The row of the table `changes`. */
-interface Counts {
-  registry: number
-  revocations: number
-}
+type Counts = Record<'registry' | 'revocations', number>
 
 export type ChangeDetector = ReturnType<typeof createChangeDetector>
 
@@ -24,7 +19,7 @@ export type ChangeDetector = ReturnType<typeof createChangeDetector>
  */
 export function createChangeDetector(db: Database, { assertUsable }: { assertUsable: () => void }) {
   const dataVersion = db.prepare('PRAGMA data_version').pluck()
-  const selectCounts = db.prepare(sql.countChanges)
+  const selectCounts = db.prepare('SELECT registry, revocations FROM changes')
   const caches: Record<Subject, { clear: () => void }[]> = { registry: [], tokens: [] }
   let version = dataVersion.get()
   let counts = selectCounts.get() as Counts
@@ -87,16 +82,16 @@ export function createCachedRegistry(db: Database, changes: ChangeDetector, read
       return json === undefined ? undefined : JSON.parse(json)
     })
   }
-  const findApplication = find<Application>(tokensSql.findApplication)
-  const findClientId = db.prepare<[ApplicationKey], string>(tokensSql.findClientId).pluck()
-  const selectImportedSecrets = db.prepare<[], number>(tokensSql.mostImportedSecrets).pluck()
+  const findApplication = find<Application>(sql.findApplication)
+  const findClientId = db.prepare<[ApplicationKey], string>(sql.findClientId).pluck()
+  const selectImportedSecrets = db.prepare<[], number>(sql.mostImportedSecrets).pluck()
   const mostImportedSecrets = reader(changes.cached('registry', (_: undefined) => selectImportedSecrets.get()))
 
   return {
     registry: {
       findApplication: reader(findApplication),
       recallApplication: () => undefined,
-      findSuite: reader(find<Suite>(tokensSql.findSuite)),
+      findSuite: reader(find<Suite>(sql.findSuite)),
       mostImportedSecrets: () => mostImportedSecrets(undefined) as Promise<number>,
     },
     /** Finds an application by the key in its tokens; throws an SqliteError. */

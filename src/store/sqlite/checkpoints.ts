@@ -3,7 +3,6 @@ import { type Backlog, StoreUnavailable } from '../../domain/store.ts'
 import { FULL_LOG, LARGE_LOG } from '../inspect.ts'
 import { isFsyncFailure } from './explain.ts'
 import { logSize } from './files.ts'
-import * as sql from './statements/database.ts'
 
 /** The log is checked after this many commits. */
 const COMMITS_PER_CHECK = 16
@@ -38,9 +37,9 @@ export function createCheckpoints(
   db: Database.Database,
   { distrust, assertWritable, pages = 4000, large = LARGE_LOG, full = FULL_LOG }: Options,
 ) {
-  const measure = db.prepare<[], CheckpointResult>(sql.measureLog)
-  const copy = db.prepare<[], CheckpointResult>(sql.copyLog)
-  const empty = db.prepare<[], CheckpointResult>(sql.emptyLog)
+  const measure = db.prepare<[], CheckpointResult>('PRAGMA wal_checkpoint(NOOP)')
+  const copy = db.prepare<[], CheckpointResult>('PRAGMA wal_checkpoint(PASSIVE)')
+  const empty = db.prepare<[], CheckpointResult>('PRAGMA wal_checkpoint(TRUNCATE)')
   const bytesPerPage = (db.pragma('page_size', { simple: true }) as number) + 24
   let commits = 0
   let isFull = false

@@ -7,7 +7,8 @@ import { markUnsound, recoverLog } from './disk.ts'
 import { explain, isExpected, isFsyncFailure } from './explain.ts'
 import { assertFilesUnchanged, identify, isUnsound, prepareFile, restrictToOwner } from './files.ts'
 import { migrate } from './migrate.ts'
-import * as sql from './statements/database.ts'
+
+const selectVersion = 'SELECT sqlite_version()'
 
 /** How long opening and migrating wait for the locks of other processes. */
 const OPEN_TIMEOUT_MS = 10_000
@@ -49,7 +50,7 @@ export function openDatabase<Result>(
 
 function connect(file: string): Database.Database {
   const db = new Database(file, { timeout: OPEN_TIMEOUT_MS, fileMustExist: true })
-  assertSqliteVersion(db.prepare(sql.sqliteVersion).pluck().get() as string)
+  assertSqliteVersion(db.prepare(selectVersion).pluck().get() as string)
   db.pragma('journal_mode = WAL')
   // better-sqlite3 is compiled with NORMAL for WAL, which loses the last commits in a power cut.
   db.pragma('synchronous = FULL')
@@ -76,7 +77,7 @@ export function withDatabase<Result>(
 
 /** The version of the SQLite in the driver. */
 export function libraryVersion(): string {
-  return withDatabase(':memory:', {}, (db) => db.prepare(sql.sqliteVersion).pluck().get() as string)
+  return withDatabase(':memory:', {}, (db) => db.prepare(selectVersion).pluck().get() as string)
 }
 
 /** Throws OperatorError if SQLite is so old that it can lose commits. */

@@ -1,7 +1,6 @@
 import { newestTokenAt } from '../shared/statements/figures.ts'
 import type { Context } from './context.ts'
 import { databaseSize, logSize } from './files.ts'
-import * as sql from './statements/database.ts'
 import { countLiveTokens } from './statements/tokens.ts'
 
 /** Tokens counted per step: about 0.5 ms of work. */
@@ -17,14 +16,14 @@ interface LiveStep {
 export function createOwnFigures({ db, read, write }: Context) {
   const selectLiveTokens = db.prepare<[Buffer, number], LiveStep>(countLiveTokens)
   const replaceBackup = db.transaction((madeAt: number) => {
-    db.prepare(sql.forgetBackup).run()
-    db.prepare(sql.insertBackup).run(madeAt)
+    db.prepare('DELETE FROM backups').run()
+    db.prepare('INSERT INTO backups (made_at) VALUES (?)').run(madeAt)
   }).immediate
 
   return {
     size: () => read(() => ({ database: databaseSize(db.name), log: logSize(db.name) })),
 
-    /** When the newest token was issued, in milliseconds since the epoch; undefined: there is none. */
+    /** When the newest token was issued; undefined: there is none. */
     newestTokenAt: () => read(() => db.prepare<[], number>(newestTokenAt).pluck().get()),
 
     /** Counts in steps, so that other requests can run in between. Skips `fromId` itself, which no token has. */

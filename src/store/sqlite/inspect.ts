@@ -4,12 +4,13 @@ import { pathToFileURL } from 'node:url'
 import Database from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { createSharedInspector, type Inspector, judgeSchema, type Move } from '../inspect.ts'
+import { readMigrations } from '../migrations.ts'
 import { StoreMissing } from '../opened.ts'
 import { lastBackupAt } from '../shared/statements/figures.ts'
 import { libraryVersion } from './connection.ts'
 import { toOperatorError } from './explain.ts'
 import { assertNotMissing, isDatabase, resolveLinks, sideFilesOf } from './files.ts'
-import { latestVersion } from './migrate.ts'
+import { MIGRATIONS } from './migrate.ts'
 import * as sql from './statements/database.ts'
 
 /** How long a statement waits, blocking this process, while another process has locked the database. */
@@ -33,7 +34,7 @@ export function inspectSqlite(path: string, access = accessSync): Inspector {
     async schema() {
       const version = versionOf(db)
       const oldest = has('compatibility') ? row<{ oldest_program: string }>(sql.oldestProgram) : undefined
-      const found = { version, latest: latestVersion(), oldestProgram: oldest?.oldest_program }
+      const found = { version, latest: readMigrations(MIGRATIONS).length, oldestProgram: oldest?.oldest_program }
       return judgeSchema(found, { isForeign: version === 0 && row(sql.findTable) !== undefined })
     },
 
@@ -74,7 +75,7 @@ function openToRead(path: string, access: typeof accessSync): Connection {
 }
 
 function versionOf(db: Connection): number {
-  return (db.prepare(sql.schemaVersion).get() as { user_version: number }).user_version
+  return (db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version
 }
 
 /** Throws OperatorError with the cause: SQLite's own error would only say that it cannot open the file. */

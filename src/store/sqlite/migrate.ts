@@ -5,14 +5,17 @@ import { assertMayRun, readMigrations } from '../migrations.ts'
 import { type Opened, StoreMissing } from '../opened.ts'
 import * as sql from './statements/database.ts'
 
-const FOLDER = new URL('../../../migrations/sqlite/', import.meta.url)
+export const MIGRATIONS = new URL('../../../migrations/sqlite/', import.meta.url)
 
 /**
  * Brings a database to this program's version: runs each new migration in order, all in one transaction. The lock comes
  * first, so that only one of several processes migrates. A database that a newer program has migrated stays as it is.
  * Throws OperatorError if the schema needs a newer program, is another program's, or is missing and may not be made.
  */
-export function migrate(db: Database, { folder = FOLDER, program = VERSION, create = true } = {}): Opened['migrated'] {
+export function migrate(
+  db: Database,
+  { folder = MIGRATIONS, program = VERSION, create = true } = {},
+): Opened['migrated'] {
   const migrations = readMigrations(folder)
   const latest = migrations.length
   const found = versionOf(db)
@@ -40,11 +43,6 @@ export function migrate(db: Database, { folder = FOLDER, program = VERSION, crea
   function assertAllowed(version: number): void {
     if (version > latest) assertMayRun({ version, latest, oldestProgram: oldestProgramOf(db), program })
   }
-}
-
-/** The version that this program migrates to. */
-export function latestVersion(): number {
-  return readMigrations(FOLDER).length
 }
 
 export function versionOf(db: Database): number {

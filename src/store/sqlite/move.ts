@@ -1,18 +1,18 @@
 import type { Audit } from '../../domain/audit-event.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
-import type { ReadPage, Row } from '../copy.ts'
+import { type ReadPage, type Row, selectPage } from '../copy.ts'
 import type { Move } from '../inspect.ts'
 import { databaseEntry, record } from '../shared/audit.ts'
 import type { Context } from './context.ts'
-import * as sql from './statements/database.ts'
+import { findMove } from './statements/database.ts'
 
 /**
  * The mark of a store that is being copied to another location, or was. While it exists, triggers refuse every change
- * of the registry; this program's own error names the location. Times are milliseconds since the epoch.
+ * of the registry; this program's own error names the location.
  */
 export function createMove({ db, read, change, runner }: Context) {
-  const find = db.prepare<[], Move>(sql.findMove)
-  const forget = db.prepare(sql.forgetMove)
+  const find = db.prepare<[], Move>(findMove)
+  const forget = db.prepare('DELETE FROM moved')
 
   function assertNotCopied(): void {
     const move = find.get()
@@ -32,7 +32,6 @@ export function createMove({ db, read, change, runner }: Context) {
       if (move) throw hasMoved(move)
     },
 
-    /** Rejects with OperatorError if a copy was completed. */
     assertNotCopied: (): Promise<void> => read(assertNotCopied),
 
     /** Sets the mark; replaces the mark of an unfinished copy. Rejects with OperatorError if a copy was completed. */
@@ -40,7 +39,7 @@ export function createMove({ db, read, change, runner }: Context) {
       change(() => {
         assertNotCopied()
         forget.run()
-        db.prepare(sql.beginMove).run(place, at)
+        db.prepare('INSERT INTO moved (place, began_at) VALUES (?, ?)').run(place, at)
       }),
 
     /** Rejects with OperatorError if this mark no longer exists, so that the registry may have changed. */
@@ -53,15 +52,15 @@ export function createMove({ db, read, change, runner }: Context) {
     /** Records that the copy is complete, and its author. Rejects with OperatorError if this mark no longer exists. */
     complete: (place: string, beganAt: number, audit: Audit): Promise<void> =>
       change(() => {
-        const { changes } = db.prepare(sql.completeMove).run(audit.at, place, beganAt)
+        const completeMove = db.prepare('UPDATE moved SET copied_at = ? WHERE place = ? AND began_at = ?')
+        const { changes } = completeMove.run(audit.at, place, beganAt)
         if (changes === 0) throw markIsGone()
         const entry = databaseEntry('database copied', db.name, { moved_to: null }, { moved_to: place })
         runner.run(record(audit, [entry]))
       }),
 
-    /** Removes this mark. */
     abandon: (place: string, at: number): Promise<void> =>
-      change(() => void db.prepare(sql.abandonMove).run(place, at)),
+      change(() => void db.prepare('DELETE FROM moved WHERE place = ? AND began_at = ?').run(place, at)),
 
     /** Removes any mark. Resolves to its location; undefined: there was none. */
     reopen: (audit: Audit): Promise<string | undefined> =>
@@ -89,17 +88,27 @@ function hasMoved({ place, beganAt, copiedAt }: Move): OperatorError {
   return new OperatorError(`${sentence} To allow changes here again, run "token-server store reopen".`)
 }
 
+const selectLastKeys = 'SELECT name, seq FROM sqlite_sequence WHERE seq > 0'
+
 /** Reads what is copied to another store. */
 export function createPages({ db, read }: Context) {
   const readPage: ReadPage = (table, after, limit) =>
     read(() => {
-      const select = db.prepare(sql.copyPage(table)).raw()
-      return select.all(...after, limit) as Row[]
+      // Bytes are hex.
+      const isBytes = (type: string) => type === 'uuid' || type === 'bytea'
+      const page = selectPage(table, {
+        read: (column, type) => (isBytes(type) ? `lower(hex(${column}))` : column),
+        parameter: (_, type) => (isBytes(type) ? 'unhex(?)' : '?'),
+      })
+      return db
+        .prepare(page)
+        .raw()
+        .all(...after, limit) as Row[]
     })
 
   return {
     readPage,
     /** The highest key that each table has ever had, so that none is used twice. */
-    lastKeys: () => read(() => db.prepare<[], { name: string; seq: number }>(sql.lastKeys).all()),
+    lastKeys: () => read(() => db.prepare<[], { name: string; seq: number }>(selectLastKeys).all()),
   }
 }

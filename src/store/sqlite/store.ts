@@ -14,7 +14,6 @@ import { assertFilesUnchanged, filesOf, isUnsound, unsoundError } from './files.
 import { createMove, createPages } from './move.ts'
 import { createPurge } from './purge.ts'
 import { createRetryLocked } from './retry-locked.ts'
-import * as sql from './statements/database.ts'
 import { createTokens } from './tokens.ts'
 
 /** Looks `fdatasync` up at each call, so that tests can replace it. */
@@ -106,8 +105,9 @@ function guard(db: Database, { flush, distrust, assertTrusted, assertAnswering }
     hasFailed = true
   }
   const retryLocked = createRetryLocked(db.name, lockTimeout, { onError, distrust })
-  const select = db.prepare(sql.ping)
-  const tryToWrite = db.prepare(sql.tryToWrite)
+  const select = db.prepare('SELECT id FROM applications LIMIT 1')
+  // SQLite skips an update to the same value, so this changes one.
+  const tryToWrite = db.prepare('UPDATE changes SET revocations = revocations + 1')
 
   function assertUsable(): void {
     assertTrusted()

@@ -15,9 +15,6 @@ export const listRiskySettings = `
       OR (name = 'synchronous_standby_names' AND setting = '' AND $1::boolean)
    ORDER BY name`
 
-// Every promotion of a standby increases the timeline.
-export const timeline = 'SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)'
-
 // Statements that wait for a standby or a locked table. No time-out ends them, and one more would only wait as well.
 export const countStuck = `
   SELECT count(*)
@@ -88,8 +85,6 @@ export const createMigrations = `
     applied_at timestamptz NOT NULL DEFAULT now()
   )`
 
-export const schemaVersion = 'SELECT coalesce(max(number), 0) FROM migrations'
-export const insertMigration = 'INSERT INTO migrations (number, name) VALUES ($1, $2)'
 export const oldestProgram = 'SELECT oldest_program FROM compatibility'
 
 export const countTables = `
@@ -97,9 +92,3 @@ export const countTables = `
     FROM pg_class c
    WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
      AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')`
-
-// For the read-only view of a store (inspect.ts), and its size.
-
-export const serverVersion = "SELECT current_setting('server_version')"
-export const clock = 'SELECT extract(epoch FROM clock_timestamp()) * 1000'
-export const databaseSize = 'SELECT pg_database_size(current_database())'

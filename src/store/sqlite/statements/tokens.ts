@@ -8,19 +8,13 @@ export const findToken = `
     FROM tokens
    WHERE id = ?`
 
-export const revokeToken = `
-  UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL`
+export const revokeToken = 'UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL'
 
 // The registry, as token requests and checks need it.
 
-export const findApplication = `
-  SELECT json FROM applications_as_json WHERE client_id = ?`
-
-export const findClientId = `
-  SELECT client_id FROM applications WHERE id = ?`
-
-export const findSuite = `
-  SELECT json FROM suites_as_json WHERE suite_id = ?`
+export const findApplication = 'SELECT json FROM applications_as_json WHERE client_id = ?'
+export const findClientId = 'SELECT client_id FROM applications WHERE id = ?'
+export const findSuite = 'SELECT json FROM suites_as_json WHERE suite_id = ?'
 
 export const mostImportedSecrets = `
   SELECT ifnull(max(checked), 0)
