@@ -22,9 +22,7 @@ export interface AdministrationOptions {
   store: Store
   now: Clock
   observe: Observer
-  /** The author of all changes. */
   author: Author
-  /** For each change. */
   conditions?: Conditions | undefined
   /** Where hand-over links lead; undefined: they are off. */
   handOverUrl?: string | undefined

@@ -34,7 +34,6 @@ export type Registration = z.infer<typeof registrationSchema>
 
 export type ApplicationSettings = z.infer<typeof settingsSchema>
 
-/** A registered application. */
 export interface RegisteredApplication extends ApplicationValues, Pick<ApplicationChanges, keyof ApplicationExtras> {
   clientId: string
   status?: Application['status'] | undefined
@@ -198,7 +197,6 @@ export function applicationRegistered({ clientId, name, suites }: NewApplication
   return { type: 'application registered', clientId, name, suites }
 }
 
-/** The one of these secrets that equals the presented one, if any. */
 async function findSame(secrets: readonly Secret[], presented: string): Promise<Secret | undefined> {
   for (const secret of secrets) {
     if (isImported(secret) && (await matchesImported(secret, presented))) return secret

@@ -51,7 +51,6 @@ export async function searchAuditEvents(
   return { events: found }
 }
 
-/** Names by subject. */
 export type SubjectNames = ReadonlyMap<string, string>
 
 /**

@@ -3,7 +3,6 @@ import type { Change, ChangeEvent, ChangeResult } from '../domain/change.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 
-/** What all parts of the administration need. */
 export interface Context {
   store: Store
   now: Clock

@@ -185,7 +185,6 @@ function endOf({ endsAt }: ListedSecret): number {
   return endsAt ?? Number.POSITIVE_INFINITY
 }
 
-/** Adds a warning if the secret that it uses ends soon. */
 function withEndingSecret(found: Diagnosis, findings: Findings): Diagnosis {
   const { clientId, secrets, now, instructions } = findings
   const used = endingSecret(secrets, now)

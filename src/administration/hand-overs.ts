@@ -9,7 +9,6 @@ import { once, type Repeatable } from './idempotency.ts'
 interface NewHandOver {
   /** Has the code, and is shown only this once. */
   link: string
-  /** Milliseconds since the epoch. */
   endsAt: number
 }
 

@@ -1,6 +1,5 @@
 import {
   type AdminKey,
-  adminKeyState,
   generateAdminKey,
   generateLinkCode,
   isFromProvider,
@@ -11,7 +10,7 @@ import {
   unknownOperator,
 } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { digestGenerated } from '../domain/secret.ts'
+import { digestGenerated, type SecretState, secretState } from '../domain/secret.ts'
 import type { Context } from './context.ts'
 import { operatorSchema, valid } from './rules.ts'
 
@@ -19,7 +18,7 @@ import { operatorSchema, valid } from './rules.ts'
 const LONGEST_KEY_MS = 365 * 24 * 60 * 60 * 1000
 
 export interface ListedAdminKey extends AdminKey {
-  state: ReturnType<typeof adminKeyState>
+  state: SecretState
 }
 
 /** An operator with all keys, and only the sessions that are still valid. */
@@ -47,7 +46,7 @@ export function createOperators(context: Context) {
   function listed(operator: Operator): ListedOperator {
     return {
       ...operator,
-      keys: operator.keys.map((key) => ({ ...key, state: adminKeyState(key, now()) })),
+      keys: operator.keys.map((key) => ({ ...key, state: secretState(key, now()) })),
       sessions: operator.sessions.filter((session) => !isOver(session, now())),
     }
   }

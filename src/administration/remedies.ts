@@ -15,7 +15,6 @@ export interface Findings {
   refusals: readonly RefusalCount[]
   /** Of unregistered client ids that look like this one, newest first. */
   similarRefusals: readonly RefusalCount[]
-  /** Milliseconds since the epoch. */
   now: number
   instructions: Instructions
 }
@@ -220,7 +219,6 @@ function endOf({ id, endsAt, revokedAt }: ListedSecret): string {
     : `An operator revoked the secret that it uses (${id}) at ${timestamp(revokedAt)}`
 }
 
-/** A request that breaks a rule of the contract. */
 function malformed(_: Findings, { reason, last: { requestId, endpoint } }: RefusalGroup): string {
   const log = requestId === undefined ? '' : ` So does the server’s log: search it for ${requestId}.`
   return `Its request to ${endpoint} breaks a rule: ${reason}. The error_description in the answer says more.${log}`

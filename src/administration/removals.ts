@@ -3,12 +3,10 @@ import { inSteps } from '../domain/in-steps.ts'
 import { readableName } from '../domain/operator.ts'
 import { searchAuditEvents } from './audit-trail.ts'
 
-/** An application that was removed: by whom, and when. */
 export interface Removal {
   clientId: string
   name: string
   by: string
-  /** Milliseconds since the epoch. */
   at: number
 }
 

@@ -33,7 +33,7 @@ export interface RecentUse {
   /** Tokens that it got, and that its quota refused, in the current clock hour. */
   issuedThisHour: number
   refusedThisHour: number
-  /** When it last got a token, in milliseconds since the epoch; undefined: never. */
+  /** When it last got a token; undefined: never. */
   lastTokenAt: number | undefined
 }
 
@@ -52,7 +52,6 @@ export function isQuiet({ status, lastTokenAt = 0 }: Pick<Application, 'status'>
 /** How many applications are read per step, with their suites and secrets: 0.1 to 0.2 ms of work. */
 const LOADED_AT_A_TIME = 10
 
-/** How many recent uses are read per step. */
 const USES_AT_A_TIME = 500
 
 /** Searches applications in small steps, so that other requests are not blocked however many there are. */

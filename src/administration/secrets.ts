@@ -14,11 +14,10 @@ import { stepsOf } from './pages.ts'
 export interface ListedSecret extends Secret {
   origin: OwnedSecret['origin']
   state: SecretState
-  /** When it last authenticated its owner, as far as reported. Milliseconds since the epoch; undefined: never. */
+  /** When it last authenticated its owner, as far as reported; undefined: never. */
   lastUsedAt: number | undefined
 }
 
-/** A secret of any owner, with its state. */
 export type BrowsedSecret = OwnedSecret & Pick<ListedSecret, 'state'>
 
 interface SecretQuery {
@@ -35,7 +34,6 @@ const READ_AT_A_TIME = 500
 interface RotatedSecret {
   /** Shown only this once. */
   clientSecret: string
-  /** Milliseconds since the epoch. */
   othersEndAt: number
 }
 

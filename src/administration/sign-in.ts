@@ -3,7 +3,6 @@ import { type Change, makeChange } from '../domain/change.ts'
 import type { Identity } from '../domain/identity.ts'
 import {
   type AdminKey,
-  adminKeyState,
   CLOCKS_APART,
   endOfLinkCode,
   isAdminKey,
@@ -17,7 +16,7 @@ import {
   sessionEnd,
   USE_INTERVAL,
 } from '../domain/operator.ts'
-import { digestGenerated } from '../domain/secret.ts'
+import { digestGenerated, secretState } from '../domain/secret.ts'
 import { StoreUnavailable } from '../domain/store.ts'
 import { randomString } from '../domain/text.ts'
 import type { AdministrationOptions } from './administration.ts'
@@ -66,7 +65,7 @@ export function createSignIn(options: SignInOptions) {
     const key = found?.operator.keys.find(({ id }) => id === found.id)
     if (!found || !key) return { reason: 'unknown key' }
     const time = now()
-    const state = adminKeyState(key, time)
+    const state = secretState(key, time)
     if (state !== 'active') return { reason: `${state} key`, operator: found.operator.name, keyId: key.id }
     if (time >= (key.lastUsedAt ?? 0) + USE_INTERVAL) await ignoringUnavailable(store.recordAdminKeyUse(key.id, time))
     return { operator: found.operator, key }
@@ -136,7 +135,6 @@ function createLogins({ store, now, observe, onlyProvider = false }: SignInOptio
     return begun && { reference, ...begun }
   }
 
-  /** Makes a change in the name of the operator who signs in. */
   function change(one: Change, actor: string, { remoteAddress, requestId }: LoginOrigin) {
     const author: Author = { actor, origin: 'console', remoteAddress, requestId }
     return makeChange({ store, observe }, one, { author, at: now() })

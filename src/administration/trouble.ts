@@ -21,7 +21,10 @@ export async function findTrouble(
 ): Promise<Trouble> {
   const isWithin = (age: number) => (row: { lastAt: number }) => row.lastAt > now() - age
   const rows = (await store.listLastRefused(LOOKED_AT)).filter(isWithin(DAY))
-  const { checks = [], requests = [] } = Object.groupBy(rows, (row) => (isOfNobody(row) ? 'checks' : 'requests'))
+  // A check of a token that is of no known application counts for the suite.
+  const { checks = [], requests = [] } = Object.groupBy(rows, ({ kind, reason }) =>
+    kind === 'suite' && isTokenReason(reason) ? 'checks' : 'requests',
+  )
   const failing: Trouble['failing'][number][] = []
   const diagnose = async ({ kind, id, name, ...newest }: RefusedClient) => {
     const { application, health, cause } = await why(id)
@@ -42,11 +45,6 @@ export async function findTrouble(
     return rows.length > 0 ? [{ ...removal, ...timesOf(rows) }] : []
   })
   return { failing: failing.sort(mostFirst), refusedChecks, removed }
-}
-
-/** Whether it was a check of a token that is of no known application, which counts for the suite. */
-function isOfNobody({ kind, reason }: RefusedClient): boolean {
-  return kind === 'suite' && isTokenReason(reason)
 }
 
 function sumOf(rows: readonly RefusedClient[]): Trouble['refusedChecks'][number] {

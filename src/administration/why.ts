@@ -15,9 +15,7 @@ import { createSuites, type ShownSuite } from './suites.ts'
 /** Why a client is refused, as far as is known. */
 export interface Explanation extends Diagnosis {
   clientId: string
-  /** Undefined: the client id is not an application's. */
   application: ShownApplication | undefined
-  /** Undefined: the client id is not a suite's. */
   suite: ShownSuite | undefined
   /** Newest first. */
   refusals: RefusalCount[]
@@ -25,7 +23,7 @@ export interface Explanation extends Diagnosis {
   similarRefusals: RefusalCount[]
   /** If the client id is not registered: applications with a similar one. */
   similarApplications: ApplicationNames[]
-  /** Later ones may not be stored yet. `tokens` also counts for uses of secrets. Milliseconds since the epoch. */
+  /** Later ones may not be stored yet. `tokens` also counts for uses of secrets. */
   knownUntil: { refusals: number; tokens: number }
 }
 

@@ -4,16 +4,8 @@ import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 const MAPPED = [0, 0, 0, 0, 0, 0xffff].join()
 
 /** Loopback, private and link-local addresses: RFC 1918, RFC 6598, RFC 3927, RFC 4193, RFC 4291. */
-const PRIVATE = new BlockList()
-PRIVATE.addSubnet('127.0.0.0', 8)
-PRIVATE.addSubnet('10.0.0.0', 8)
-PRIVATE.addSubnet('172.16.0.0', 12)
-PRIVATE.addSubnet('192.168.0.0', 16)
-PRIVATE.addSubnet('169.254.0.0', 16)
-PRIVATE.addSubnet('100.64.0.0', 10)
-PRIVATE.addAddress('::1', 'ipv6')
-PRIVATE.addSubnet('fc00::', 7, 'ipv6')
-PRIVATE.addSubnet('fe80::', 10, 'ipv6')
+const PRIVATE =
+  '127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 169.254.0.0/16 100.64.0.0/10 ::1 fc00::/7 fe80::/10'.split(' ')
 
 /**
  * The prefix that limits apply to: an IPv4 address (also from `::ffff:192.0.2.1`), or the /64 of an IPv6 address, because a
@@ -30,9 +22,17 @@ export function prefixOf(address: string): string {
 }
 
 /** Whether an address belongs to this machine or a private network. */
-export function isPrivate(address: string): boolean {
-  const family = isIP(address)
-  return family !== 0 && PRIVATE.check(withoutZone(address), family === 4 ? 'ipv4' : 'ipv6')
+export const isPrivate = rangesOf(PRIVATE)
+
+/** Returns a function that tells whether an address is one of these, or in one of these CIDR ranges. */
+export function rangesOf(ranges: readonly string[]): (address: string) => boolean {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/')
+    const family = isIPv4(address) ? 'ipv4' : 'ipv6'
+    list.addSubnet(address, Number(bits ?? (family === 'ipv4' ? 32 : 128)), family)
+  }
+  return (address) => isIP(address) !== 0 && list.check(withoutZone(address), isIPv4(address) ? 'ipv4' : 'ipv6')
 }
 
 /** The eight groups of an IPv6 address, RFC 4291 §2.2. */

@@ -25,12 +25,9 @@ type Changeable = ApplicationValues & ApplicationExtras
 export type ApplicationChanges = { readonly [Field in keyof Changeable]?: Changeable[Field] | undefined }
 
 /** The texts of an application by their columns. */
-export function columnsOf(application: ApplicationValues): Record<ApplicationColumn, string>
-export function columnsOf(changes: ApplicationChanges): Partial<Record<ApplicationColumn, string>>
-export function columnsOf(application: ApplicationChanges): Partial<Record<ApplicationColumn, string>> {
-  return Object.fromEntries(
-    APPLICATION_COLUMNS.map((column) => [column, application[camelCase(column) as ApplicationField]]),
-  )
+export function columnsOf<Texts extends ApplicationChanges>(texts: Texts) {
+  const columns = APPLICATION_COLUMNS.map((column) => [column, texts[camelCase(column) as ApplicationField]])
+  return Object.fromEntries(columns) as Record<ApplicationColumn, Texts[ApplicationField]>
 }
 
 /** A registered client (RFC 6749 §2): a partner's application, allowed to ask for access tokens. */
@@ -41,9 +38,8 @@ export interface Application extends ApplicationValues, ApplicationExtras {
   readonly status: 'active' | 'suspended'
   /** Tokens of an earlier generation are revoked: revoke-all increments it, so it does not depend on clocks. */
   readonly tokenGeneration: number
-  /** When revoke-all was last used, only to be shown. Milliseconds since the epoch; 0: never. */
+  /** When revoke-all was last used, only to be shown; 0: never. */
   readonly tokensValidFrom: number
-  /** Milliseconds since the epoch. */
   readonly createdAt: number
   /** The ids of the approved suites. */
   readonly suites: readonly string[]
@@ -63,7 +59,6 @@ export interface ApplicationNames
 
 export interface NewApplication extends Changeable, Pick<Application, 'clientId' | 'createdAt'> {
   readonly secret: NewSecret
-  /** The suites to approve it for. */
   readonly suites: readonly string[] | 'all'
   /** By default active. */
   readonly status?: Application['status'] | undefined

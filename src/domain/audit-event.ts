@@ -14,7 +14,6 @@ export interface Author {
 /** Passed to the store with every change, and stored in the same transaction. */
 export interface Audit {
   readonly author: Author
-  /** Milliseconds since the epoch. */
   readonly at: number
   /** Set if the call may be retried. The store throws IdempotencyKeyTaken if the change was already made. */
   readonly idempotency?: IdempotencyRecord | undefined
@@ -32,7 +31,6 @@ export type SubjectKind = 'application' | 'suite' | 'operator' | 'database'
 export interface AuditEvent extends Required<Author> {
   /** Increases with every event of a store. */
   readonly id: number
-  /** Milliseconds since the epoch. */
   readonly at: number
   /** Of an operator from the identity provider, as it was then. Stays when the operator is removed. */
   readonly actorEmail: string | null
@@ -52,15 +50,13 @@ export type PublicFields = Readonly<Record<string, unknown>>
 
 /** An omitted field matches every event. */
 export interface AuditFilter {
-  /** Milliseconds since the epoch. */
   readonly since?: number | undefined
-  /** Only events before this time. Milliseconds since the epoch. */
+  /** Only events before this time. */
   readonly until?: number | undefined
   /** Only events older than this one, the last of the previous page. */
   readonly before?: AuditEvent['id'] | undefined
   /** The name or the email address. */
   readonly actor?: string | undefined
-  /** The id of the subject. */
   readonly subject?: string | undefined
   /** Only with `subject`: its kind, because ids of two kinds may be equal. */
   readonly kind?: SubjectKind | undefined

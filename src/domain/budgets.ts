@@ -13,8 +13,6 @@ export interface Budget {
   readonly interval: number
 }
 
-export type Budgets = ReturnType<typeof createBudgets>
-
 /**
  * Creates budgets by name (token buckets) in constant memory: if no slot is free, a name replaces the budget that will be full
  * soonest. So a flood of names can only reset budgets, never spend those of others. The clock must be monotonic.

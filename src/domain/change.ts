@@ -135,7 +135,6 @@ export async function makeChange({ store, observe }: Reporting, change: Change, 
   return result
 }
 
-/** The event for one of the subjects that changed. */
 function eventOf(change: Change, { fields, id }: ChangeResult, subject: string): ChangeEvent {
   switch (change.type) {
     case 'application approved':
@@ -153,13 +152,10 @@ function eventOf(change: Change, { fields, id }: ChangeResult, subject: string):
       return { type: change.type, clientId: change.owner, secretId: change.secretId }
     case 'hand-over link made':
       return { type: change.type, clientId: change.clientId, linkId: id as number, endsAt: timestamp(change.endsAt) }
-    case 'hand-over link used':
-      return {
-        type: change.type,
-        clientId: change.clientId,
-        linkId: id as number,
-        othersEndAt: timestamp(change.othersEndAt),
-      }
+    case 'hand-over link used': {
+      const { type, clientId, othersEndAt } = change
+      return { type, clientId, linkId: id as number, othersEndAt: timestamp(othersEndAt) }
+    }
     case 'operator key added':
       return { type: change.type, operator: change.operator, keyId: id as number, endsAt: timestamp(change.endsAt) }
     case 'login link made':

@@ -17,13 +17,8 @@ export interface PostgresLocation {
   /** A file that contains the password; it takes precedence over `password`. */
   readonly passwordFile?: string | undefined
   readonly password: string | undefined
-  /** Undefined: TLS is not used. */
-  readonly tls: Tls | undefined
-}
-
-/** `rootCertificateFile`: the certificate authority of the server; undefined: the ones that Node.js trusts. */
-export interface Tls {
-  readonly rootCertificateFile: string | undefined
+  /** Undefined: TLS is not used. The file has the server's certificate authority; undefined: those that Node.js trusts. */
+  readonly tls: { readonly rootCertificateFile: string | undefined } | undefined
 }
 
 export interface PostgresHost {

@@ -93,7 +93,6 @@ export type Measurement =
   | (RefusedRequest & { type: 'quota refusal'; clientId: string })
   /** One transaction of the store. `size`: its writes of tokens. */
   | { type: 'batch written'; size: number; seconds: number }
-  /** One fsync. */
   | { type: 'disk synced'; seconds: number }
   /** One statement to a database over the network, and its answer. */
   | { type: 'round trip'; kind: (typeof ROUND_TRIPS)[number]; seconds: number }
@@ -132,7 +131,6 @@ type DatabaseEvent =
   /** A copied database can be changed again. */
   | { type: 'database reopened'; database: string; movedTo: string }
 
-/** The actions of audit events. */
 export const AUDIT_ACTIONS = [
   ...(['application registered', 'application updated', 'application suspended', 'application resumed'] as const),
   ...(['application removed', 'application approved', 'approval withdrawn', 'all tokens revoked'] as const),

@@ -1,10 +1,9 @@
 /** Where hand-over links lead, on the public port. */
 export const HAND_OVER_PATH = '/hand-over'
 
-/** How long a hand-over link is valid, in milliseconds. */
 export const HAND_OVER_LIFETIME = 60 * 60_000
 
-/** An unused link that shows a new secret of its application once, without its code. Times are milliseconds since the epoch. */
+/** An unused link that shows a new secret of its application once, without its code. */
 export interface HandOverLink {
   readonly id: number
   /** The operator; for commands, the operating system's user. */

@@ -21,7 +21,6 @@ const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;'
 /** Text before a value that is an unquoted attribute, which a space in the value would end. */
 const UNQUOTED = /(?:^|[\s"'])[\w:-]+=$/
 
-/** Templates that were checked already. */
 const checked = new WeakSet<TemplateStringsArray>()
 
 /**

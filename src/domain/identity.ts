@@ -24,7 +24,7 @@ export interface Identity {
   /** Only for people to read: the email address, or the user name. */
   readonly email: string | null
   readonly role: Role | undefined
-  /** When the person authenticated at the provider, in milliseconds since the epoch; null: it does not say. */
+  /** When the person authenticated at the provider; null: it does not say. */
   readonly authenticatedAt: number | null
   /** Why the claims give no role; the names of claims, and no value. Undefined if they give one. */
   readonly whyNoRole?: string | undefined

@@ -1,4 +1,3 @@
-/** Texts by their keys. */
 export type Labels = Readonly<Record<string, string>>
 
 /** What operators can add to an application or a suite. */

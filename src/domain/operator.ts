@@ -15,7 +15,6 @@ export interface Operator {
   readonly role: Role
   /** Only from the identity provider, for people to read. */
   readonly email: string | null
-  /** Milliseconds since the epoch. */
   readonly createdAt: number
   /** Oldest first, including expired and revoked ones. */
   readonly keys: readonly AdminKey[]
@@ -25,18 +24,17 @@ export interface Operator {
   readonly loginLinks: readonly Pick<AdminKey, 'createdAt' | 'endsAt'>[]
 }
 
-/** A credential of an operator's programs. The store has only its digest. Times are milliseconds since the epoch. */
+/** A credential of an operator's programs. The store has only its digest. */
 export interface AdminKey {
   readonly id: number
   readonly createdAt: number
   readonly endsAt: number
-  /** Null: not revoked. */
   readonly revokedAt: number | null
   /** To within a minute; null: never used. */
   readonly lastUsedAt: number | null
 }
 
-/** An operator's login in one browser. The store has only the digest of its cookie. Times are milliseconds since the epoch. */
+/** An operator's login in one browser. The store has only the digest of its cookie. */
 export interface Session {
   readonly id: number
   readonly createdAt: number
@@ -76,7 +74,6 @@ export type ProviderReason = 'unknown sign-in' | 'provider unavailable' | 'provi
 
 const MINUTE = 60_000
 
-/** How long a login link is valid, in milliseconds. */
 export const LOGIN_CODE_LIFETIME = 10 * MINUTE
 
 /** How long after signing in a change that cannot be undone may be made, in milliseconds. */
@@ -90,11 +87,6 @@ export const USE_INTERVAL = MINUTE
 
 /** How far in the future a session or login code of another machine may seem to be before it counts as over. Milliseconds. */
 export const CLOCKS_APART = MINUTE
-
-export function adminKeyState({ endsAt, revokedAt }: AdminKey, now: number): 'active' | 'expired' | 'revoked' {
-  if (revokedAt !== null) return 'revoked'
-  return endsAt <= now ? 'expired' : 'active'
-}
 
 /** A session ends 15 minutes after it was last seen, and at most 8 hours after it began. */
 export function sessionEnd({ createdAt, seenAt }: { createdAt: number; seenAt: number }): number {
@@ -159,10 +151,7 @@ export function generateLinkCode(endsAt: number): string {
   return unchecked + checksum(unchecked)
 }
 
-/**
- * When such a code expires, in milliseconds since the epoch; undefined if it is malformed. Anyone can make up a well-formed
- * code: only the store knows which ones are valid.
- */
+/** When such a code expires; undefined if it is malformed. Anyone can make one up: only the store knows which are valid. */
 export function endOfLinkCode(code: string): number | undefined {
   if (!LINK_CODE.test(code) || !hasChecksum(code)) return undefined
   const digits = [...code.slice(0, -CODE_RANDOM_LENGTH - CHECKSUM_LENGTH)]
@@ -173,7 +162,6 @@ function hasChecksum(text: string): boolean {
   return checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH)
 }
 
-/** The CRC-32 of a text, in base 62. */
 function checksum(text: string): string {
   return toBase62(crc32(text))
 }

@@ -76,7 +76,6 @@ export const CHECK_REASONS = {
 
 export type CheckReason = keyof typeof CHECK_REASONS
 
-/** Why a request is refused or fails. */
 export const REQUEST_REASONS = {
   'not HTTP': badRequest('The request is not HTTP'),
   'request too slow': invalidRequest(408, 'The request took too long'),

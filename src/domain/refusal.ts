@@ -67,7 +67,6 @@ export interface RefusalCount {
   /** Empty for checks that count for the suite. */
   readonly remoteAddress: string
   readonly count: number
-  /** Milliseconds since the epoch. */
   readonly firstAt: number
   readonly lastAt: number
   /** Of the last request. */
@@ -75,7 +74,6 @@ export interface RefusalCount {
   readonly traceId: string | undefined
 }
 
-/** Refusals of an application or a suite for one reason. */
 export interface RefusedClient extends Pick<RefusalCount, 'reason' | 'count' | 'firstAt' | 'lastAt'> {
   readonly kind: 'application' | 'suite'
   /** Client id or suite id. */
@@ -113,9 +111,8 @@ export const REFUSAL_FILTERS = ['client_id', 'reason', 'suite', 'endpoint', 'rem
 /** An omitted field matches every request. */
 export interface RefusedRequestFilter
   extends Partial<Pick<RefusedRequest, 'requestId' | 'clientId' | 'reason' | 'suite' | 'endpoint' | 'remoteAddress'>> {
-  /** Milliseconds since the epoch. */
   readonly since?: number | undefined
-  /** Only requests before this time. Milliseconds since the epoch. */
+  /** Only requests before this time. */
   readonly until?: number | undefined
   /** Only those older than this one, the last of the previous page. */
   readonly before?: RefusedRequest['id'] | undefined

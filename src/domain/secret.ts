@@ -7,23 +7,19 @@ export interface Secret {
   readonly id: number
   /** `$sha256$HASH` (generated) or `$scrypt$ln=…,r=…,p=…$SALT$HASH` (imported), base64url without padding. */
   readonly digest: string
-  /** Milliseconds since the epoch. */
   readonly createdAt: number
-  /** Refused from this time on, in milliseconds since the epoch; null: it has no end. */
+  /** Refused from this time on; null: it has no end. */
   readonly endsAt: number | null
-  /** Milliseconds since the epoch; null: not revoked. */
   readonly revokedAt: number | null
 }
 
 /** A secret of any application or suite, without its digest. */
 export interface OwnedSecret extends Omit<Secret, 'digest'> {
   readonly origin: ReturnType<typeof originOf>
-  /** Milliseconds since the epoch; null: never. */
   readonly lastUsedAt: number | null
   readonly kind: 'application' | 'suite'
   /** The client id or the suite id. */
   readonly owner: string
-  /** The name of the application or the suite. */
   readonly name: string
 }
 
@@ -40,7 +36,6 @@ const HASH_BYTES = 32
 
 const IMPORTED = /^\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([\w-]+)\$([\w-]+)$/
 
-/** How many characters a generated secret has. */
 export const SECRET_LENGTH = 40
 const GENERATED = new RegExp(`[A-Za-z0-9]{${SECRET_LENGTH}}`)
 
@@ -78,7 +73,7 @@ export async function digestImported(secret: string): Promise<string> {
 /** An imported secret that matches nothing: refusing an unknown client must cost as much as refusing a known one. */
 export const DECOY = { digest: importedForm(Buffer.alloc(SALT_BYTES), Buffer.alloc(HASH_BYTES)) }
 
-/** `now`: milliseconds since the epoch. */
+/** Of a secret, or an admin key. */
 export function secretState({ endsAt, revokedAt }: Pick<Secret, 'endsAt' | 'revokedAt'>, now: number): SecretState {
   if (revokedAt !== null) return 'revoked'
   return endsAt !== null && endsAt <= now ? 'expired' : 'active'

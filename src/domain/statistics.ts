@@ -16,7 +16,7 @@ import type {
 type Figures = SourceOf<typeof STATISTICS>
 type WithoutNull<Value> = { readonly [Name in keyof Value]: Exclude<Value[Name], null> }
 
-/** The state and traffic of a server. Times are milliseconds since the epoch; undefined: not known. */
+/** The state and traffic of a server. Undefined: not known. */
 export interface Statistics extends WithoutNull<Omit<Figures, 'nodes' | 'store'>> {
   readonly store: WithoutNull<Figures['store']>
   /** The last ten minutes, as a sliding 60-second window that moves by ten seconds. */
@@ -39,7 +39,7 @@ export interface Trouble {
   readonly removed: readonly ({ clientId: string; name: string; by: string; at: number } & Omit<Refused, 'reason'>)[]
 }
 
-/** `since`: when this reason came up, in milliseconds since the epoch. */
+/** `since`: when this reason came up. */
 interface Refused {
   reason: string
   count: number
@@ -72,7 +72,7 @@ export interface StatisticsSource {
   readUsage(period: Period): Promise<readonly ApplicationCounts[] | undefined>
 }
 
-/** The last report of one of the servers that share a store. Times are milliseconds since the epoch. */
+/** The last report of one of the servers that share a store. */
 export interface ServerNode extends Omit<SourceOf<typeof NODE>, 'isThis' | 'isGone'> {
   /** A UUID, new at each start. */
   readonly id: string

@@ -220,7 +220,6 @@ export interface Nodes {
   record(node: ServerNode): Promise<void>
   /** The most recently seen first. */
   list(limit: number): Promise<ServerNode[]>
-  /** Removes a node that is shutting down. */
   remove(id: string): Promise<void>
 }
 

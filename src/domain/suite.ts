@@ -9,7 +9,6 @@ export interface Suite extends Annotations {
   /** Its client identifier for introspection, and the audience (`aud`) of tokens there. */
   readonly suiteId: string
   readonly name: string
-  /** Milliseconds since the epoch. */
   readonly createdAt: number
   readonly secrets: readonly Secret[]
 }

@@ -21,9 +21,7 @@ export interface StoredToken {
   readonly applicationKey: ApplicationKey
   /** The application's `tokenGeneration` when it was issued. If that has changed since, the token is revoked. */
   readonly generation: number
-  /** Milliseconds since the epoch. */
   readonly issuedAt: number
-  /** Milliseconds since the epoch; null: not revoked. */
   readonly revokedAt: number | null
 }
 
@@ -62,7 +60,7 @@ export function isTokenSecret(secret: Buffer, stored: StoredToken): boolean {
   return timingSafeEqual(hashTokenSecret(secret), stored.secretHash)
 }
 
-/** When a token expires, in milliseconds since the epoch. */
+/** When a token expires. */
 export function expiresAt({ issuedAt }: StoredToken): number {
   return issuedAt + TOKEN_LIFETIME
 }
@@ -85,7 +83,6 @@ function hashTokenSecret(secret: Buffer): Buffer {
   return Buffer.from(hash('sha256', secret, 'binary'), 'binary')
 }
 
-/** Random bytes for one token. */
 function drawRandom(): Buffer {
   const size = ID_BYTES + SECRET_BYTES
   if (used === pool.length) {

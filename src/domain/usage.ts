@@ -10,27 +10,24 @@ export interface TokenCount {
 }
 
 export interface TokenCountChange extends TokenCount {
-  /** When the last one was issued, in milliseconds since the epoch; null: none was. */
+  /** When the last one was issued; null: none was. */
   readonly lastTokenAt: number | null
 }
 
 export interface ApplicationUse {
   readonly applicationKey: ApplicationKey
-  /** Milliseconds since the epoch. */
   readonly lastTokenAt: number
 }
 
 /** When a secret last authenticated its application or suite. */
 export interface SecretUse {
   readonly secretId: number
-  /** Milliseconds since the epoch. */
   readonly lastUsedAt: number
 }
 
 /** How often a server stores token counts and uses of secrets, in milliseconds: stored figures can be this much out of date. */
 export const USAGE_INTERVAL_MS = 60_000
 
-/** In milliseconds. */
 export const HOUR = 60 * 60 * 1000
 const FIVE_MINUTES = HOUR / 12
 export const DAY = 24 * HOUR
@@ -43,7 +40,7 @@ export function hourOf(time: number): number {
 /** Tokens in an hour, the lifetime of a token: an application that gets more probably requests one for each call. */
 export const MANY_TOKENS = 360
 
-/** `since 12:00 UTC`: the current hour of the clock, for which a quota counts. `now`: milliseconds since the epoch. */
+/** `since 12:00 UTC`: the current hour of the clock, for which a quota counts. */
 export function sinceFullHour(now: number): string {
   return `since ${new Date(now).toISOString().slice(11, 13)}:00 UTC`
 }
@@ -65,7 +62,7 @@ export interface ClientCounts extends Counts {
   readonly clientId: string
 }
 
-/** In a span that began at this time. Milliseconds since the epoch. */
+/** In a span that began at this time. */
 export interface SpanCounts extends ClientCounts {
   readonly since: number
 }
@@ -99,7 +96,7 @@ export type Period = keyof typeof PERIODS
 
 export const PERIOD_NAMES = Object.keys(PERIODS) as Period[]
 
-/** When each of these spans began, oldest first. Milliseconds since the epoch. */
+/** When each of these spans began, oldest first. */
 export function beginningsOf({ span, count }: Spans, now: number): number[] {
   return Array.from({ length: count }, (_, n) => now - (now % span) - (count - 1 - n) * span)
 }

@@ -1,24 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import type { Application } from '../domain/application.ts'
 import { RequestRefused } from '../domain/refusal.ts'
+import type { IssuedToken } from '../issuer/issuer.ts'
 import { type ClientOptions, clientAuthentication, readForm } from './wire/form.ts'
 import { JSON_TYPE } from './wire/refuse.ts'
 import { requesterOf } from './wire/request.ts'
 
 export const ACCESS_TOKEN_PATH = '/v1/oauth/accesstoken'
 
-/** The fields of a token response that differ from token to token. */
-interface NewToken {
-  accessToken: string
-  /** Seconds. */
-  expiresIn: number
-  application: Application
-  /** Milliseconds since the epoch. */
-  issuedAt: number
-}
-
 /** The eight fields of docs/contract.md, in its order. JSON.stringify would take longer for the whole object. */
-function tokenJson({ accessToken, expiresIn, application, issuedAt }: NewToken): string {
+function tokenJson({ accessToken, expiresIn, issuedAt }: IssuedToken, application: Application): string {
   return `{"access_token":"${accessToken}","token_type":"bearer","expires_in":${expiresIn},"scope":"","application_name":${JSON.stringify(application.name)},"developer.email":${JSON.stringify(application.developerEmail)},"issued_at":"${issuedAt}","client_id":${JSON.stringify(application.clientId)}}`
 }
 
@@ -37,6 +28,6 @@ export function accessToken(app: FastifyInstance, options: ClientOptions): void 
     const { tokenId } = token
     observe({ type: 'token issued', clientId: client_id, tokenId, secretId, authentication, ...requester })
     reply.type(JSON_TYPE)
-    return tokenJson({ ...token, application })
+    return tokenJson(token, application)
   })
 }

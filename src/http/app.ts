@@ -30,7 +30,6 @@ export interface AppOptions extends CheckOptions, ClientOptions {
   connectionLimit: number
   /** The documentation for developers: the service_documentation of RFC 8414. */
   docsUrl?: string | undefined
-  /** Whether hand-over links work. */
   handsOver?: boolean
   /** How long a request may take to arrive, in milliseconds. */
   requestTimeout?: number

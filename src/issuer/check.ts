@@ -12,7 +12,6 @@ export interface ActiveToken {
   application: Application
   /** The public id, a UUID. */
   tokenId: string
-  /** Milliseconds since the epoch. */
   issuedAt: number
   expiresAt: number
 }

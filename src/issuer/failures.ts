@@ -77,7 +77,6 @@ export function createFailures({ isLimited, isShared, monotonic }: FailureOption
     return { prefix: prefixOf(remoteAddress), isShared: isShared(remoteAddress), isRegistered }
   }
 
-  /** The names of a caller's budgets. */
   function namesOf({ clientId, remoteAddress }: Caller) {
     const prefix = prefixOf(remoteAddress)
     const client = `${prefix} ${clientId.slice(0, CLIENT_ID_LENGTH)}`

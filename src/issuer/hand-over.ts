@@ -8,13 +8,6 @@ import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 import type { Failures } from './failures.ts'
 
-interface HandOverOptions {
-  store: Store
-  now: Clock
-  failures: Failures
-  observe: Observer
-}
-
 /** The name under which wrong codes are counted. With spaces, so that no client id equals it. */
 const GUESSES = 'hand-over links'
 
@@ -24,7 +17,7 @@ const GUESSES = 'hand-over links'
  * AuthenticationRefused; RequestRefused for another wrong code after too many; StoreUnavailable.
  */
 export async function handOver(
-  { store, now, failures, observe }: HandOverOptions,
+  { store, now, failures, observe }: { store: Store; now: Clock; failures: Failures; observe: Observer },
   code: string,
   { remoteAddress, requestId }: Pick<Author, 'remoteAddress' | 'requestId'>,
 ) {

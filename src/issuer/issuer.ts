@@ -26,11 +26,10 @@ interface IssuerOptions {
   tokenQuota?: number
 }
 
-interface IssuedToken {
+export interface IssuedToken {
   accessToken: string
   /** A UUID. */
   tokenId: string
-  /** Milliseconds since the epoch. */
   issuedAt: number
   /** The whole seconds that it has left. */
   expiresIn: number

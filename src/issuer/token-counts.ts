@@ -31,7 +31,7 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
   /** Counters of past hours that are not stored yet. */
   const past = new Map<string, TokenCounter>()
 
-  /** The counter of an application, if it is open. `at`: milliseconds since the epoch. */
+  /** The counter of an application, if it is open. */
   function find(key: ApplicationKey, at: number): TokenCounter | undefined {
     const counter = counters.get(key)
     return counter?.hour === hourOf(at) ? counter : undefined
@@ -128,7 +128,6 @@ export type SecretUses = ReturnType<typeof createSecretUses>
 export function createSecretUses({ store }: { store: Store }) {
   const uses = new Map<number, number>()
 
-  /** `at`: milliseconds since the epoch. */
   function note(secretId: number, at: number): void {
     uses.set(secretId, at)
   }

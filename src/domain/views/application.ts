@@ -3,7 +3,6 @@ import type { Application, ApplicationColumn } from '../application.ts'
 import { SHOWN_ANNOTATIONS } from './labels.ts'
 import { choice, lineInput, list, object, text, textInput, time, view, whole } from './schema.ts'
 
-/** The rules of the texts of an application. */
 export const APPLICATION_TEXTS = {
   name: lineInput('The name').describe('Its name: 1 to 200 characters'),
   developer_email: textInput('The developer email')
@@ -15,7 +14,6 @@ export const APPLICATION_TEXTS = {
     .describe('The contact address of its developer'),
 } satisfies Record<ApplicationColumn, z.ZodString>
 
-/** The view of an application, without its secrets. */
 export const APPLICATION = object('ApprovedApplication', 'An application that is approved for a suite', {
   client_id: text('The client id'),
   ...shownTexts(),

@@ -1,7 +1,6 @@
 import { type Operator, ROLES } from '../operator.ts'
 import { choice, list, object, text, time, view, whole } from './schema.ts'
 
-/** The view of an admin key: never the key itself or its digest. */
 export const ADMIN_KEY = object('AdminKey', 'An admin key, without its value', {
   id: whole('Its id'),
   state: choice(['active', 'expired', 'revoked'], 'Only an active one is accepted'),

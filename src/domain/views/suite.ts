@@ -2,7 +2,6 @@ import type { Suite } from '../suite.ts'
 import { SHOWN_ANNOTATIONS } from './labels.ts'
 import { object, text, time, view } from './schema.ts'
 
-/** The view of a suite, without its secrets. */
 export const SUITE = object('ListedSuite', 'A suite in a list', {
   id: text('Its id, and the audience of tokens there'),
   name: text('Its name'),

@@ -1,5 +1,4 @@
-import { BlockList, isIP, isIPv4 } from 'node:net'
-import { isPrivate, withoutZone } from '../../domain/address.ts'
+import { isPrivate, rangesOf, withoutZone } from '../../domain/address.ts'
 import type { Observer } from '../../domain/events.ts'
 
 /** Untrusted proxies to remember: more than any network has. */
@@ -28,19 +27,8 @@ export function createProxies({ trustProxy, observe }: { trustProxy: false | str
 
   /** Whether many clients share an address, because it is a known proxy's. */
   function isShared(address: string): boolean {
-    const remoteAddress = withoutZone(address)
-    return untrusted.has(remoteAddress) || isTrusted(remoteAddress)
+    return untrusted.has(withoutZone(address)) || isTrusted(address)
   }
 
-  return { notice, isShared, isTrusted: (address: string) => isTrusted(withoutZone(address)) }
-}
-
-function rangesOf(ranges: string[]): (address: string) => boolean {
-  const list = new BlockList()
-  for (const range of ranges) {
-    const [address = '', bits] = range.split('/')
-    const family = isIPv4(address) ? 'ipv4' : 'ipv6'
-    list.addSubnet(address, Number(bits ?? (family === 'ipv4' ? 32 : 128)), family)
-  }
-  return (address) => isIP(address) !== 0 && list.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
+  return { notice, isShared, isTrusted }
 }
