@@ -36,7 +36,6 @@ function targetOf(terminal: Terminal, file: string): BackupTarget {
     })
 }
 
-/** The contents of a backup as JSON. */
 function contentsView({ bytes, applications, newestTokenAt }: BackupContents) {
   const newest = newestTokenAt === undefined ? null : timestamp(newestTokenAt)
   return { bytes, applications, newest_token_issued_at: newest }

@@ -10,11 +10,9 @@ import { addCommand, type JsonOption, print, type Terminal } from './shared/term
 /** The port on the browser's machine from which SSH forwards to a Unix socket. */
 const FORWARDED_PORT = 8081
 
-/** What to say where the admin listener is off. */
 export const NO_CONSOLE =
   'There is no console: set ADMIN_ADDRESS, for example to 127.0.0.1:8081, for the server and for the commands.'
 
-/** What to say where login links are not accepted. */
 export const NO_LINKS =
   'OPERATORS=provider accepts no login links: sign in with the identity provider. While that is down, set OPERATORS=any, restart the server, and run this again.'
 

@@ -55,7 +55,6 @@ async function demo(terminal: Terminal): Promise<void> {
   void printLinkOnEnter(terminal, link)
 }
 
-/** The first free port, starting at this one. */
 async function firstFree(port: number): Promise<number> {
   const probe = createServer().listen(port, HOST)
   const isFree = await once(probe, 'listening').then(

@@ -96,7 +96,6 @@ function addSessions(operators: Command, terminal: Terminal): void {
     })
 }
 
-/** One line per key, and one for each operator without a key. */
 function operatorsText(operators: readonly ListedOperator[]): string {
   const rows = operators.flatMap(({ name, role, email, keys }) => {
     if (keys.length === 0) return [[name, role, '', 'no key', '', email ?? '']]

@@ -58,7 +58,6 @@ function sourceOf(location: DatabaseLocation) {
   throw new OperatorError('DATABASE_URL names a store on PostgreSQL: name the SQLite store instead.')
 }
 
-/** Parses the value of `--to`. Throws OperatorError unless a store can be copied there. */
 function targetOf({ env }: Terminal, to: string): PostgresLocation {
   try {
     const location = parseDatabaseUrl(to)

@@ -85,10 +85,7 @@ function modeFinding(setting: string, path: string, mode: number, uid: number): 
   const file = `${setting}, ${path} (mode ${mode.toString(8)}),`
   if (mode & OTHERS_WRITE) return warning(`${file} can be changed by other users.`, restriction('go-w', path, uid))
   // Only a note: in a container, secrets have this mode, but there are no other users.
-  if (mode & 0o044)
-    return note(
-      `${file} can be read by other users of this machine.`,
-      `If it has other users: ${restriction('go=', path, uid)}`,
-    )
+  const advice = `If it has other users: ${restriction('go=', path, uid)}`
+  if (mode & 0o044) return note(`${file} can be read by other users of this machine.`, advice)
   return ok(`${file} is private.`)
 }

@@ -42,9 +42,8 @@ function permissions(file: FileInfo): Finding[] {
   if (mode & OTHERS_WRITE)
     return [warning(`Other users may write to ${path} (mode ${octal}).`, restriction('go-w', path, uid))]
   if (isFolder || !(mode & NOT_THE_OWNER)) return []
-  return [
-    warning(`Other users may read ${path} (mode ${octal}): it contains personal data.`, restriction('go=', path, uid)),
-  ]
+  const text = `Other users may read ${path} (mode ${octal}): it contains personal data.`
+  return [warning(text, restriction('go=', path, uid))]
 }
 
 /** Whether this process may write to a folder as a member of its group: Kubernetes makes such folders with an fsGroup. */
@@ -85,12 +84,10 @@ function logFindings({ log, index, isUnsound }: StoreFiles): Finding[] {
   const { path, size } = log
   const text = `The write-ahead log is ${sizeText(size)}`
   if (isUnsound) {
-    return [
-      error(
-        `An fsync of ${path} has failed, and the data that it should have saved is not on the disk yet.`,
-        'End every process that uses the database, then start the server. Do not restart the machine before that.',
-      ),
-    ]
+    const failed = `An fsync of ${path} has failed, and the data that it should have saved is not on the disk yet.`
+    const restart =
+      'End every process that uses the database, then start the server. Do not restart the machine before that.'
+    return [error(failed, restart)]
   }
   if (size >= FULL_LOG)
     return [error(`${text}: changes are refused.`, 'End the process with an open transaction, for example a backup.')]

@@ -85,10 +85,8 @@ function failed(cause: unknown): Finding {
   const { message, code, path } = cause as NodeJS.ErrnoException
   if (cause instanceof OperatorError || cause instanceof StoreUnavailable) return error(message)
   if (code === 'EACCES' && path !== undefined) {
-    return error(
-      `This process, uid ${process.getuid?.()}, has no access to files in ${dirname(path)}.`,
-      "Run this as the server's user.",
-    )
+    const text = `This process, uid ${process.getuid?.()}, has no access to files in ${dirname(path)}.`
+    return error(text, "Run this as the server's user.")
   }
   return error(`The check failed: ${message}.`)
 }

@@ -25,11 +25,8 @@ export async function ask(url: string, socketPath?: string) {
     const [response] = (await once(request, 'response')) as [IncomingMessage]
     return { status: response.statusCode, body: await text(response), code: undefined }
   } catch (cause) {
-    return {
-      status: undefined,
-      body: '',
-      code: signal.aborted ? undefined : String((cause as NodeJS.ErrnoException).code),
-    }
+    const code = signal.aborted ? undefined : String((cause as NodeJS.ErrnoException).code)
+    return { status: undefined, body: '', code }
   }
 }
 
@@ -50,10 +47,8 @@ export async function checkServer({ HOST, PORT }: Pick<Config, 'HOST' | 'PORT'>)
     return noAnswer(address, answer.code, 'No server answers at', 'Start it. Its log says why it ended.')
   }
   if (status === 200) return [ok(`The server at ${address} is ready.`)]
-  if (status === 503)
-    return [
-      error(`The server at ${address} is not ready.`, 'Its log says why: docs/operations/troubleshooting.md, "503".'),
-    ]
+  const why = 'Its log says why: docs/operations/troubleshooting.md, "503".'
+  if (status === 503) return [error(`The server at ${address} is not ready.`, why)]
   return [error(`The program that answers at ${address} is not this server: ${status}.`, 'Check HOST and PORT.')]
 }
 
@@ -72,7 +67,6 @@ export async function checkOpsListener({ host, port }: NonNullable<Config['OPS_A
   return [warning(`The running server is ${running}, and this program ${VERSION}.`, 'Restart it after an upgrade.')]
 }
 
-/** An attribute that only the console's login page has. */
 const LOGIN_FORM = 'data-login'
 
 /** Checks whether the console answers at ADMIN_ADDRESS. */

@@ -49,7 +49,6 @@ export async function checkDisk(location: SqliteLocation): Promise<Finding[]> {
   return diskFindings(folder, { used, free: bavail * bsize, inodes: files, freeInodes: ffree })
 }
 
-/** The folder itself, or its nearest parent that exists. */
 function nearestExisting(folder: string): string {
   return existsSync(folder) ? folder : nearestExisting(dirname(folder))
 }
@@ -80,13 +79,9 @@ export async function checkProgram(): Promise<Finding[]> {
 
 export function versionFindings(node: string, sqlite: string): [node: Finding, sqlite: Finding] {
   const isSupported = OLDEST_NODES.some((old) => isAtLeast(node, old) && node.split('.')[0] === old.split('.')[0])
+  const advice = `Install Node.js ${OLDEST_NODES.join(' or ')}, or a later one of the same line.`
   return [
-    isSupported
-      ? ok(`Node.js is ${node}.`)
-      : error(
-          `Node.js is ${node}, which is not supported.`,
-          `Install Node.js ${OLDEST_NODES.join(' or ')}, or a later one of the same line.`,
-        ),
+    isSupported ? ok(`Node.js is ${node}.`) : error(`Node.js is ${node}, which is not supported.`, advice),
     isAtLeast(sqlite, OLDEST_SQLITE)
       ? ok(`SQLite is ${sqlite}.`)
       : error(`SQLite is ${sqlite}: versions before ${OLDEST_SQLITE} can lose commits.`, 'Run npm ci.'),

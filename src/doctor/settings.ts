@@ -41,7 +41,6 @@ function settingText(source: SettingsSource, name: keyof Config): string {
   return `${name} is ${withoutPassword(env[name] ?? settings[name].default)} (${origin})`
 }
 
-/** Hides the password in the address of a PostgreSQL database. */
 function withoutPassword(value: string): string {
   return value.replace(/^(postgres(?:ql)?:\/\/[^:@/?#]+):[^@/?#]*@/, '$1:…@')
 }

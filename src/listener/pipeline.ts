@@ -73,9 +73,14 @@ export function countUnanswered(connections: Set<Socket>): number {
   return connections.values().reduce((count, connection) => count + pipelineOf(connection).unanswered, 0)
 }
 
+/** Whether so many requests of the listener are unanswered that each connection may have only one. */
+function isCrowded({ crowd }: Pipeline): boolean {
+  return crowd.unanswered >= CROWDED
+}
+
 /** Whether a connection has as many unanswered requests as it may have. */
 export function isFull(pipeline: Pipeline): boolean {
-  return pipeline.unanswered >= (pipeline.crowd.unanswered >= CROWDED ? 1 : MAX_UNANSWERED)
+  return pipeline.unanswered >= (isCrowded(pipeline) ? 1 : MAX_UNANSWERED)
 }
 
 /** Whether the server waits for the client: no complete request is unanswered. */

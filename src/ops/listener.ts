@@ -9,7 +9,6 @@ import { protect } from '../listener/protect.ts'
 
 export interface Page {
   status?: number
-  /** The media type of the body. */
   type: string
   headers?: Record<string, string>
   body: string

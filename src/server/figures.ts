@@ -36,11 +36,7 @@ export function createServerFigures(
   }
 }
 
-interface Clocks {
-  now: Clock
-  /** Milliseconds of a monotonic clock. */
-  monotonic: Clock
-}
+type Clocks = Record<'now' | 'monotonic', Clock>
 
 /** How long a scrape waits for the store, which may hang. Milliseconds. */
 export const STORE_TIMEOUT_MS = 1000
@@ -72,7 +68,6 @@ const NO_ANSWER: StoreState = {
   problem: 'The database is not open yet, or has not answered for a second.',
 }
 
-/** The id of a token that does not exist. */
 const NO_TOKEN = Buffer.alloc(16)
 
 /** Less than `STORE_TIMEOUT_MS`: a write that waits, for example for the lock of another process, does not deny checks. */
@@ -81,20 +76,15 @@ const WRITE_WAITS = new Error('a write is waiting: another process may lock the 
 
 /** Finds out what works: tries a write if requests have failed, and otherwise what a check reads. */
 async function stateOf(store: StoreSource, isDoubted: boolean): Promise<StoreState> {
-  const [failure, canCheck] = await Promise.all([
-    within(WRITE_TIMEOUT_MS, errorOf(store.ping(isDoubted)), WRITE_WAITS),
-    errorOf(store.findToken(NO_TOKEN)).then((error) => error === undefined),
+  const [written, checked] = await Promise.allSettled([
+    within<unknown>(WRITE_TIMEOUT_MS, store.ping(isDoubted), WRITE_WAITS),
+    store.findToken(NO_TOKEN),
   ])
+  const failure = written.status === 'rejected' ? written.reason : written.value
+  const canCheck = checked.status === 'fulfilled'
   if (!failure) return { isUp: true, canWrite: true, canCheck: true, problem: undefined }
   return { isUp: false, canWrite: failure instanceof ClocksDiffer, canCheck, problem: asSentence(failure.message) }
 }
-
-/** What a promise is rejected with; undefined if it is resolved. */
-const errorOf = (promise: Promise<unknown>) =>
-  promise.then(
-    () => undefined,
-    (error: Error) => error,
-  )
 
 /** The figures of a store that may hang, or may not be open yet. */
 function createStoreFigures(newFailures: () => number, { now, monotonic }: Clocks) {

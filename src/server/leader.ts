@@ -93,7 +93,6 @@ export async function runLeader(
   }
 }
 
-/** A worker that serves or has served. */
 interface WorkerState {
   member: Member | undefined
   unansweredPings: number

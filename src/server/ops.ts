@@ -46,14 +46,10 @@ function fleetValues(fleet: Fleet): MeasuredValues {
     connections: [[[], fleet.sum('connections')]],
     scrypt_running: [[[], fleet.sum('scryptRunning')]],
     scrypt_waiting: [[[], fleet.sum('scryptWaiting')]],
-    worker_cpu_seconds_total: fleet.cpuSeconds.map((seconds, slot) => [[workerName(slot)], seconds]),
-    worker_resident_memory_bytes: samples.map(([slot, { residentBytes }]) => [[workerName(slot)], residentBytes]),
-    worker_event_loop_lag_seconds: samples.map(([slot, { lagSeconds }]) => [[workerName(slot)], lagSeconds]),
+    worker_cpu_seconds_total: fleet.cpuSeconds.map((seconds, slot) => [[`${slot + 1}`], seconds]),
+    worker_resident_memory_bytes: samples.map(([slot, { residentBytes }]) => [[`${slot + 1}`], residentBytes]),
+    worker_event_loop_lag_seconds: samples.map(([slot, { lagSeconds }]) => [[`${slot + 1}`], lagSeconds]),
   }
-}
-
-function workerName(slot: number): string {
-  return String(slot + 1)
 }
 
 /** `serves`: whether a process answers requests. If something does not work, the answer says what, and why. */

@@ -31,7 +31,6 @@ const ALL = Number.MAX_SAFE_INTEGER
 interface PurgeOptions {
   store: Store
   now: Clock
-  /** Milliseconds of a monotonic clock. */
   monotonic: Clock
   observe: Observer
   idleDelay?: number

@@ -2,7 +2,7 @@ import type { Config } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
 import { createAuditLog, isDroppable } from '../telemetry/audit-log.ts'
 import { createFloods } from '../telemetry/floods.ts'
-import { createLineLog, createLog, flushLog, type LogOptions } from '../telemetry/log.ts'
+import { createLineLog, createLog, type LogOptions } from '../telemetry/log.ts'
 import type { Dropping } from '../telemetry/log-stream.ts'
 import { createEventCounter } from '../telemetry/metrics/count-events.ts'
 import { createCounters } from '../telemetry/metrics/counters.ts'
@@ -35,9 +35,9 @@ export async function createTelemetry(
     measure,
     counters,
     /** Resolves when every line of the log is written or dropped. */
-    async flush(): Promise<void> {
+    flush(): Promise<void> {
       floods.reportCounts()
-      await flushLog(log)
+      return new Promise((resolve) => log.flush(() => resolve()))
     },
   }
 

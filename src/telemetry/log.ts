@@ -45,8 +45,3 @@ export function createLineLog(level: LevelWithSilent, write: (line: string) => u
 function withNames(level: LevelWithSilent): LoggerOptions {
   return { level, formatters: { level: (label) => ({ level: label }) } }
 }
-
-/** Resolves when every line is written or dropped. */
-export function flushLog(log: Logger): Promise<void> {
-  return new Promise((resolve) => log.flush(() => resolve()))
-}

@@ -101,7 +101,6 @@ function isAlike(a: RefusalCount, b: RefusalCount): boolean {
   return isOfOne && a.reason === b.reason && a.endpoint === b.endpoint
 }
 
-/** Returns the row that counts the refusal. */
 function addTo(rows: Rows, refusal: RefusalCount): Row {
   const { reason, endpoint, suite, remoteAddress, clientId, isKnown } = refusal
   // Only a client id can contain NUL.

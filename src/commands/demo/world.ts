@@ -75,8 +75,7 @@ export async function printLinkOnEnter({ stdin, stdout }: Terminal, link: () => 
 
 const PAUSE_MS = 400
 
-/** How often each token is checked. */
-const CHECKS = 3
+const CHECKS_PER_TOKEN = 3
 
 /**
  * Simulates partners that request and use tokens, a few requests per second, some of which are refused. Resolves when the
@@ -103,7 +102,7 @@ export async function makeTraffic(
 
   async function useToken(partner: Credentials, suite: string): Promise<void> {
     const accessToken = await ask(partner)
-    for (let times = 0; accessToken && times < CHECKS; times++) await check(suite, accessToken)
+    for (let times = 0; accessToken && times < CHECKS_PER_TOKEN; times++) await check(suite, accessToken)
   }
 
   /** Requests a token. Resolves to undefined if it is refused. */
@@ -118,7 +117,6 @@ export async function makeTraffic(
     return ((await answer.json()) as { access_token?: string }).access_token
   }
 
-  /** Checks a token for a suite, as a gateway does. */
   async function check(suite: string, accessToken: string): Promise<void> {
     await pause()
     const answer = await fetch(`${address}${VERIFY_PATH}/${suite}`, {

@@ -33,7 +33,6 @@ export function annotated<Options extends AnnotationOptions>(
   return { ...settings, labels: label.length + removeLabel.length > 0 ? Object.fromEntries(kept) : undefined }
 }
 
-/** Applications or suites. */
 interface Owners<Shown> {
   show(id: string): Promise<Shown>
   update(id: string, changes: object): Promise<boolean>

@@ -4,7 +4,6 @@ import { type Config, parseSettings, readConfig, settings } from '../../config.t
 import { differsBy } from '../../domain/text.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The file with settings, in the working directory. */
 export const ENV_FILE = '.env'
 
 /** KEY=value. A value in quotes may have several lines. */

@@ -19,7 +19,7 @@ const PENDING_WRITES_MS = 1000
 
 /** Runs the command that the arguments name. Resolves to the exit status. Prints errors on standard error. */
 export async function runCommand(program: Command, args: string[], terminal: Terminal): Promise<number> {
-  const json = wantsJson(args)
+  const json = args.includes('--json')
   useTerminal(program, terminal, (usage) => {
     // Commander's messages begin with `error: `, which is the key in JSON.
     const text = usage.trimEnd()
@@ -37,10 +37,6 @@ export async function runCommand(program: Command, args: string[], terminal: Ter
   }
 }
 
-function wantsJson(args: string[]): boolean {
-  return args.includes('--json')
-}
-
 /** The message of an error that an operator can fix. Any other error is a bug, whose stack is needed. */
 function errorText(error: unknown, { env }: Terminal): string {
   const origin = () => originOf('DATABASE_URL', env, readEnvFile(ENV_FILE).settings)
@@ -49,7 +45,6 @@ function errorText(error: unknown, { env }: Terminal): string {
   return `This is a bug in token-server. Please report it with the following:\n${(error as Error).stack}`
 }
 
-/** The description of an option in the help, with a mark on required ones. */
 function optionDescription(option: Option): string {
   const description = new Help().optionDescription(option)
   return option.mandatory ? `${description} (required)` : description
@@ -74,7 +69,7 @@ export async function runProcess(main: () => Promise<number>): Promise<void> {
   handleBrokenOutput()
   // A worker gets the settings from its leader: those of the start, even if the file has changed since.
   // Doctor reads the file itself and reports its errors as findings.
-  const isReady = cluster.isWorker || args[0] === 'doctor' || loadSettings(process, wantsJson(args))
+  const isReady = cluster.isWorker || args[0] === 'doctor' || loadSettings(process, args.includes('--json'))
   const status = isReady ? await main() : FAILED
   // A worker that failed would be kept alive, for example by its channel to the leader. A database whose disk has failed
   // must stay open, but an orderly exit would close it (docs/adr/0015).

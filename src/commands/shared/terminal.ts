@@ -15,7 +15,6 @@ export interface Terminal {
   stderr: Output
 }
 
-/** Whether a command was given `--json`. */
 export interface JsonOption {
   json?: boolean | undefined
 }

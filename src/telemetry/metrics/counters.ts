@@ -56,7 +56,6 @@ export function createCounters() {
   }
 }
 
-/** Every combination of one value from each list. */
 function combinations(lists: (readonly string[])[]): string[][] {
   const none: string[][] = [[]]
   return lists.reduce((lines, values) => lines.flatMap((line) => values.map((value) => [...line, value])), none)

@@ -10,12 +10,6 @@ export type MeasuredValues = Partial<Record<MetricName, [labels: string[], value
 /** How long after a text the next one is made. */
 const PAUSE_MS = 100
 
-interface Line {
-  metricName?: string
-  labels: Record<string, string>
-  value: number
-}
-
 /**
  * All metrics in Prometheus's text format: the counters, what `measure` returns, and the library's process metrics. The library
  * reads the counters for each scrape: adding to its own counters is expensive (docs/adr/0020).
@@ -32,7 +26,7 @@ export function createExposition(counters: Counters, measure: () => Promise<Meas
   }
   collectProcessMetrics(registry)
 
-  function linesOf(name: MetricName, metric: Metric): Line[] {
+  function linesOf(name: MetricName, metric: Metric) {
     const counted = counters.seriesOf(name).flatMap((series) => {
       const labels = labelsOf(metric, series.labels)
       const { buckets } = metric
@@ -42,7 +36,7 @@ export function createExposition(counters: Counters, measure: () => Promise<Meas
     return [...counted, ...others]
   }
 
-  function histogramLines(name: string, labels: Line['labels'], buckets: readonly number[], { at }: Series): Line[] {
+  function histogramLines(name: string, labels: Record<string, string>, buckets: readonly number[], { at }: Series) {
     let count = 0
     const lines = [...buckets, '+Inf'].map((bound, index) => {
       count += counters.valueAt(at + index)
