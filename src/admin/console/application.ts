@@ -29,7 +29,7 @@ import {
   redirectDone,
   statesOf,
 } from './forms.ts'
-import { askForNewSignIn } from './fresh.ts'
+import { assertNewSignIn } from './fresh.ts'
 import { changeHandOvers, handOversPanel } from './hand-overs.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
@@ -53,8 +53,7 @@ export function application(console: FastifyInstance, context: AdminContext): vo
     ['revoke-tokens', 'revokeAllTokens', 'tokens-revoked'],
   ] as const) {
     console.post<Route>(`/applications/:id/${path}`, async (request, reply) => {
-      const asked = path === 'revoke-tokens' && askForNewSignIn(context, reply, pathOf(request.params.id))
-      if (asked) return asked
+      if (path === 'revoke-tokens') assertNewSignIn(context, request, pathOf(request.params.id))
       const changed = await actions(request)[change](request.params.id)
       return redirectDone(reply, pathOf(request.params.id), changed ? done : 'nothing-changed')
     })

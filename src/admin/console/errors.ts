@@ -6,6 +6,7 @@ import { isSafe } from '../wire/access.ts'
 import { type Problem, problem, RefusedOperator, reportError, sendProblem } from '../wire/problem.ts'
 import { note } from './components.ts'
 import { fieldsOf, hidden } from './forms.ts'
+import { NewSignInNeeded } from './fresh.ts'
 import { type Html, html, type Part } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { loginInstructions, loginPath, sessionReferenceIn } from './login.ts'
@@ -65,6 +66,7 @@ export function showErrors(console: FastifyInstance, context: AdminContext): voi
     }
     if (error instanceof RefusedOperator && error.reason === 'no credentials')
       return askToSignIn(context, request, reply)
+    if (error instanceof NewSignInNeeded) return showPage(reply, error.page, { status: 403 })
     const answer = reportError(context.observe, error, request)
     reply.headers(answer.headers ?? {})
     const kept = answer.status === 503 && !isSafe(request.method) && (await sendAgain(request))

@@ -5,7 +5,7 @@ import { administrationOf } from '../wire/caller.ts'
 import { idOf } from '../wire/routing.ts'
 import { age, name, section, table, time } from './components.ts'
 import { idempotencyOf, redirectDone, refusedFor } from './forms.ts'
-import { askForNewSignIn } from './fresh.ts'
+import { assertNewSignIn } from './fresh.ts'
 import { type Html, html, path } from './html.ts'
 import { showPage } from './layout.ts'
 import type { Owners } from './owner.ts'
@@ -23,8 +23,7 @@ export function changeHandOvers(console: FastifyInstance, context: AdminContext,
       // The form has one key for its two buttons.
       const repeatable = { idempotency: { key: `${key}-link`, ...call } }
       const overlap = overlapIn(request.body)
-      const asked = overlap === 0 && askForNewSignIn(context, reply, base)
-      if (asked) return asked
+      if (overlap === 0) assertNewSignIn(context, request, base)
       const made = await administrationOf(context, request).handOvers.make(id, overlap, repeatable)
       return showPage(reply, {
         title: `A hand-over link for ${owner.name}`,

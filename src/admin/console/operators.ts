@@ -7,7 +7,7 @@ import { RefusedOperator } from '../wire/problem.ts'
 import { idOf } from '../wire/routing.ts'
 import { badge, note, section, table, time } from './components.ts'
 import { confirm, redirectDone } from './forms.ts'
-import { askForNewSignIn } from './fresh.ts'
+import { assertNewSignIn } from './fresh.ts'
 import { type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { IN_A_CLONE } from './login.ts'
@@ -23,15 +23,13 @@ export function operatorPages(console: FastifyInstance, context: AdminContext): 
   })
 
   console.post<Route>('/operators/:name/remove', async (request, reply) => {
-    const asked = askForNewSignIn(context, reply, '/operators')
-    if (asked) return asked
+    assertNewSignIn(context, request, '/operators')
     await actions(request).remove(request.params.name)
     return redirectDone(reply, '/operators', 'operator-removed')
   })
 
   console.post<Route>('/operators/:name/keys/:id/revoke', async (request, reply) => {
-    const asked = askForNewSignIn(context, reply, '/operators')
-    if (asked) return asked
+    assertNewSignIn(context, request, '/operators')
     await actions(request).revokeKey(request.params.name, idOf(request.params.id))
     return redirectDone(reply, '/operators', 'key-revoked')
   })

@@ -22,7 +22,7 @@ import {
   statesOf,
   textarea,
 } from './forms.ts'
-import { askForNewSignIn } from './fresh.ts'
+import { assertNewSignIn } from './fresh.ts'
 import { type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 
@@ -241,8 +241,7 @@ export function removeOwner(console: FastifyInstance, context: AdminContext, own
     const owner = await find(id, request)
     const named = owner.name
     const base = `${parent.href}${path`/${id}`}`
-    const asked = askForNewSignIn(context, reply, `${base}/remove`)
-    if (asked) return asked
+    assertNewSignIn(context, request, `${base}/remove`)
     return showPage(reply, {
       title: `Remove ${named}?`,
       heading: html`<span>Remove ${name(named)}?</span>`,
@@ -256,8 +255,7 @@ export function removeOwner(console: FastifyInstance, context: AdminContext, own
 
   console.post<{ Params: { id: string } }>(`${parent.href}/:id/remove`, async (request, reply) => {
     const { id } = request.params
-    const asked = askForNewSignIn(context, reply, `${parent.href}${path`/${id}`}/remove`)
-    if (asked) return asked
+    assertNewSignIn(context, request, `${parent.href}${path`/${id}`}/remove`)
     await remove(id, request)
     return redirectDone(reply, parent.href, 'removed')
   })

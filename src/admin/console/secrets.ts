@@ -19,7 +19,7 @@ import {
   refusedFor,
   select,
 } from './forms.ts'
-import { askForNewSignIn } from './fresh.ts'
+import { assertNewSignIn } from './fresh.ts'
 import { type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import type { Owners } from './owner.ts'
@@ -37,8 +37,7 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
     try {
       const repeatable = { idempotency: idempotencyOf(request) }
       const overlap = overlapIn(request.body)
-      const asked = overlap === 0 && askForNewSignIn(context, reply, base)
-      if (asked) return asked
+      if (overlap === 0) assertNewSignIn(context, request, base)
       const { clientSecret, othersEndAt } = await secrets.rotate(id, overlap, repeatable)
       const client = { clientId: id, clientSecret, publicUrl }
       const page = credentialsPage({
@@ -64,8 +63,7 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
       const { id, secret_id } = request.params
       const base = `${section}${path`/${id}`}`
       await find(id, request)
-      const asked = askForNewSignIn(context, reply, base)
-      if (asked) return asked
+      assertNewSignIn(context, request, base)
       const force = fieldsOf(request.body).text('force') === 'yes'
       const { secrets } = administrationOf(context, request)
       try {
