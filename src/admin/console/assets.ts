@@ -30,7 +30,7 @@ export function asset(name: string): string {
 /** Serves the files in assets/ from memory. They are public: no session is needed. */
 export function serveAssets(app: FastifyInstance): void {
   const byUrl = new Map([...ASSETS.values()].map((asset) => [asset.url, asset]))
-  app.get('/assets/*', ({ url }, reply) => {
+  app.get('/assets/*', { config: { findsSession: false } }, ({ url }, reply) => {
     const found = byUrl.get(url)
     if (!found) throw new ProblemError('no_such_path', 'There is no such file.')
     return reply.header('cache-control', 'public, max-age=31536000, immutable').type(found.type).send(found.body)

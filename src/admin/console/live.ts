@@ -51,7 +51,8 @@ export function serveLive(console: FastifyInstance, context: AdminContext): void
     if (found) setCaller(request, { operator: found.operator, origin: 'console', credential })
   }
 
-  console.get('/live', { exposeHeadRoute: false, onRequest: recognize }, async (request, reply) => {
+  const config = { takesTurn: false, findsSession: false } as const
+  console.get('/live', { exposeHeadRoute: false, onRequest: recognize, config }, async (request, reply) => {
     const { credential, operator } = callerOf(request)
     const { text } = fieldsOf(request.query)
     const isNew = text('new') !== ''

@@ -157,6 +157,10 @@ declare module 'fastify' {
     /** Null: not signed in. */
     session: Session | null
   }
+  interface FastifyContextConfig {
+    /** False: the route is public, or finds the session itself. */
+    findsSession?: false
+  }
 }
 
 /**
@@ -166,9 +170,7 @@ declare module 'fastify' {
 export function recognizeSessions(console: FastifyInstance, { findSession }: SignIn): void {
   async function recognize(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const reference = sessionReferenceIn(request)
-    const { url = '' } = request.routeOptions
-    // Assets are public, and live.ts finds the sessions of its pages.
-    if (reference === undefined || url.startsWith('/assets/') || url === '/live') return
+    if (reference === undefined || request.routeOptions.config.findsSession === false) return
     const found = await findSession(reference)
     request.session = found?.session ?? null
     if (found) setCaller(request, { operator: found.operator, origin: 'console', credential: reference })

@@ -36,7 +36,7 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
   }
 
   // A link and not a form: form-action of the CSP would forbid the redirect to another site.
-  console.get('/login/provider', async (request, reply) => {
+  console.get('/login/provider', { config: { takesTurn: false } }, async (request, reply) => {
     const provider = providerFor(request, 'begin')
     const back = fieldsOf(request.query).text('back')
     const { 'sec-fetch-site': site = 'none' } = request.headers
@@ -59,7 +59,7 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
     return showPage(reply.header('refresh', `0; url=${next}`), { title: 'Signing in', content })
   })
 
-  console.get('/login/complete', async (request, reply) => {
+  console.get('/login/complete', { config: { takesTurn: false } }, async (request, reply) => {
     const provider = providerFor(request, 'complete')
     const { session, caller } = request
     try {

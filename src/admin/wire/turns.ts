@@ -8,13 +8,14 @@ declare module 'fastify' {
     /** Runs a step of an answer that takes many, such as a page of an export, as if it were a request of its own. */
     takeTurn<Result>(request: FastifyRequest, step: () => Promise<Result>): Promise<Result>
   }
+  interface FastifyContextConfig {
+    /** False: the route waits for the identity provider, or takes almost no work. */
+    takesTurn?: false
+  }
 }
 
 /** How many requests of one operator and in all may wait. A single connection can send any number by pipelining. */
 const QUEUE = { concurrency: 1, perParty: 32, total: 64 }
-
-/** These wait for the identity provider, or take almost no work. */
-const WITHOUT_TURN = ['/live', '/login/provider', '/login/complete']
 
 /**
  * Handles one request at a time, of each operator in turn, and yields to the event loop after each. The process may also issue
@@ -29,7 +30,7 @@ export function takeTurns(app: FastifyInstance): void {
     return queue.run(partyOf(request), inTurn, unlimited) as ReturnType<typeof step>
   })
   app.addHook('preHandler', async (request) => {
-    if (WITHOUT_TURN.some((url) => url === request.routeOptions.url)) return
+    if (request.routeOptions.config.takesTurn === false) return
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
     const isQueued = queue.run(partyOf(request), () => {

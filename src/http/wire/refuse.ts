@@ -25,12 +25,14 @@ interface RefuseOptions {
   late?: LateAnswers
 }
 
-/** How a route answers errors, in its `config`. */
-interface ErrorConfig {
-  challenge?: string
-  challengeToHeader?: string
-  /** Instead of `sendError`. */
-  showError?: (reply: FastifyReply, answer: ErrorAnswer, field: string | undefined) => unknown
+declare module 'fastify' {
+  /** How a route answers errors. */
+  interface FastifyContextConfig {
+    challenge?: string
+    challengeToHeader?: string
+    /** Instead of `sendError`. */
+    showError?: (reply: FastifyReply, answer: ErrorAnswer, field: string | undefined) => unknown
+  }
 }
 
 /**
@@ -53,7 +55,7 @@ export function refuse(
   // createMalformedAnswers reports a client that closes the connection while it sends a body.
   if (error !== request.raw.errored) report(event, request, { observe, issuer })
 
-  const { challenge, challengeToHeader, showError = sendError } = config as ErrorConfig
+  const { challenge, challengeToHeader, showError = sendError } = config
   // Fastify refuses a malformed path before the hook that sets these for every answer.
   reply.headers(ANSWER_HEADERS)
   sendRequestId(request, reply)
