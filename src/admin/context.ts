@@ -4,12 +4,10 @@ import type { SignIn } from '../administration/sign-in.ts'
 import type { Author } from '../domain/audit-event.ts'
 import type { Observer } from '../domain/events.ts'
 import type { StatisticsSource } from '../domain/statistics.ts'
-import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 
 /** What the server gives to the API and the console. */
 export interface AdminContext {
-  store: Store
   now: Clock
   observe: Observer
   /** Returns the administration on behalf of an author, who is recorded with each change. */
@@ -37,6 +35,8 @@ export interface About {
   store: 'SQLite' | 'PostgreSQL'
   /** Milliseconds since the epoch. */
   startedAt: number
+  /** Where clients reach this server, the documentation for developers, and the address of the ops listener, if any. */
+  urls: { publicUrl: string; docsUrl: string | undefined; opsAddress: string | undefined }
   /** The settings with their values as text, without passwords. */
   settings: readonly { name: string; value: string; meaning: string }[]
 }

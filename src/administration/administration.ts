@@ -1,18 +1,20 @@
-import type { Audit, Author } from '../domain/audit-event.ts'
+import type { Audit, AuditEvent, Author } from '../domain/audit-event.ts'
 import { makeChange } from '../domain/change.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 import type { Period } from '../domain/usage.ts'
 import { createApplications } from './applications.ts'
-import { type AuditQuery, searchAuditEvents } from './audit-trail.ts'
+import { type AuditQuery, namesOfSubjects, searchAuditEvents } from './audit-trail.ts'
 import type { Context } from './context.ts'
 import { createHandOvers } from './hand-overs.ts'
 import { createOperators } from './operators.ts'
 import { type RefusalQuery, searchRefusedRequests } from './refused-requests.ts'
+import { listRemovals } from './removals.ts'
 import { createSecrets } from './secrets.ts'
 import { createSeed } from './seed.ts'
 import { createSuites } from './suites.ts'
+import { LOOKED_AT } from './trouble.ts'
 import { usageOf } from './usage.ts'
 import { createWhy } from './why.ts'
 
@@ -48,7 +50,11 @@ export function createAdministration({ store, now, observe, author, conditions, 
     operators: createOperators(context),
     seed: createSeed(context),
     searchRefusedRequests: (query: RefusalQuery) => searchRefusedRequests(store, query),
+    listLastRefused: () => store.listLastRefused(LOOKED_AT),
     searchAuditEvents: (query: AuditQuery, maxSteps?: number) => searchAuditEvents(store, query, maxSteps),
+    namesOfSubjects: (events: readonly AuditEvent[]) => namesOfSubjects(store, events),
+    listRemovals: (hundreds: number) => listRemovals(store, hundreds),
+    listEndingSecrets: (before: number, limit: number) => store.listEndingSecrets(now(), before, limit),
     why: createWhy(context),
     usageOf: (clientId: string, period: Period) => usageOf(context, clientId, period),
   }

@@ -68,13 +68,15 @@ export function createApplications(context: Context) {
     return { ...registered, suites }
   }
 
-  async function show(clientId: string): Promise<ShownApplication> {
-    const application = await find(context, clientId)
-    const [listed] = (await withUse(context, [application])) as [ListedApplication]
-    return { ...listed, secrets: await listSecrets(context, application.secrets) }
-  }
+  const show = async (clientId: string) => shownApplication(context, await find(context, clientId))
 
-  return { register, ...createSearch(context), show, ...createApplicationChanges(context) }
+  return { register, ...createSearch(context), find: store.findApplication, show, ...createApplicationChanges(context) }
+}
+
+/** The application with its use and its secrets. */
+export async function shownApplication(context: Pick<Context, 'store' | 'now'>, application: Application) {
+  const [listed] = (await withUse(context, [application])) as [ListedApplication]
+  return { ...listed, secrets: await listSecrets(context, application.secrets) }
 }
 
 /** Changes go to the store even if nothing seems to differ: the same change by another process may not be durable yet. */

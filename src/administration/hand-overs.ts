@@ -14,7 +14,7 @@ interface NewHandOver {
 
 /** Links that show a new secret of an application once. `url`: where they lead; undefined: they are off. */
 export function createHandOvers(context: Context, url: string | undefined) {
-  const { now, change } = context
+  const { store, now, change } = context
 
   /** Makes a link. Once it is used, the other secrets end after `overlap` milliseconds at the latest. */
   function make(clientId: string, overlap: number, repeatable: Repeatable = {}): Promise<NewHandOver> {
@@ -41,5 +41,5 @@ export function createHandOvers(context: Context, url: string | undefined) {
     throw new OperatorError(`${clientId} has no unused hand-over link ${linkId}.`, { kind: 'not found' })
   }
 
-  return { isOn: url !== undefined, make, withdraw }
+  return { isOn: url !== undefined, list: store.listHandOverLinks, make, withdraw }
 }

@@ -175,7 +175,9 @@ function createSuiteLists(context: Context) {
   }
 
   return {
+    find: store.findSuite,
     list,
+    listFirst: (limit: number) => store.listSuites({ limit }),
     listPage,
     listApproved: (suiteId: string) => allPages<Application>((page) => store.listApprovedApplications(suiteId, page)),
     listApprovedPage: (suiteId: string, query: PageQuery) =>

@@ -4,8 +4,9 @@ import { isTokenReason } from '../domain/reasons.ts'
 import type { RefusalCount, RefusedClient } from '../domain/refusal.ts'
 import type { Trouble } from '../domain/statistics.ts'
 import { DAY, HOUR } from '../domain/usage.ts'
-import type { Administration, AdministrationOptions } from './administration.ts'
+import type { Context } from './context.ts'
 import { listRemovals } from './removals.ts'
+import { createWhy } from './why.ts'
 
 /** How many of the last refusals are looked at, and how many of their clients. */
 export const LOOKED_AT = 1000
@@ -15,10 +16,8 @@ const MAX_CLIENTS = 100
 const HUNDREDS = 10
 
 /** Finds out which clients are refused now, as `why` does, in small steps. Throws StoreUnavailable. */
-export async function findTrouble(
-  { why }: Pick<Administration, 'why'>,
-  { store, now }: Pick<AdministrationOptions, 'store' | 'now'>,
-): Promise<Trouble> {
+export async function findTrouble({ store, now }: Pick<Context, 'store' | 'now'>): Promise<Trouble> {
+  const why = createWhy({ store, now })
   const isWithin = (age: number) => (row: { lastAt: number }) => row.lastAt > now() - age
   const rows = (await store.listLastRefused(LOOKED_AT)).filter(isWithin(DAY))
   // A check of a token that is of no known application counts for the suite.

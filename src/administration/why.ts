@@ -4,13 +4,14 @@ import { isTokenReason } from '../domain/reasons.ts'
 import { REFUSALS_INTERVAL_MS, type RefusalCount } from '../domain/refusal.ts'
 import { differsBy } from '../domain/text.ts'
 import { USAGE_INTERVAL_MS } from '../domain/usage.ts'
-import { createApplications, type ShownApplication } from './applications.ts'
+import { type ShownApplication, shownApplication } from './applications.ts'
 import type { Context } from './context.ts'
 import { type Diagnosis, diagnose, diagnoseRemoved, diagnoseSuite, diagnoseUnknown } from './diagnosis.ts'
 import { stepsOfNames } from './pages.ts'
 import { COMMANDS, type Instructions } from './remedies.ts'
 import { findRemoval } from './removals.ts'
-import { createSuites, type ShownSuite } from './suites.ts'
+import { listSecrets } from './secrets.ts'
+import type { ShownSuite } from './suites.ts'
 
 /** Why a client is refused, as far as is known. */
 export interface Explanation extends Diagnosis {
@@ -31,16 +32,16 @@ export interface Explanation extends Diagnosis {
  * Explains why a client is refused, with data up to a minute old. Throws NothingKnown if there is neither an application,
  * nor a suite, nor a refusal with such a client id, nor the removal of one.
  */
-export function createWhy(context: Context) {
+export function createWhy(context: Pick<Context, 'store' | 'now'>) {
   const { store, now } = context
-  const applications = createApplications(context)
-  const suites = createSuites(context)
 
   return async (clientId: string, instructions: Instructions = COMMANDS): Promise<Explanation> => {
     const knownUntil = { refusals: now() - REFUSALS_INTERVAL_MS, tokens: now() - USAGE_INTERVAL_MS }
     const similarRefusals = (await store.listRefusals(undefined)).filter((refusal) => looksLike(refusal, clientId))
-    const application = (await store.findApplication(clientId)) && (await applications.show(clientId))
-    const suite = application ? undefined : (await store.findSuite(clientId)) && (await suites.show(clientId))
+    const registered = await store.findApplication(clientId)
+    const application = registered && (await shownApplication(context, registered))
+    const ofSuite = registered ? undefined : await store.findSuite(clientId)
+    const suite = ofSuite && { ...ofSuite, secrets: await listSecrets(context, ofSuite.secrets) }
     const known = { clientId, application, suite, similarRefusals, knownUntil }
     if (!application && !suite) {
       const similarApplications = await listSimilar(clientId)

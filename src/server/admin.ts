@@ -33,15 +33,14 @@ export async function startAdmin(
   await import('../store/shared/audited.ts')
 
   const context = { store, now: Date.now, observe }
-  const author = { actor: 'server', origin: 'console', remoteAddress: '' } as const
-  const reading = createAdministration({ ...context, author })
   const statistics = startStatistics(figures, {
     storeKind: config.DATABASE_URL.kind,
     name: `${hostname()}:${PORT}`,
-    findTrouble: () => findTrouble(reading, context),
+    findTrouble: () => findTrouble(context),
   })
   const app = await buildAdminApp({
-    ...context,
+    now: Date.now,
+    observe,
     administration: (author, conditions) =>
       createAdministration({ ...context, author, conditions, handOverUrl: handOverUrl(config) }),
     signIn: createSignIn({ ...context, onlyProvider: config.OPERATORS === 'provider' }),
@@ -81,12 +80,14 @@ const STORES = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const
 
 /** Describes the server for the console: versions, and the given settings without passwords. */
 export function describe(config: Partial<Config> & Pick<Config, 'DATABASE_URL'>, startedAt: number): About {
+  const { PUBLIC_URL = '', DOCS_URL, OPS_ADDRESS } = config
   const names = Object.keys(settings) as (keyof typeof settings)[]
   return {
     version: VERSION,
     node: NODE_VERSION,
     store: STORES[config.DATABASE_URL.kind],
     startedAt,
+    urls: { publicUrl: PUBLIC_URL, docsUrl: DOCS_URL, opsAddress: OPS_ADDRESS && textOf(OPS_ADDRESS, 'off') },
     settings: names
       .filter((name) => name in config)
       .map((name) => ({ name, value: textOf(config[name], settings[name].default), meaning: settings[name].meaning })),

@@ -36,7 +36,7 @@ t.test('Trouble: applications and suites are failing if they are refused now, mo
     refusal('s1', { ...check, ...at(0), endpoint: '/other', count: 6 }),
     refusal('s1', { ...check, ...at(HOUR), reason: 'malformed token', count: 70 }),
   ])
-  const { failing, refusedChecks } = await findTrouble(administration, { store, now })
+  const { failing, refusedChecks } = await findTrouble({ store, now })
   t.strictSame(failing, [
     { kind: 'application', id: 'often', name: 'often', reason: 'wrong secret', count: 7, since: START - HOUR - 1 },
     { kind: 'suite', id: 's2', name: 'Suite s2', reason: 'wrong secret', count: 2, since: START - 1 },
@@ -66,7 +66,7 @@ t.test('Trouble: a removed application that still calls is named, with who remov
     unknown('before', { lastAt: START }),
     unknown('nobody!!', { lastAt: START + 1 }),
   ])
-  const found = async () => (await findTrouble(administration, { store, now })).removed
+  const found = async () => (await findTrouble({ store, now })).removed
   const orders = { clientId: 'orders', name: 'Name of orders', by: 'anna@company.example (login.example)', at: START }
   t.strictSame(await found(), [{ ...orders, count: 8, since: START + 1 }])
   clock.time += 24 * HOUR + 3

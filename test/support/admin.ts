@@ -55,7 +55,6 @@ export async function createAdminWorld(
   /** Tests may change these. */
   const statistics = { ...statisticsOf() }
   const context: AdminContext = {
-    store,
     now,
     observe,
     administration: (author, conditions) =>
@@ -64,7 +63,7 @@ export async function createAdminWorld(
     provider: undefined,
     statistics: {
       read: async () => statistics,
-      readTrouble: () => findTrouble(administration, { store, now }),
+      readTrouble: () => findTrouble({ store, now }),
       outages: () => statistics.outages,
       readUsage: (period) => usageOfAll({ store, now }, period),
     },

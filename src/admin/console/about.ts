@@ -4,7 +4,6 @@ import type { AdminContext } from '../context.ts'
 import { facts, section, table, time } from './components.ts'
 import { html } from './html.ts'
 import { showPage } from './layout.ts'
-import { urlsOf } from './secrets.ts'
 
 const DESCRIPTION = new URL('../../../docs/openapi-admin.yaml', import.meta.url)
 
@@ -15,14 +14,14 @@ export function aboutPage(console: FastifyInstance, context: AdminContext): void
   )
 
   console.get('/about', (_request, reply) => {
-    const { version, node, store, startedAt, settings } = context.about
-    const { docsUrl, opsAddress } = urlsOf(context)
+    const { version, node, store, startedAt, settings, urls } = context.about
+    const { docsUrl, opsAddress } = urls
     const program = facts([
       ['Version', version],
       ['Node.js', node],
       ['Database', store],
       ['Started', time(startedAt)],
-      opsAddress !== '' && [
+      opsAddress !== undefined && [
         'API reference',
         html`<code>http://${opsAddress}/docs</code> <span class="hint">from where OPS_ADDRESS can be reached</span>`,
       ],
@@ -30,7 +29,7 @@ export function aboutPage(console: FastifyInstance, context: AdminContext): void
         'Administration API',
         html`<a href="/openapi-admin.yaml">openapi-admin.yaml</a> <span class="hint">OpenAPI</span>`,
       ],
-      docsUrl !== '' && ['Documentation', html`<a href="${docsUrl}" rel="noreferrer">${docsUrl}</a>`],
+      docsUrl !== undefined && ['Documentation', html`<a href="${docsUrl}" rel="noreferrer">${docsUrl}</a>`],
     ])
     const columns = ['Setting', 'Value', 'Meaning']
     const rows = settings.map(({ name, value, meaning }) => [

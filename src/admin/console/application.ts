@@ -3,7 +3,7 @@ import type { ShownApplication } from '../../administration/applications.ts'
 import { endingSecret } from '../../administration/diagnosis.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
 import { type Application, columnsOf } from '../../domain/application.ts'
-import { type Suite, unknownSuite } from '../../domain/suite.ts'
+import type { Suite } from '../../domain/suite.ts'
 import { DAY, sinceFullHour } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
@@ -34,7 +34,7 @@ import { changeHandOvers, handOversPanel } from './hand-overs.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { annotationFacts, type Changes, changeNames, notes, type Owners, removeOwner, withContents } from './owner.ts'
-import { changeSecrets, copyable, secretsPanel, tryIt, urlsOf } from './secrets.ts'
+import { changeSecrets, copyable, secretsPanel, tryIt } from './secrets.ts'
 import { usagePanel } from './usage.ts'
 
 type Route = { Params: { id: string } }
@@ -74,7 +74,7 @@ export function application(console: FastifyInstance, context: AdminContext): vo
     show,
     inputs: async (owner, request, stateOf) => {
       const { suites } = owner as Application
-      const inputs = editApprovals(await listChoices(context), suites, request, stateOf('suite'))
+      const inputs = editApprovals(await listChoices(context, request), suites, request, stateOf('suite'))
       return section('approvals', 'Approvals', inputs)
     },
   }
@@ -90,12 +90,12 @@ function pathOf(clientId: string): string {
 
 /** Returns a function that answers with the page of an application, or 404. */
 function createView(context: AdminContext) {
-  const { store, now } = context
-  const { publicUrl } = urlsOf(context)
+  const { now, about } = context
 
   return async (clientId: string, reply: FastifyReply, { errors = [], status = 200 }: Partial<Refused> = {}) => {
     const { request } = reply
-    const { why, handOvers } = administrationOf(context, request)
+    const administration = administrationOf(context, request)
+    const { why, handOvers } = administration
     const instructions = instructionsFor(request)
     const explanation = await why(clientId, instructions).catch((error) => {
       if (error instanceof NothingKnown) return error
@@ -106,12 +106,12 @@ function createView(context: AdminContext) {
     }
     const { application } = explanation
     const { lastTokenAt, secrets, suites: approved } = application
-    const links = await store.listHandOverLinks(clientId)
+    const links = await handOvers.list(clientId)
     const mayChange = canChange(request)
     const at = now()
     const base = pathOf(clientId)
     const live = liveApplication(explanation, instructions, at)
-    const use = tryIt({ clientId, suites: approved, publicUrl })
+    const use = tryIt({ clientId, suites: approved, publicUrl: about.urls.publicUrl })
     const hint =
       'Its tokens, the checks that found them valid, and what was refused: its requests, and checks of its tokens,'
     const usage = { clientId, base, kinds: ['tokens', 'checks', 'refusals'], hint } as const
@@ -127,11 +127,11 @@ ${withContents(html`${section('health', 'Status', html`${live.status}${live.figu
 ${lastTokenAt === undefined && use}
 ${await usagePanel(context, request, usage)}
 ${live.refusals}
-${section('approvals', 'Approvals', approvals(approved, await listChoices(context)), mayChange && html`<a class="button" href="${`${base}/edit#approvals`}">Edit approvals</a>`)}
+${section('approvals', 'Approvals', approvals(approved, await listChoices(context, request)), mayChange && html`<a class="button" href="${`${base}/edit#approvals`}">Edit approvals</a>`)}
 ${secretsPanel({ base, secrets, now: at, request, handsOver: handOvers.isOn, hours: statesOf(errors)('hours') })}
 ${handOversPanel(base, links, { canChange: mayChange, now: at })}
 ${lastTokenAt !== undefined && use}
-${await lastChanges(store, { kind: 'application', id: clientId })}
+${await lastChanges(administration, { kind: 'application', id: clientId })}
 ${mayChange && destructiveActions(application, base)}`)}`,
     }
     return showPage(reply, page, { status })
@@ -230,8 +230,8 @@ ${similarRefusalsPanel('refusals', 'Refused client ids that look like it', simil
 const MAX_CHOICES = 200
 
 /** The suites that an application can be approved for, up to the number that a form offers. */
-export function listChoices({ store }: AdminContext): Promise<Suite[]> {
-  return store.listSuites({ limit: MAX_CHOICES })
+export function listChoices(context: AdminContext, request: FastifyRequest): Promise<Suite[]> {
+  return administrationOf(context, request).suites.listFirst(MAX_CHOICES)
 }
 
 /** The approvals that were edited in a form. Those that someone else has changed in the meantime stay as they are. */
@@ -243,16 +243,15 @@ function approvalsIn(body: unknown) {
 
 /** Saves the form of an application: edited values, and approvals that were ticked or unticked. */
 async function save(context: AdminContext, id: string, changes: Changes, request: FastifyRequest): Promise<boolean> {
-  const { applications } = administrationOf(context, request)
+  const { applications, suites } = administrationOf(context, request)
   const { ticked, unticked } = approvalsIn(request.body)
-  const found = await Promise.all([...ticked, ...unticked].map((suiteId) => context.store.findSuite(suiteId)))
-  const missing = ticked.find((_, at) => !found[at])
-  // Before anything is saved.
-  if (missing !== undefined) throw unknownSuite(missing)
+  // Before anything is saved: it throws if one does not exist.
+  await Promise.all(ticked.map(suites.show))
   const isUpdated = Object.keys(changes).length > 0 && (await applications.update(id, changes))
   const approved = await applications.approve(id, ...ticked)
   // Suites that were removed in the meantime no longer have approvals.
-  const withdrawn = await applications.withdraw(id, ...unticked.filter((_, at) => found[ticked.length + at]))
+  const present = await Promise.all(unticked.map(suites.find))
+  const withdrawn = await applications.withdraw(id, ...unticked.filter((_, at) => present[at]))
   return isUpdated || approved.length + withdrawn.length > 0
 }
 

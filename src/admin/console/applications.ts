@@ -27,7 +27,7 @@ import {
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { changesIn, optionalInputs, registrationForm } from './owner.ts'
-import { credentialsPage, tryIt, urlsOf } from './secrets.ts'
+import { credentialsPage, tryIt } from './secrets.ts'
 
 const PAGE_SIZE = 50
 
@@ -84,7 +84,7 @@ export function listApplications(console: FastifyInstance, context: AdminContext
     const mayChange = canChange(request)
     const { applications, suites } = administrationOf(context, request)
     const target = filter.for !== '' && mayChange ? await suites.show(filter.for) : undefined
-    const states = await findStates()
+    const states = await findStates(request)
     const query = await queryOf(request, filter, states)
     const found = await applications.browse({ ...query, from, limit: PAGE_SIZE })
     const now = context.now()
@@ -107,7 +107,7 @@ ${table('Applications', [...COLUMNS, number('Tokens/h')], rows)}`
       ...(target && headOf(target)),
       content: isEmpty
         ? nothingYet(mayChange)
-        : html`${formErrors(errors)}${await approvalsChanged(context, request)}${views(filter)}${filterForm(filter, await listChoices(context), target)}${content}`,
+        : html`${formErrors(errors)}${await approvalsChanged(context, request)}${views(filter)}${filterForm(filter, await listChoices(context, request), target)}${content}`,
     }
     return showPage(reply, page, { status: errors.length > 0 ? 422 : 200 })
   }
@@ -119,7 +119,7 @@ ${table('Applications', [...COLUMNS, number('Tokens/h')], rows)}`
     list: 'applications',
     row: LISTED_APPLICATION,
     async *pages(request) {
-      const query = await queryOf(request, textsIn(FILTERS, request.query), await findStates())
+      const query = await queryOf(request, textsIn(FILTERS, request.query), await findStates(request))
       const found = administrationOf(context, request).applications.pages(query)
       for await (const page of found) yield page.map(listedApplicationView)
     },
@@ -127,15 +127,15 @@ ${table('Applications', [...COLUMNS, number('Tokens/h')], rows)}`
 
   changeApprovals(console, context, {
     findMatching: async (request) => {
-      const query = await queryOf(request, textsIn(FILTERS, request.query), await findStates())
+      const query = await queryOf(request, textsIn(FILTERS, request.query), await findStates(request))
       return administrationOf(context, request).applications.match(query)
     },
     showList,
   })
 
-  async function findStates(): Promise<States> {
-    const now = context.now()
-    const ending = await context.store.listEndingSecrets(now, now + WEEK_MS, MAX_ENDING)
+  async function findStates(request: FastifyRequest): Promise<States> {
+    const { listEndingSecrets } = administrationOf(context, request)
+    const ending = await listEndingSecrets(context.now() + WEEK_MS, MAX_ENDING)
     const trouble = await context.statistics.readTrouble()
     return { failing: new Set(trouble?.failing.map(({ id }) => id)), ending: new Set(ending.map(({ id }) => id)) }
   }
@@ -239,8 +239,6 @@ const OPTIONAL = ['labels', 'note', 'quota']
 
 /** /new-application: the form that registers an application. */
 export function newApplication(console: FastifyInstance, context: AdminContext): void {
-  const { publicUrl } = urlsOf(context)
-
   registrationForm(console, {
     path: '/new-application',
     parent: PARENT,
@@ -248,9 +246,10 @@ export function newApplication(console: FastifyInstance, context: AdminContext):
     lead: 'Register each program of a partner as an application. It gets a client id and a secret, which is shown once.',
     errorsAt: { 'taken id': 'client_id', suites: 'suite' },
     first: 'name',
-    inputs: async ({ body }, stateOf) => {
+    inputs: async (request, stateOf) => {
+      const { body } = request
       const { text, all } = fieldsOf(body)
-      const suites = await listChoices(context)
+      const suites = await listChoices(context, request)
       const clientId = text('client_id')
       return html`${APPLICATION_COLUMNS.map((name) => html`${field({ ...INPUTS[name], label: sentence(name), name, value: text(name), required: true, ...stateOf(name) })}\n`)}${
         suites.length === 0
@@ -270,7 +269,8 @@ ${optionalInputs(OPTIONAL, body, stateOf)}`
         clientId: text('client_id') || undefined,
       }
       const { applications, handOvers } = administrationOf(context, request)
-      return registeredPage(await applications.register(wanted, repeatable), publicUrl, handOvers.isOn)
+      const registered = await applications.register(wanted, repeatable)
+      return registeredPage(registered, context.about.urls.publicUrl, handOvers.isOn)
     },
   })
 }

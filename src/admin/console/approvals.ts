@@ -27,8 +27,6 @@ export function changeApprovals(
   context: AdminContext,
   { findMatching, showList }: List,
 ): void {
-  const { store } = context
-
   console.post<Route>('/suites/:id/approvals', async (request, reply) => {
     const { id } = request.params
     const { applications, suites } = administrationOf(context, request)
@@ -52,10 +50,10 @@ export function changeApprovals(
   })
 
   console.post<Route>('/suites/:id/approvals/undo', async (request, reply) => {
-    const { suites } = administrationOf(context, request)
+    const { applications, suites } = administrationOf(context, request)
     const { changed, left } = await suites.undoApprovals(Number(fieldsOf(request.body).text('event')))
     if (left.length === 0) return showChanged(request, reply, changed)
-    const named = await Promise.all(left.slice(0, MAX_NAMED).map((clientId) => store.findApplication(clientId)))
+    const named = await Promise.all(left.slice(0, MAX_NAMED).map((clientId) => applications.find(clientId)))
     const links = named.map((one, n) => {
       const clientId = String(left[n])
       return html`<li><a href="${path`/applications/${clientId}`}">${name(one?.name ?? clientId)}</a></li>`
@@ -68,8 +66,8 @@ export function changeApprovals(
 
   async function showChanged(request: FastifyRequest, reply: FastifyReply, changed: readonly string[]) {
     if (changed.length === 0) return redirectDone(reply, listOf(request), 'nothing-changed')
-    const [event] = await store.listAuditEvents({ requestId: request.id, limit: 1 })
-    return reply.redirect(address('/applications', { ...queryOf(request), changed: String(event?.id) }), 303)
+    const { events } = await administrationOf(context, request).searchAuditEvents({ requestId: request.id, limit: 1 })
+    return reply.redirect(address('/applications', { ...queryOf(request), changed: String(events[0]?.id) }), 303)
   }
 }
 
@@ -80,11 +78,12 @@ const listOf = (request: FastifyRequest) => address('/applications', queryOf(req
 const DONE = { 'application approved': 'approved', 'approval withdrawn': 'no longer approved' }
 
 /** The message about a change of approvals, with a button to undo it, for the operator who made it. `changed`: its audit event. */
-export async function approvalsChanged({ store }: AdminContext, request: FastifyRequest): Promise<Html | undefined> {
+export async function approvalsChanged(context: AdminContext, request: FastifyRequest): Promise<Html | undefined> {
   const { changed, ...query } = queryOf(request)
   if (!changed || !/^\d{1,15}$/.test(changed)) return
   const id = Number(changed)
-  const [event] = await store.listAuditEvents({ before: id + 1, grouped: true, limit: 1 })
+  const { searchAuditEvents } = administrationOf(context, request)
+  const [event] = (await searchAuditEvents({ before: id + 1, grouped: true, limit: 1 })).events
   if (event?.id !== id || event.actor !== callerOf(request).operator.name) return
   const done = DONE[event.action as keyof typeof DONE]
   if (!done) return

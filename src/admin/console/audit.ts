@@ -1,11 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import {
-  EXPORT_STEPS,
-  keyOfSubject,
-  namesOfSubjects,
-  type SubjectNames,
-  searchAuditEvents,
-} from '../../administration/audit-trail.ts'
+import type { Administration } from '../../administration/administration.ts'
+import { EXPORT_STEPS, keyOfSubject, type SubjectNames } from '../../administration/audit-trail.ts'
 import { AUDIT_EVENT, auditEventView } from '../../administration/views.ts'
 import type { AuditEvent, PublicFields } from '../../domain/audit-event.ts'
 import { AUDIT_ACTIONS } from '../../domain/events.ts'
@@ -15,6 +10,7 @@ import { isDay } from '../../domain/time.ts'
 import { DAY } from '../../domain/usage.ts'
 import { text } from '../../domain/views/schema.ts'
 import type { AdminContext } from '../context.ts'
+import { administrationOf } from '../wire/caller.ts'
 import { ProblemError } from '../wire/problem.ts'
 import { emptyState, name, pager, section, sentence, table, time, words } from './components.ts'
 import { everyPage, exportLinks, exportList } from './exports.ts'
@@ -33,14 +29,13 @@ type Filter = Record<(typeof FILTERS)[number], string>
 
 /** /audit: all changes, newest first, and their files. */
 export function auditPage(console: FastifyInstance, context: AdminContext): void {
-  const { store } = context
-
   console.get('/audit', async (request, reply) => {
-    const { filter, wrong, ...query } = await askedFor(store, request)
+    const { searchAuditEvents, namesOfSubjects } = administrationOf(context, request)
+    const { filter, wrong, ...query } = await askedFor(searchAuditEvents, request)
     const given = fieldsOf(request.query).text('before')
     const before = /^\d{1,15}$/.test(given) ? Number(given) : undefined
-    const { events, next } = await searchAuditEvents(store, { ...query, before, grouped: true, limit: PAGE_SIZE })
-    const names = await namesOfSubjects(store, events)
+    const { events, next } = await searchAuditEvents({ ...query, before, grouped: true, limit: PAGE_SIZE })
+    const names = await namesOfSubjects(events)
     const isFiltered = Object.values(filter).some((value) => value !== '')
     const stateOf = statesOf(wrong.map((field) => ({ field, message: WRITE_A_DAY })))
     const changes = html`<p class="hint">${exportLinks('/audit', filter)}</p>${eventTable(events, names)}`
@@ -61,11 +56,12 @@ ${pager(before !== undefined && address('/audit', filter), older)}`,
     list: 'audit_events',
     row: AUDIT_EVENT.extend({ subject_name: text('The name of what was changed; empty: it has none') }),
     async *pages(request) {
-      const { wrong, ...query } = await askedFor(store, request)
+      const { searchAuditEvents, namesOfSubjects } = administrationOf(context, request)
+      const { wrong, ...query } = await askedFor(searchAuditEvents, request)
       if (wrong.length > 0) throw new ProblemError('invalid', WRITE_A_DAY)
       yield* everyPage<number>(async ({ after: before, limit }) => {
-        const { events, next } = await searchAuditEvents(store, { ...query, before, limit }, EXPORT_STEPS)
-        const names = await namesOfSubjects(store, events)
+        const { events, next } = await searchAuditEvents({ ...query, before, limit }, EXPORT_STEPS)
+        const names = await namesOfSubjects(events)
         const nameOf = ({ subject }: AuditEvent) => names.get(keyOfSubject(subject)) ?? ''
         return { rows: events.map((event) => ({ ...auditEventView(event), subject_name: nameOf(event) })), next }
       })
@@ -77,13 +73,13 @@ ${pager(before !== undefined && address('/audit', filter), older)}`,
  * What a page or a file is asked for, and which days are wrong. Finds the events of the actor and the subject with this name and
  * id or, if there are none, with these parts of them.
  */
-async function askedFor(store: AdminContext['store'], request: FastifyRequest) {
+async function askedFor(search: Administration['searchAuditEvents'], request: FastifyRequest) {
   const filter = textsIn(FILTERS, request.query)
   const timeOf = (day: string) => (isDay(day) ? Date.parse(day) : undefined)
   const [since, lastDay] = [timeOf(filter.since), timeOf(filter.until)]
   const requestId = filter.request_id || undefined
   const exact = { requestId, actor: filter.actor || undefined, subject: filter.subject || undefined }
-  const [known] = await store.listAuditEvents({ ...exact, limit: 1 })
+  const [known] = (await search({ ...exact, limit: 1 })).events
   return {
     filter,
     wrong: (['since', 'until'] as const).filter((name) => filter[name] !== '' && !isDay(filter[name])),
@@ -126,12 +122,15 @@ function noChanges(isFiltered: boolean, canChange: boolean, older: string | unde
 const LAST_CHANGES = 10
 
 /** The last changes of an application or a suite. */
-export async function lastChanges(store: AdminContext['store'], { kind, id }: AuditEvent['subject']): Promise<Html> {
-  const events = await store.listAuditEvents({ subject: id, kind, limit: LAST_CHANGES })
+export async function lastChanges(
+  { searchAuditEvents, namesOfSubjects }: Administration,
+  { kind, id }: AuditEvent['subject'],
+): Promise<Html> {
+  const { events } = await searchAuditEvents({ subject: id, kind, limit: LAST_CHANGES })
   const content =
     events.length === 0
       ? html`<p class="quiet-text">No changes in the last 400 days.</p>`
-      : eventTable(events, await namesOfSubjects(store, events), true)
+      : eventTable(events, await namesOfSubjects(events), true)
   const all = html`<a href="${address('/audit', { subject: id })}">All changes</a>`
   return section('changes', 'Last changes', content, all)
 }

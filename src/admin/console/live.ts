@@ -25,16 +25,17 @@ export function serveLive(console: FastifyInstance, context: AdminContext): void
 
   async function partsFor(request: FastifyRequest): Promise<Html[]> {
     const { text } = fieldsOf(request.query)
-    if (text('page') === 'refusals') return [await liveRefusals(context, request.query)]
+    const administration = administrationOf(context, request)
+    if (text('page') === 'refusals') return [await liveRefusals(administration, request.query, now())]
     const clientId = text('client')
     if (clientId === '') {
       return Object.values(liveParts(await ofThisSecond('', () => statistics.read()), canChange(request)))
     }
     const instructions = instructionsFor(request)
-    const explanation = await administrationOf(context, request).why(clientId, instructions)
+    const explanation = await administration.why(clientId, instructions)
     return Object.values(
       explanation.suite
-        ? await liveSuite(context, explanation, instructions, now())
+        ? await liveSuite(administration, explanation, instructions, now())
         : liveApplication(explanation, instructions, now()),
     )
   }

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import { usageOf } from '../../administration/usage.ts'
 import { REASON_NAMES } from '../../domain/reasons.ts'
 import type { NodeStatistics, Statistics, WorkerStatistics } from '../../domain/statistics.ts'
 import { type ApplicationCounts, HOUR, type Period } from '../../domain/usage.ts'
 import type { Usage } from '../../domain/views/usage.ts'
 import type { AdminContext } from '../context.ts'
+import { administrationOf } from '../wire/caller.ts'
 import { attention, endingInUse } from './attention.ts'
 import { bar, chart } from './chart.ts'
 import { badge, card, emptyState, facts, liveControls, name, number, section, table, time } from './components.ts'
@@ -19,11 +19,12 @@ export function overviewPage(console: FastifyInstance, context: AdminContext): v
   const { statistics } = context
   console.get('/', async (request, reply) => {
     const period = periodOf(request, '1h')
+    const { usageOf } = administrationOf(context, request)
     const [shown, ofAll, usage] = await Promise.all([
       statistics.read(),
       statistics.readUsage(period),
       // The page is shown even if the store does not answer.
-      period === '1h' ? undefined : usageOf(context, '', period).catch(() => undefined),
+      period === '1h' ? undefined : usageOf('', period).catch(() => undefined),
     ])
     return showPage(reply, overview(shown, canChange(request), { period, usage, ofAll }))
   })

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
-import { type RefusalQuery, searchRefusedRequests } from '../../administration/refused-requests.ts'
-import { LOOKED_AT } from '../../administration/trouble.ts'
+import type { RefusalQuery } from '../../administration/refused-requests.ts'
 import { abbreviated } from '../../domain/application.ts'
 import { factsOf, isTokenReason, REASON_NAMES } from '../../domain/reasons.ts'
 import { ENDPOINTS, REFUSAL_FILTERS, type RefusedRequest } from '../../domain/refusal.ts'
@@ -34,13 +33,14 @@ const MINUTE = 60_000
 
 /** /refusals: refused requests one by one, newest first. /requests/ID: those with a request id, and why. */
 export function refusalPages(console: FastifyInstance, context: AdminContext): void {
-  const { store, now } = context
+  const { now } = context
 
   console.get('/refusals', async (request, reply) => {
-    const { filter, wrong, query } = await askedFor(store, request.query)
+    const { searchRefusedRequests, listLastRefused } = administrationOf(context, request)
+    const { filter, wrong, query } = await askedFor(searchRefusedRequests, request.query)
     const before = /^[1-9]\d{0,14}$/.exec(fieldsOf(request.query).text('before'))?.[0]
     const cursor = before === undefined ? undefined : Number(before)
-    const found = await searchRefusedRequests(store, { ...query, before: cursor, limit: PAGE_SIZE + 1 })
+    const found = await searchRefusedRequests({ ...query, before: cursor, limit: PAGE_SIZE + 1 })
     const base = address('/refusals', filter)
     const isFiltered = isAnySet(filter)
     const isFirst = before === undefined
@@ -53,14 +53,14 @@ export function refusalPages(console: FastifyInstance, context: AdminContext): v
       isFirst &&
       !isFiltered &&
       found.length > 0 &&
-      refusedTable(await store.listLastRefused(LOOKED_AT), 'None in the last 30 days.')
+      refusedTable(await listLastRefused(), 'None in the last 30 days.')
     const page: Page = {
       title: 'Refusals',
       section: '/refusals',
       lead: 'Requests and token checks that were refused or failed, newest first, of all nodes. They show up within five seconds; the last 5,000 of registered clients and 5,000 of others are kept.',
       scripts: isLive ? ['live.js'] : [],
       actions: isLive && liveControls(base, { page: 'refusals', ...filter }),
-      content: html`${filterForm(filter, await listChoices(context), stateOf, isFiltered)}
+      content: html`${filterForm(filter, await listChoices(context, request), stateOf, isFiltered)}
 ${found.length > 0 && html`<p class="hint">${exportLinks('/refusals', filter)}</p>`}${isLive ? liveList(found, now(), isFiltered) : list(found, isFiltered)}
 ${pager(!isFirst && base, next || undefined)}
 ${counted && section('counted', 'By client, suite and reason', counted)}`,
@@ -73,10 +73,11 @@ ${counted && section('counted', 'By client, suite and reason', counted)}`,
     list: 'refusals',
     row: REFUSED_REQUEST,
     async *pages(request) {
-      const { wrong, query } = await askedFor(store, request.query)
+      const { searchRefusedRequests } = administrationOf(context, request)
+      const { wrong, query } = await askedFor(searchRefusedRequests, request.query)
       if (wrong.length > 0) throw new ProblemError('invalid', WRITE_A_TIME)
       yield* everyPage<number>(async ({ after: before, limit }) => {
-        const found = await searchRefusedRequests(store, { ...query, before, limit })
+        const found = await searchRefusedRequests({ ...query, before, limit })
         const next = found.length === limit ? found.at(-1)?.id : undefined
         return { rows: found.map((one) => view(REFUSED_REQUEST, one)), next }
       })
@@ -85,8 +86,8 @@ ${counted && section('counted', 'By client, suite and reason', counted)}`,
 
   console.get<{ Params: { id: string } }>('/requests/:id', async (request, reply) => {
     const { id } = request.params
-    const found = await store.listRefusedRequests({ requestId: id, limit: PAGE_SIZE })
     const actions = administrationOf(context, request)
+    const found = await actions.searchRefusedRequests({ requestId: id, limit: PAGE_SIZE })
     const page = found.length > 0 ? await requestPage(id, found, actions) : unknownRequestPage(id)
     return showPage(reply, page, { status: found.length > 0 ? 200 : 404 })
   })
@@ -98,13 +99,13 @@ const WRITE_A_TIME = 'Write a time like this: 2027-01-31T15:16.'
  * What a page or a file is asked for, and which times are wrong. Finds the requests of the client with this id, which is stored
  * abbreviated if it is not registered, or else those with these words in the id or the name of the client.
  */
-async function askedFor(store: AdminContext['store'], values: unknown) {
+async function askedFor(search: Administration['searchRefusedRequests'], values: unknown) {
   const filter = textsIn(FILTERS, values)
   const given = Object.entries(filter).filter(([, value]) => value !== '')
   const { since, until, clientId, ...others } = camelCased<Partial<Record<string, string>>>(Object.fromEntries(given))
   const times = { since: timeIn(since), until: timeIn(until) }
   const ids = clientId === undefined ? [] : [clientId, abbreviated(clientId)]
-  const known = await Promise.all(ids.map((clientId) => store.listRefusedRequests({ clientId, limit: 1 })))
+  const known = await Promise.all(ids.map((clientId) => search({ clientId, limit: 1 })))
   const id = ids.find((_, n) => known[n]?.length)
   const query: Omit<RefusalQuery, 'limit'> = {
     ...others,
@@ -123,10 +124,14 @@ function timeIn(text: string | undefined): number | undefined {
 }
 
 /** The parts of the first page that change while it is open. `query`: has the filter. */
-export async function liveRefusals({ store, now }: AdminContext, values: unknown): Promise<Html> {
-  const { filter, query } = await askedFor(store, values)
-  const found = await searchRefusedRequests(store, { ...query, limit: PAGE_SIZE + 1 })
-  return liveList(found, now(), isAnySet(filter))
+export async function liveRefusals(
+  { searchRefusedRequests }: Administration,
+  values: unknown,
+  now: number,
+): Promise<Html> {
+  const { filter, query } = await askedFor(searchRefusedRequests, values)
+  const found = await searchRefusedRequests({ ...query, limit: PAGE_SIZE + 1 })
+  return liveList(found, now, isAnySet(filter))
 }
 
 function isAnySet(filter: Filter): boolean {

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { listRemovals } from '../../administration/removals.ts'
 import { finderOf } from '../../administration/search.ts'
 import { labelTexts } from '../../domain/labels.ts'
 import { requestIdIn } from '../../domain/request-id.ts'
@@ -33,8 +32,6 @@ interface Group {
 
 /** /search: finds applications, removed ones too, suites, operators and request ids. A single hit is opened at once. */
 export function searchPage(console: FastifyInstance, context: AdminContext): void {
-  const { store } = context
-
   console.get('/search', async (request, reply) => {
     const wanted = fieldsOf(request.query).text('q')
     const found = wanted === '' ? [] : await find(wanted, request)
@@ -51,10 +48,10 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
 
   /** What has this text in its id, its name or another field, with this id first. Request ids are found only whole. */
   async function find(text: string, request: FastifyRequest): Promise<Group[]> {
-    const { applications, suites, operators } = administrationOf(context, request)
+    const { applications, suites, operators, ...administration } = administrationOf(context, request)
     const found = await applications.search({ text, limit: SHOWN + 1, after: undefined })
     const isPart = finderOf(text)
-    const exact = await store.findApplication(text)
+    const exact = await applications.find(text)
     const others = found.applications.filter(({ clientId }) => clientId !== text)
     const ofApplications = [...(exact ? [exact] : []), ...others].map(({ clientId: id, name }) => ({
       href: path`/applications/${id}`,
@@ -67,8 +64,9 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
     const ofOperators = (await operators.list())
       .filter(({ name, email }) => isPart(name, email ?? ''))
       .map(({ name: id, email }) => ({ href: path`/operators#operator-${id}`, id, name: email ?? undefined }))
-    const [refused] = await store.listRefusedRequests({ requestId: requestIdIn(text), limit: 1 })
-    const removed = (await listRemovals(store, HUNDREDS)).filter(({ clientId, name }) => isPart(clientId, name))
+    const [refused] = await administration.searchRefusedRequests({ requestId: requestIdIn(text), limit: 1 })
+    const removals = await administration.listRemovals(HUNDREDS)
+    const removed = removals.filter(({ clientId, name }) => isPart(clientId, name))
     const isExact = ({ id }: Hit) => Number(id === text)
     return [
       { heading: 'Applications', hits: ofApplications, all: address('/applications', { search: text }) },

@@ -27,7 +27,6 @@ import type { Owners } from './owner.ts'
 export function changeSecrets(console: FastifyInstance, context: AdminContext, owners: Owners): void {
   const { parent, find, show } = owners
   const section = parent.href
-  const { publicUrl } = urlsOf(context)
 
   console.post<{ Params: { id: string } }>(`${section}/:id/secrets`, async (request, reply) => {
     const { id } = request.params
@@ -39,7 +38,7 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
       const overlap = overlapIn(request.body)
       if (overlap === 0) assertNewSignIn(context, request, base)
       const { clientSecret, othersEndAt } = await secrets.rotate(id, overlap, repeatable)
-      const client = { clientId: id, clientSecret, publicUrl }
+      const client = { clientId: id, clientSecret, publicUrl: context.about.urls.publicUrl }
       const page = credentialsPage({
         title: `A new secret for ${owner.name}`,
         heading: html`A new secret for ${name(owner.name)}`,
@@ -183,15 +182,6 @@ function whatRemains(id: number, active: readonly ListedSecret[], now: number): 
   return ends.includes(null)
     ? html`${use} ${rest}.`
     : html`${use} ${rest} until ${time(Math.max(...ends.map(Number)))}${others.length > 1 && ' at the latest'}.`
-}
-
-/** The URL at which clients reach this server, and that of the documentation for developers. Empty if unknown. */
-export function urlsOf({ about: { settings } }: Pick<AdminContext, 'about'>) {
-  const settingOf = (name: string) => {
-    const value = settings.find((setting) => setting.name === name)?.value
-    return value === undefined || value === 'none' || value === 'off' ? '' : value
-  }
-  return { publicUrl: settingOf('PUBLIC_URL'), docsUrl: settingOf('DOCS_URL'), opsAddress: settingOf('OPS_ADDRESS') }
 }
 
 interface NewCredentials extends Omit<Page, 'heading'> {

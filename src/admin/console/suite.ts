@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Administration } from '../../administration/administration.ts'
 import type { ShownSuite } from '../../administration/suites.ts'
-import { LOOKED_AT } from '../../administration/trouble.ts'
 import type { Explanation } from '../../administration/why.ts'
 import { isTokenReason } from '../../domain/reasons.ts'
 import type { RefusedClient } from '../../domain/refusal.ts'
@@ -14,7 +14,7 @@ import { canChange, type Refused, statesOf } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { annotationFacts, changeNames, notes, type Owners, removeOwner, withContents } from './owner.ts'
-import { changeSecrets, copyable, howToCheckTokens, secretsPanel, urlsOf } from './secrets.ts'
+import { changeSecrets, copyable, howToCheckTokens, secretsPanel } from './secrets.ts'
 import { usagePanel } from './usage.ts'
 
 type Route = { Params: { id: string } }
@@ -44,19 +44,19 @@ export function suite(console: FastifyInstance, context: AdminContext): void {
 }
 
 function createView(context: AdminContext) {
-  const { store, now } = context
-  const urls = urlsOf(context)
+  const { now, about } = context
 
   return async (suiteId: string, reply: FastifyReply, { errors = [], status = 200 }: Partial<Refused> = {}) => {
     const { request } = reply
-    const { suites, why } = administrationOf(context, request)
+    const administration = administrationOf(context, request)
+    const { suites, why } = administration
     const suite = await suites.show(suiteId)
     const { name: named, createdAt, secrets } = suite
     const instructions = instructionsFor(request)
     const mayChange = canChange(request)
     const at = now()
     const base = path`/suites/${suiteId}`
-    const live = await liveSuite(context, await why(suiteId, instructions), instructions, at)
+    const live = await liveSuite(administration, await why(suiteId, instructions), instructions, at)
     const known = html`${copyable('suite-id', 'Id', suiteId)}${facts([['Registered', time(createdAt)], ...annotationFacts(suite, '/suites')])}`
     const hint = 'Gateway checks and introspections that found the token valid, and what was refused,'
     const usage = { clientId: suiteId, base, kinds: ['checks', 'refusals'], hint } as const
@@ -74,8 +74,8 @@ ${approvedPanel(suiteId, await suites.countApproved(suiteId), mayChange)}
 ${live.checks}
 ${live.refusals}
 ${secretsPanel({ base, secrets, now: at, request, hours: statesOf(errors)('hours') })}
-${section('gateway', 'How tokens are checked', howToCheckTokens({ suiteId, ...urls }))}
-${await lastChanges(store, { kind: 'suite', id: suiteId })}
+${section('gateway', 'How tokens are checked', howToCheckTokens({ suiteId, ...about.urls }))}
+${await lastChanges(administration, { kind: 'suite', id: suiteId })}
 ${mayChange && section('endings', 'Remove this suite', html`<div class="actions"><a class="button danger-quiet" href="${base}/remove">Remove…</a></div>`)}`)}`,
     }
     return showPage(reply, page, { status })
@@ -84,13 +84,13 @@ ${mayChange && section('endings', 'Remove this suite', html`<div class="actions"
 
 /** The parts of the page that change while it is open. `instructions`: those that the explanation was made with. */
 export async function liveSuite(
-  { store }: AdminContext,
+  { listLastRefused }: Administration,
   explanation: Explanation,
   { buttons }: PageInstructions,
   now: number,
 ) {
   const isCheck = ({ suite, reason }: RefusedClient) => suite === explanation.clientId && isTokenReason(reason)
-  const checks = (await store.listLastRefused(LOOKED_AT)).filter(isCheck)
+  const checks = (await listLastRefused()).filter(isCheck)
   const refused = refusedTable(checks, 'No check was refused in the last 30 days.', true)
   return {
     ...liveDiagnosis(explanation, buttons, now),

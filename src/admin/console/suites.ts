@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type ListedSuite, MANY_APPROVED, type RegisteredSuite } from '../../administration/suites.ts'
 import { suiteView } from '../../administration/views.ts'
 import { SUITE } from '../../domain/views/suite.ts'
-import type { AdminContext } from '../context.ts'
+import type { About, AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { badge, emptyState, labelLinks, name, note, number, pager, section, table, time } from './components.ts'
 import { everyPage, exportLinks, exportList } from './exports.ts'
@@ -11,7 +11,7 @@ import { canChange, field, fieldsOf } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { changesIn, optionalInputs, registrationForm } from './owner.ts'
-import { credentialsPage, howToCheckTokens, urlsOf } from './secrets.ts'
+import { credentialsPage, howToCheckTokens } from './secrets.ts'
 import { PARENT } from './suite.ts'
 
 const PAGE_SIZE = 50
@@ -84,8 +84,6 @@ function secretsOf(secrets: ListedSuite['secrets']): Html {
 
 /** /new-suite: the form that registers a suite. */
 export function newSuite(console: FastifyInstance, context: AdminContext): void {
-  const urls = urlsOf(context)
-
   registrationForm(console, {
     path: '/new-suite',
     parent: PARENT,
@@ -103,13 +101,14 @@ ${optionalInputs(['labels', 'note'], body, stateOf)}`
       const { text } = fieldsOf(request.body)
       const annotations = changesIn({ labels: text('labels'), note: text('note') })
       const wanted = { suiteId: text('suite_id'), name: text('name'), ...annotations }
-      return registeredPage(await administrationOf(context, request).suites.register(wanted, repeatable), urls)
+      const registered = await administrationOf(context, request).suites.register(wanted, repeatable)
+      return registeredPage(registered, context.about.urls)
     },
   })
 }
 
 /** Shows the credentials of a new suite, once. `notApproved`: the number of applications, none of which is approved yet. */
-function registeredPage(suite: RegisteredSuite & { notApproved: number }, urls: ReturnType<typeof urlsOf>): Page {
+function registeredPage(suite: RegisteredSuite & { notApproved: number }, urls: About['urls']): Page {
   const { suiteId, clientSecret, notApproved } = suite
   return credentialsPage({
     title: `${suite.name} is registered`,

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
-import { usageOf } from '../../administration/usage.ts'
 import type { Outage } from '../../domain/statistics.ts'
 import { type ApplicationCounts, type Counts, PERIOD_NAMES, PERIODS, type Period } from '../../domain/usage.ts'
 import type { Usage } from '../../domain/views/usage.ts'
 import type { AdminContext } from '../context.ts'
+import { administrationOf } from '../wire/caller.ts'
 import { bar, type Chart, chart } from './chart.ts'
 import { links, name, number, section, table, time } from './components.ts'
 import { count, short } from './figures.ts'
@@ -57,7 +57,7 @@ export async function usagePanel(
   request: FastifyRequest,
   { clientId, base, kinds, hint }: { clientId: string; base: string; kinds: readonly Kind[]; hint: string },
 ): Promise<Html> {
-  const usage = await usageOf(context, clientId, periodOf(request, '24h'))
+  const usage = await administrationOf(context, request).usageOf(clientId, periodOf(request, '24h'))
   const charts = usageCharts(usage, kinds, context.statistics.outages())
   const sums = kinds.map((kind, n) => {
     const drawn = chart(charts[n] as Chart)

@@ -36,7 +36,7 @@ t.test('Audit: who used a hand-over link is not its operator', async (t) => {
 })
 
 t.test('Audit: applications and suites are shown with name and id, even if they were removed', async (t) => {
-  const { signIn, context, administration } = await createConsoleWorld(t)
+  const { signIn, context, administration, store } = await createConsoleWorld(t)
   const { applications, suites, operators } = administration
   const browser = await signIn()
   const developerEmail = 'dev@partner.example'
@@ -64,7 +64,7 @@ t.test('Audit: applications and suites are shown with name and id, even if they 
   const actor = 'https://login.example#7'
   const author = { actor, origin: 'console', remoteAddress: '192.0.2.1', requestId: 'r' } as const
   const added = { type: 'operator added', operator: actor, role: 'admin', email: 'anna' } as const
-  await context.store.change(added, { author, at: context.now() })
+  await store.change(added, { author, at: context.now() })
   const { body: foreign } = await browser('/audit')
   t.match(
     foreign,
@@ -72,17 +72,17 @@ t.test('Audit: applications and suites are shown with name and id, even if they 
     'the provider’s user name proves nothing',
   )
 
-  const events = await context.store.listAuditEvents({ limit: 50 })
-  context.store.listAuditEvents = async () => events.map((event) => ({ ...event, before: null, after: {} }))
+  const events = await store.listAuditEvents({ limit: 50 })
+  store.listAuditEvents = async () => events.map((event) => ({ ...event, before: null, after: {} }))
   t.match((await browser('/audit')).body, '<a href="/applications/gone"><bdi class="cut code" title="gone">')
 })
 
 t.test('Audit: who has left is still named, and found by the email address, in the page and the files', async (t) => {
-  const { signIn, context } = await createConsoleWorld(t)
+  const { signIn, context, store } = await createConsoleWorld(t)
   const actor = 'https://login.example#7'
   const author = { actor, origin: 'console', remoteAddress: '192.0.2.1', requestId: 'r' } as const
   const added = { type: 'operator added', operator: actor, role: 'admin', email: 'Lea@company.example' } as const
-  await context.store.change(added, { author, at: context.now() })
+  await store.change(added, { author, at: context.now() })
   await context.administration(author).suites.register({ suiteId: 'store', name: 'Store API' })
   await context.administration(author).operators.remove(actor)
   const browser = await signIn('viewer')

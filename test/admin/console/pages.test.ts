@@ -102,7 +102,7 @@ t.test('Console: a viewer sees every page without forms that change something', 
 })
 
 t.test('Console: what cannot be answered is answered with a page that says why', async (t) => {
-  const { signIn, visit, context, events } = await createConsoleWorld(t)
+  const { signIn, visit, store, events } = await createConsoleWorld(t)
   const browser = await signIn()
   const large = { form: { code: 'x'.repeat(70_000) } }
   const json = { 'sec-fetch-site': 'same-origin', 'content-type': 'text/plain', 'content-length': '2' }
@@ -125,7 +125,7 @@ t.test('Console: what cannot be answered is answered with a page that says why',
     [new StoreUnavailable('It is gone.'), 'store unavailable', 503, 'The database cannot be used now. Try again.', '5'],
     [new Error('secret words'), 'unexpected error', 500, 'The server failed', undefined],
   ] as const) {
-    context.store.findSession = () => Promise.reject(error)
+    store.findSession = () => Promise.reject(error)
     const { statusCode, body, headers } = await browser('/about')
     t.equal(statusCode, status)
     t.match(body, title)
@@ -137,9 +137,9 @@ t.test('Console: what cannot be answered is answered with a page that says why',
 })
 
 t.test('Console: a form that the database cannot store says why, and what was entered is kept', async (t) => {
-  const { signIn, context } = await createConsoleWorld(t)
+  const { signIn, store } = await createConsoleWorld(t)
   const browser = await signIn()
-  context.store.register = () => Promise.reject(new StoreUnavailable('the disk is full. Free some space'))
+  store.register = () => Promise.reject(new StoreUnavailable('the disk is full. Free some space'))
   const { statusCode, body } = await browser('/new-suite', { form: { suite_id: 'a', name: 'A suite' } })
   t.equal(statusCode, 503)
   t.match(body, /<h1>This cannot be done now<.*The database cannot be used now: the disk is full\. Free some space\.</s)
@@ -164,10 +164,8 @@ t.test('About: it shows the version and the settings, without passwords', async 
   t.match(body, '<time datetime="2027-01-15T08:00:00.000Z">')
   t.notMatch(body, 'Documentation')
   Object.assign(context.about, {
-    settings: [
-      { name: 'DOCS_URL', value: 'https://docs.example/"x', meaning: 'Where to <read>' },
-      { name: 'OPS_ADDRESS', value: '127.0.0.1:9464', meaning: '' },
-    ],
+    urls: { publicUrl: '', docsUrl: 'https://docs.example/"x', opsAddress: '127.0.0.1:9464' },
+    settings: [{ name: 'DOCS_URL', value: 'https://docs.example/"x', meaning: 'Where to <read>' }],
   })
   const linked = (await browser('/about')).body
   t.match(linked, '<a href="https://docs.example/&quot;x" rel="noreferrer">')
