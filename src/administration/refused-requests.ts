@@ -8,19 +8,19 @@ export interface RefusalQuery extends RefusedRequestFilter {
   search?: string | undefined
 }
 
-/** The matching refused requests, newest first. */
+/** One page of the matching requests, newest first. `next`: the id before which the next page begins; undefined on the last one. */
 export async function searchRefusedRequests(
   { listRefusedRequests }: Pick<Store, 'listRefusedRequests'>,
   { search = '', limit, ...filter }: RefusalQuery,
-): Promise<RefusedRequest[]> {
-  const size = search === '' ? limit : ROWS_PER_STEP
+): Promise<{ requests: RefusedRequest[]; next?: number | undefined }> {
+  const size = search === '' ? limit + 1 : ROWS_PER_STEP
   const isFound = finderOf(search)
   const list = (last?: RefusedRequest) =>
     listRefusedRequests({ ...filter, before: last?.id ?? filter.before, limit: size })
   const found: RefusedRequest[] = []
   for await (const step of stepsOf(list, size)) {
     found.push(...step.filter(({ clientId, name }) => isFound(clientId ?? '', name ?? '')))
-    if (found.length >= limit) break
+    if (found.length > limit) return { requests: found.slice(0, limit), next: found[limit - 1]?.id }
   }
-  return found.slice(0, limit)
+  return { requests: found }
 }

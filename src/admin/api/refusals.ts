@@ -17,16 +17,13 @@ const LIST = {
 /** /refusals: refused requests one by one, newest first. */
 export function refusals(route: AddRoute): void {
   route('GET', '/refusals', LIST, async ({ searchRefusedRequests }, { query }) => {
-    const limit = limitOf(query)
     const cursor = cursorIn('before', query)
     const before = cursor === undefined ? undefined : keyOf<number>(cursor)
     const filter = camelCased<Record<string, string>>(Object.fromEntries(FILTERS.map((name) => [name, query[name]])))
     const [since, until] = [timeOf('since', query), timeOf('until', query)]
-    // One extra row shows whether there is a next page.
-    const asked = { ...filter, since, until, search: query.search, before, limit: limit + 1 }
-    const found = await searchRefusedRequests(asked)
-    const page = found.slice(0, limit)
-    const next = found.length > limit ? cursorOf(page.at(-1)?.id) : null
-    return { refusals: page.map((one) => view(REFUSED_REQUEST, one)), next }
+    const asked = { ...filter, since, until, search: query.search, before, limit: limitOf(query) }
+    const { requests, next } = await searchRefusedRequests(asked)
+    const refusals = requests.map((one) => view(REFUSED_REQUEST, one))
+    return { refusals, next: next === undefined ? null : cursorOf(next) }
   })
 }

@@ -40,19 +40,18 @@ export function refusalPages(console: FastifyInstance, context: AdminContext): v
     const { filter, wrong, query } = await askedFor(searchRefusedRequests, request.query)
     const before = /^[1-9]\d{0,14}$/.exec(fieldsOf(request.query).text('before'))?.[0]
     const cursor = before === undefined ? undefined : Number(before)
-    const found = await searchRefusedRequests({ ...query, before: cursor, limit: PAGE_SIZE + 1 })
+    const { requests, next } = await searchRefusedRequests({ ...query, before: cursor, limit: PAGE_SIZE })
     const base = address('/refusals', filter)
     const isFiltered = isAnySet(filter)
     const isFirst = before === undefined
     // Names are compared one by one, which is too much for every second.
     const isLive = isFirst && query.search === undefined
     const stateOf = statesOf(wrong.map((field) => ({ field, message: WRITE_A_TIME })))
-    const next =
-      found.length > PAGE_SIZE && address('/refusals', { ...filter, before: String(found.at(PAGE_SIZE - 1)?.id) })
+    const older = next === undefined ? undefined : address('/refusals', { ...filter, before: String(next) })
     const counted =
       isFirst &&
       !isFiltered &&
-      found.length > 0 &&
+      requests.length > 0 &&
       refusedTable(await listLastRefused(), 'None in the last 30 days.')
     const page: Page = {
       title: 'Refusals',
@@ -61,8 +60,8 @@ export function refusalPages(console: FastifyInstance, context: AdminContext): v
       scripts: isLive ? ['live.js'] : [],
       actions: isLive && liveControls(base, { page: 'refusals', ...filter }),
       content: html`${filterForm(filter, await listChoices(context, request), stateOf, isFiltered)}
-${found.length > 0 && html`<p class="hint">${exportLinks('/refusals', filter)}</p>`}${isLive ? liveList(found, now(), isFiltered) : list(found, isFiltered)}
-${pager(!isFirst && base, next || undefined)}
+${requests.length > 0 && html`<p class="hint">${exportLinks('/refusals', filter)}</p>`}${isLive ? liveList(requests, now(), isFiltered) : list(requests, isFiltered)}
+${pager(!isFirst && base, older)}
 ${counted && section('counted', 'By client, suite and reason', counted)}`,
     }
     return showPage(reply, page, { status: wrong.length > 0 ? 422 : 200 })
@@ -77,9 +76,8 @@ ${counted && section('counted', 'By client, suite and reason', counted)}`,
       const { wrong, query } = await askedFor(searchRefusedRequests, request.query)
       if (wrong.length > 0) throw new ProblemError('invalid', WRITE_A_TIME)
       yield* everyPage<number>(async ({ after: before, limit }) => {
-        const found = await searchRefusedRequests({ ...query, before, limit })
-        const next = found.length === limit ? found.at(-1)?.id : undefined
-        return { rows: found.map((one) => view(REFUSED_REQUEST, one)), next }
+        const { requests, next } = await searchRefusedRequests({ ...query, before, limit })
+        return { rows: requests.map((one) => view(REFUSED_REQUEST, one)), next }
       })
     },
   })
@@ -87,9 +85,9 @@ ${counted && section('counted', 'By client, suite and reason', counted)}`,
   console.get<{ Params: { id: string } }>('/requests/:id', async (request, reply) => {
     const { id } = request.params
     const actions = administrationOf(context, request)
-    const found = await actions.searchRefusedRequests({ requestId: id, limit: PAGE_SIZE })
-    const page = found.length > 0 ? await requestPage(id, found, actions) : unknownRequestPage(id)
-    return showPage(reply, page, { status: found.length > 0 ? 200 : 404 })
+    const { requests } = await actions.searchRefusedRequests({ requestId: id, limit: PAGE_SIZE })
+    const page = requests.length > 0 ? await requestPage(id, requests, actions) : unknownRequestPage(id)
+    return showPage(reply, page, { status: requests.length > 0 ? 200 : 404 })
   })
 }
 
@@ -106,7 +104,7 @@ async function askedFor(search: Administration['searchRefusedRequests'], values:
   const times = { since: timeIn(since), until: timeIn(until) }
   const ids = clientId === undefined ? [] : [clientId, abbreviated(clientId)]
   const known = await Promise.all(ids.map((clientId) => search({ clientId, limit: 1 })))
-  const id = ids.find((_, n) => known[n]?.length)
+  const id = ids.find((_, n) => known[n]?.requests.length)
   const query: Omit<RefusalQuery, 'limit'> = {
     ...others,
     ...(id === undefined ? { search: clientId } : { clientId: id }),
@@ -130,8 +128,8 @@ export async function liveRefusals(
   now: number,
 ): Promise<Html> {
   const { filter, query } = await askedFor(searchRefusedRequests, values)
-  const found = await searchRefusedRequests({ ...query, limit: PAGE_SIZE + 1 })
-  return liveList(found, now, isAnySet(filter))
+  const { requests } = await searchRefusedRequests({ ...query, limit: PAGE_SIZE })
+  return liveList(requests, now, isAnySet(filter))
 }
 
 function isAnySet(filter: Filter): boolean {
@@ -154,7 +152,7 @@ function list(found: readonly RefusedRequest[], isFiltered: boolean): Html {
   if (found.length === 0 && isFiltered)
     return emptyState('No matches', html`<p><a href="/refusals">All refusals</a></p>`)
   if (found.length === 0) return emptyState('No refusals', html`<p>Nothing was refused in the last 30 days.</p>`)
-  return table('Refusals, newest first', COLUMNS, found.slice(0, PAGE_SIZE).map(row))
+  return table('Refusals, newest first', COLUMNS, found.map(row))
 }
 
 function row(request: RefusedRequest) {

@@ -64,7 +64,7 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
     const ofOperators = (await operators.list())
       .filter(({ name, email }) => isPart(name, email ?? ''))
       .map(({ name: id, email }) => ({ href: path`/operators#operator-${id}`, id, name: email ?? undefined }))
-    const [refused] = await administration.searchRefusedRequests({ requestId: requestIdIn(text), limit: 1 })
+    const { requests } = await administration.searchRefusedRequests({ requestId: requestIdIn(text), limit: 1 })
     const removals = await administration.listRemovals(HUNDREDS)
     const removed = removals.filter(({ clientId, name }) => isPart(clientId, name))
     const isExact = ({ id }: Hit) => Number(id === text)
@@ -79,7 +79,7 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
       },
       {
         heading: 'Requests',
-        hits: refused ? [{ href: path`/requests/${refused.requestId}`, id: refused.requestId }] : [],
+        hits: requests.map(({ requestId: id }) => ({ href: path`/requests/${id}`, id })),
       },
     ]
   }
