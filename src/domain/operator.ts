@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib'
 import type { Key } from './application.ts'
 import { OperatorError } from './operator-error.ts'
 import { randomString } from './text.ts'
+import { MINUTE } from './time.ts'
 
 /** An admin may do everything, a viewer may only read. */
 export const ROLES = ['admin', 'viewer'] as const
@@ -71,8 +72,6 @@ export type LoginReason = 'unknown login link' | 'used login link' | 'expired lo
 
 /** `unknown sign-in`: not begun in this browser within ten minutes; `provider refused`: it did, or its answer is not valid. */
 export type ProviderReason = 'unknown sign-in' | 'provider unavailable' | 'provider refused' | 'old sign-in' | 'no role'
-
-const MINUTE = 60_000
 
 export const LOGIN_CODE_LIFETIME = 10 * MINUTE
 

@@ -3,6 +3,8 @@
 /** Returns milliseconds, since the epoch unless it is monotonic. Always passed as an argument, so that tests can set it. */
 export type Clock = () => number
 
+export const MINUTE = 60_000
+
 /** How far the clocks of a node and its database may differ, in milliseconds. */
 export const CLOCK_TOLERANCE = 1000
 

@@ -1,8 +1,9 @@
 import type { Latency, RefusedFor, Statistics, Traffic } from '../../domain/statistics.ts'
+import { MINUTE } from '../../domain/time.ts'
 import type { Chart } from './chart.ts'
 
 export function uptime({ at, startedAt }: Pick<Statistics, 'at' | 'startedAt'>): string {
-  const minutes = Math.floor(Math.max(at - startedAt, 0) / MINUTE_MS)
+  const minutes = Math.floor(Math.max(at - startedAt, 0) / MINUTE)
   if (minutes < 1) return 'less than a minute'
   if (minutes < 60) return `${minutes} min`
   const hours = Math.floor(minutes / 60)
@@ -33,8 +34,6 @@ const SPANS = [4, 8, 20, 40]
 
 /** Up to this many minutes, there is a point every ten seconds. */
 const MAX_DETAILED = 8
-
-const MINUTE_MS = 60_000
 
 export function overviewCharts(statistics: Statistics): Chart[] {
   const { minutes, span } = shownOf(statistics)
@@ -75,7 +74,7 @@ export function overviewCharts(statistics: Statistics): Chart[] {
 
 /** The points to show, and their time span in words. The span grows with the uptime of the server. */
 function shownOf({ at, startedAt, lastTenMinutes, minutes }: Statistics) {
-  const length = SPANS.find((span) => at - startedAt < span * MINUTE_MS)
+  const length = SPANS.find((span) => at - startedAt < span * MINUTE)
   if (length === undefined) return { minutes, span: 'over the last hour' }
   const span = `over the last ${length} minutes`
   if (length > MAX_DETAILED) return { minutes: minutes.slice(-length - 1), span }

@@ -7,7 +7,7 @@ import { ENDPOINTS, REFUSAL_FILTERS, type RefusedRequest } from '../../domain/re
 import { SECRET_LENGTH } from '../../domain/secret.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { camelCased } from '../../domain/text.ts'
-import { isDay } from '../../domain/time.ts'
+import { isDay, MINUTE } from '../../domain/time.ts'
 import { REFUSED_REQUEST } from '../../domain/views/refused-request.ts'
 import { view } from '../../domain/views/schema.ts'
 import type { AdminContext } from '../context.ts'
@@ -28,8 +28,6 @@ const PARENT = { href: '/refusals', label: 'Refusals' } as const
 const FILTERS = [...REFUSAL_FILTERS, 'since', 'until'] as const
 
 type Filter = Record<(typeof FILTERS)[number], string>
-
-const MINUTE = 60_000
 
 /** /refusals: refused requests one by one, newest first. /requests/ID: those with a request id, and why. */
 export function refusalPages(console: FastifyInstance, context: AdminContext): void {

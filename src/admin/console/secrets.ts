@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { BrowsedSecret, ListedSecret } from '../../administration/secrets.ts'
 import { type Client, curl, quoted } from '../../domain/curl.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
+import { HOUR } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { idOf } from '../wire/routing.ts'
@@ -86,8 +87,6 @@ const OVERLAPS = [
 /** A day, as on the command line. */
 const DEFAULT_OVERLAP = '86400'
 
-const HOUR_MS = 3_600_000
-
 /** 365 days, as on the command line. */
 const MAX_HOURS = 8760
 
@@ -97,7 +96,7 @@ export function overlapIn(body: unknown): number {
   const [overlap, hours] = [text('overlap'), text('hours')]
   if (hours === '' && OVERLAPS.some(({ value }) => value === overlap)) return Number(overlap) * 1000
   const count = /^\d{1,5}$/.test(hours) ? Number(hours) : 0
-  if (count >= 1 && count <= MAX_HOURS) return count * HOUR_MS
+  if (count >= 1 && count <= MAX_HOURS) return count * HOUR
   const message = `It must be a whole number of hours: 1 to ${MAX_HOURS}`
   throw new OperatorError(`${message}.`, { kind: 'invalid', fields: [{ field: 'hours', message }] })
 }
