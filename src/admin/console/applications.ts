@@ -80,12 +80,10 @@ export function listApplications(console: FastifyInstance, context: AdminContext
   async function showList(request: FastifyRequest, reply: FastifyReply, errors: readonly FieldError[] = []) {
     const position = fieldsOf(request.query).text('from')
     const from = /^\d{1,9}$/.test(position) ? Number(position) : 0
-    const filter = textsIn(FILTERS, request.query)
     const mayChange = canChange(request)
     const { applications, suites } = administrationOf(context, request)
+    const { filter, states, query } = await askedFor(request)
     const target = filter.for !== '' && mayChange ? await suites.show(filter.for) : undefined
-    const states = await findStates(request)
-    const query = await queryOf(request, filter, states)
     const found = await applications.browse({ ...query, from, limit: PAGE_SIZE })
     const now = context.now()
     const rows = found.applications.map((one) => row(one, { ...states, now, target }))
@@ -119,7 +117,7 @@ ${table('Applications', [...COLUMNS, number('Tokens/h')], rows)}`
     list: 'applications',
     row: LISTED_APPLICATION,
     async *pages(request) {
-      const query = await queryOf(request, textsIn(FILTERS, request.query), await findStates(request))
+      const { query } = await askedFor(request)
       const found = administrationOf(context, request).applications.pages(query)
       for await (const page of found) yield page.map(listedApplicationView)
     },
@@ -127,28 +125,27 @@ ${table('Applications', [...COLUMNS, number('Tokens/h')], rows)}`
 
   changeApprovals(console, context, {
     findMatching: async (request) => {
-      const query = await queryOf(request, textsIn(FILTERS, request.query), await findStates(request))
+      const { query } = await askedFor(request)
       return administrationOf(context, request).applications.match(query)
     },
     showList,
   })
 
-  async function findStates(request: FastifyRequest): Promise<States> {
-    const { listEndingSecrets } = administrationOf(context, request)
-    const ending = await listEndingSecrets(context.now() + WEEK_MS, MAX_ENDING)
-    const trouble = await context.statistics.readTrouble()
-    return { failing: new Set(trouble?.failing.map(({ id }) => id)), ending: new Set(ending.map(({ id }) => id)) }
-  }
-
-  async function queryOf(request: FastifyRequest, filter: Filter, states: States): Promise<BrowseQuery> {
-    const { search: text, status, suite, label, sort } = filter
+  /** What the list, or its file, is asked for. */
+  async function askedFor(request: FastifyRequest) {
+    const { suites, listEndingSecrets } = administrationOf(context, request)
     const now = context.now()
+    const ending = await listEndingSecrets(now + WEEK_MS, MAX_ENDING)
+    const trouble = await context.statistics.readTrouble()
+    const idsOf = (clients: readonly { id: string }[] = []) => new Set(clients.map(({ id }) => id))
+    const states: States = { failing: idsOf(trouble?.failing), ending: idsOf(ending) }
+    const filter = textsIn(FILTERS, request.query)
+    const { search: text, status, suite, label, sort } = filter
     const within = status === 'failing' || status === 'ending' ? states[status] : undefined
     const isWithout = suite.startsWith(NOT)
-    const { listApproved } = administrationOf(context, request).suites
-    const approved = isWithout ? await listApproved(suite.slice(NOT.length)) : []
+    const approved = isWithout ? await suites.listApproved(suite.slice(NOT.length)) : []
     const without = new Set(approved.map(({ clientId }) => clientId))
-    return {
+    const query: BrowseQuery = {
       text,
       sort,
       status: status === 'suspended' ? status : undefined,
@@ -159,6 +156,7 @@ ${table('Applications', [...COLUMNS, number('Tokens/h')], rows)}`
         (({ clientId }) => within?.has(clientId) !== false && !without.has(clientId)),
       uses: status === 'heavy' ? isHeavy : status === 'quiet' ? (one) => isQuiet(one, now) : undefined,
     }
+    return { filter, states, query }
   }
 }
 
