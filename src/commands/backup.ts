@@ -17,8 +17,7 @@ export function addBackup(program: Command, terminal: Terminal): void {
       const { backUpStore } = await import('../store/open.ts')
       const { withoutTokens = false } = options
       const contents = await backUpStore(DATABASE_URL, targetOf(terminal, file), { withoutTokens, now: Date.now })
-      const observe = await commandLog(terminal, LOG_LEVEL)
-      observe({ type: 'backup made', file, withoutTokens, ...commandAuthor() })
+      commandLog(terminal, LOG_LEVEL)({ type: 'backup made', file, withoutTokens, ...commandAuthor() })
       const out = file === '-' ? { ...terminal, stdout: terminal.stderr } : terminal
       const text = `Backed up to ${file === '-' ? file : resolve(file)}: ${contentsText(contents)}.`
       await print(out, options, { file, ...contentsView(contents) }, text)
@@ -61,8 +60,7 @@ export function addRestore(program: Command, terminal: Terminal): void {
       const source = file === '-' ? terminal.stdin : file
       const restored = await restoreStore(DATABASE_URL, source, { revokeAllTokens, now: Date.now, author })
       const { replaced, wasLocked } = restored
-      const observe = await commandLog(terminal, LOG_LEVEL)
-      observe({ type: 'database restored', file, replaced, revokeAllTokens, ...author })
+      commandLog(terminal, LOG_LEVEL)({ type: 'database restored', file, replaced, revokeAllTokens, ...author })
       const result = { file, ...contentsView(restored), replaced: replaced ?? null, was_locked: wasLocked }
       await print(terminal, options, result, restoredText(locationText(DATABASE_URL), file, restored, revokeAllTokens))
     })

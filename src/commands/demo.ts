@@ -40,7 +40,7 @@ async function demo(terminal: Terminal): Promise<void> {
     // Log lines would push the login link off the screen; the console shows what happens.
     LOG_LEVEL: 'error',
   })
-  const telemetry = await createTelemetry(config.LOG_LEVEL, { isTTY: terminal.stdout.isTTY === true, counts: true })
+  const telemetry = createTelemetry(config.LOG_LEVEL, { isTTY: terminal.stdout.isTTY === true, counts: true })
   const store = await openStore(config.DATABASE_URL, { lockTimeout: 0 })
   const { observe } = telemetry
   const administration = createAdministration({ store, now: Date.now, observe, author: commandAuthor() })

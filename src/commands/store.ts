@@ -32,7 +32,7 @@ export function addStore(program: Command, terminal: Terminal): void {
       const database = locationText(from)
       const movedTo = locationText(to)
       const { applications, suites, tokens } = copied
-      const observe = await commandLog(terminal, LOG_LEVEL)
+      const observe = commandLog(terminal, LOG_LEVEL)
       observe({ type: 'database copied', database, movedTo, applications, suites, tokens, ...author })
       await print(terminal, options, { database, moved_to: movedTo, ...copied }, copiedText(database, movedTo, copied))
     })
@@ -46,8 +46,7 @@ export function addStore(program: Command, terminal: Terminal): void {
     const audit = { author, at: Date.now() }
     const movedTo = await reopenStore(sourceOf(DATABASE_URL), audit, { lockTimeout: LOCK_TIMEOUT_MS })
     if (movedTo !== undefined) {
-      const observe = await commandLog(terminal, LOG_LEVEL)
-      observe({ type: 'database reopened', database, movedTo, ...author })
+      commandLog(terminal, LOG_LEVEL)({ type: 'database reopened', database, movedTo, ...author })
     }
     await print(terminal, options, { database, moved_to: movedTo ?? null }, reopenedText(database, movedTo))
   })

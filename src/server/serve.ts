@@ -26,7 +26,7 @@ export async function serve(
   keepTicksFast()
   const { LOG_LEVEL, FAILURE_LIMIT: limitRefusals, WORKERS: workers } = config
   const counts = config.OPS_ADDRESS !== undefined || config.ADMIN_ADDRESS !== undefined
-  const telemetry = await createTelemetry(LOG_LEVEL, { isTTY, shared: workers > 1, limitRefusals, counts })
+  const telemetry = createTelemetry(LOG_LEVEL, { isTTY, shared: workers > 1, limitRefusals, counts })
   const isFirst = !cluster.isWorker
   const { observe } = telemetry
   const options = { lockTimeout: LOCK_TIMEOUT_MS, recover: isFirst, create: create && isFirst, observe }

@@ -7,7 +7,7 @@ import type { Dropping } from '../telemetry/log-stream.ts'
 import { createEventCounter } from '../telemetry/metrics/count-events.ts'
 import { createCounters } from '../telemetry/metrics/counters.ts'
 
-export type Telemetry = Awaited<ReturnType<typeof createTelemetry>>
+export type Telemetry = ReturnType<typeof createTelemetry>
 
 interface TelemetryOptions extends Omit<LogOptions, keyof Dropping> {
   /** Whether refusals beyond a limit for each address prefix are counted instead of logged. */
@@ -17,14 +17,14 @@ interface TelemetryOptions extends Omit<LogOptions, keyof Dropping> {
 }
 
 /** Creates the counters and the audit log, which limits floods of events. */
-export async function createTelemetry(
+export function createTelemetry(
   level: Config['LOG_LEVEL'],
   { limitRefusals = true, counts = false, ...options }: TelemetryOptions,
 ) {
   const counters = counts ? createCounters() : undefined
   const measure = counters && createEventCounter(counters)
   const onDropped = (count: number) => measure?.({ type: 'log lines dropped', count })
-  const log = await createLog(level, { ...options, isDroppable, lineOnDropped, onDropped })
+  const log = createLog(level, { ...options, isDroppable, lineOnDropped, onDropped })
   const floods = createFloods(createAuditLog(log), { monotonic: () => performance.now(), limitRefusals })
   const write = floods.observe
   return {

@@ -1,5 +1,6 @@
 import { fstatSync, openSync, writeSync } from 'node:fs'
-import { type LevelWithSilent, type Logger, type LoggerOptions, pino } from 'pino'
+import { inspect, styleText } from 'node:util'
+import { type Level, type LevelWithSilent, type Logger, type LoggerOptions, pino } from 'pino'
 import { visible } from '../domain/text.ts'
 import { createLogStream, type Dropping } from './log-stream.ts'
 
@@ -17,10 +18,10 @@ export interface LogOptions extends Dropping {
 }
 
 /** The server's log: JSON lines, written asynchronously; coloured lines on a terminal. */
-export async function createLog(
+export function createLog(
   level: LevelWithSilent,
   { isTTY, shared = false, destination = STANDARD_OUTPUT, ...dropping }: LogOptions,
-): Promise<Logger> {
+): Logger {
   const fd = typeof destination === 'number' ? destination : openSync(destination, 'a')
   if (isTTY) return createTerminalLog(level, (text) => writeSync(fd, text))
   const stream = createLogStream(fd, { ...dropping, ...(shared && !fstatSync(fd).isFile() && { chunk: PIPE_BUF }) })
@@ -29,11 +30,21 @@ export async function createLog(
 }
 
 /** Coloured lines for a terminal, each written at once. */
-export async function createTerminalLog(level: LevelWithSilent, write: (text: string) => unknown): Promise<Logger> {
-  const { prettyFactory } = await import('pino-pretty')
-  const format = prettyFactory({ colorize: true, ignore: 'pid,hostname' })
+export function createTerminalLog(level: LevelWithSilent, write: (text: string) => unknown): Logger {
   const escaped = (_: string, value: unknown) => (typeof value === 'string' ? visible(value) : value)
-  return pino(withNames(level), { write: (line) => void write(format(JSON.parse(line, escaped))) })
+  const options = { ...withNames(level), base: null }
+  return pino(options, { write: (line) => void write(forTerminal(JSON.parse(line, escaped))) })
+}
+
+const COLORS = { trace: 'gray', debug: 'blue', info: 'green', warn: 'yellow', error: 'red', fatal: 'red' } as const
+
+/** The time of day, the level and the message, and then the fields. */
+function forTerminal({ level, time, msg, ...fields }: { level: Level; time: number; msg: string }): string {
+  const at = new Date(time)
+  const clock = `${at.toTimeString().slice(0, 8)}.${at.toISOString().slice(20, 23)}`
+  const name = styleText(COLORS[level], level.toUpperCase(), { validateStream: false })
+  const shown = Object.keys(fields).length > 0 ? ` ${inspect(fields, { colors: true, depth: null })}` : ''
+  return `[${clock}] ${name}: ${msg}${shown}\n`
 }
 
 /** JSON lines, each written at once. */

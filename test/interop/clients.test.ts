@@ -1,6 +1,5 @@
 import * as oauth4webapi from 'oauth4webapi'
 import * as openidClient from 'openid-client'
-import { ClientCredentials } from 'simple-oauth2'
 import t from 'tap'
 import { createWorld, START } from '../support/world.ts'
 
@@ -20,11 +19,6 @@ const LIBRARIES: Record<string, (issuer: string, client_id: string, secret: stri
     openidClient.allowInsecureRequests(config)
     return openidClient.clientCredentialsGrant(config)
   },
-  async 'simple-oauth2'(issuer, id, secret) {
-    const auth = { tokenHost: issuer, tokenPath: '/v1/oauth/accesstoken' }
-    const client = new ClientCredentials({ client: { id, secret }, auth, options: { authorizationMethod: 'body' } })
-    return (await client.getToken({})).token
-  },
 }
 
 for (const [name, request] of Object.entries(LIBRARIES)) {
@@ -40,7 +34,6 @@ for (const [name, request] of Object.entries(LIBRARIES)) {
       expires_in: 3599,
     })
     const error = await request(address, client_id, 'wrong').catch((error) => error)
-    t.equal(error.status ?? error.output.statusCode, 401)
-    if (name !== 'simple-oauth2') t.equal(error.error, 'invalid_client')
+    t.match(error, { status: 401, error: 'invalid_client' })
   })
 }

@@ -58,12 +58,12 @@ const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
   domain: { packages: 'node:crypto node:net node:util node:zlib zod' },
   telemetry: {
     rooms: 'domain',
-    packages: 'node:fs node:module node:timers/promises node:util @prometheus-io/client pino pino-pretty',
+    packages: 'node:fs node:module node:timers/promises node:util @prometheus-io/client pino',
   },
   store: {
     rooms: 'version.ts domain',
     packages: `node:crypto node:fs node:fs/promises node:path node:stream node:stream/promises node:timers/promises
-      node:util node:sqlite node:url better-sqlite3 pg pgpass`,
+      node:util node:sqlite node:url better-sqlite3 pg`,
   },
 }
 
@@ -92,7 +92,7 @@ t.test('Architecture: a room imports the packages that it is allowed, and no oth
 })
 
 /** The packages that only one kind of store knows. */
-const DRIVERS = { sqlite: ['better-sqlite3', 'node:sqlite'], postgres: ['pg', 'pgpass'] }
+const DRIVERS = { sqlite: ['better-sqlite3', 'node:sqlite'], postgres: ['pg'] }
 
 t.test('Architecture: only a kind of store knows its driver, and only store/open knows the kinds', async (t) => {
   for (const [kind, drivers] of Object.entries(DRIVERS)) {

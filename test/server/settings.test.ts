@@ -110,7 +110,7 @@ t.test('Telemetry: very many refusals of one address are counted, unless FAILURE
     [false, 150, 'authentication refused'],
   ] as const) {
     const destination = join(temporaryFolder(t), 'log')
-    const { observe, flush } = await createTelemetry('info', { isTTY: false, destination, limitRefusals })
+    const { observe, flush } = createTelemetry('info', { isTTY: false, destination, limitRefusals })
     for (let n = 0; n < 150; n++) observe(REFUSAL)
     await flush()
     const logged = readFileSync(destination, 'utf8').trimEnd().split('\n')
@@ -122,7 +122,7 @@ t.test('Telemetry: very many refusals of one address are counted, unless FAILURE
 t.test('Telemetry: dropped lines of the log are counted if events are counted', async (t) => {
   const full = { isTTY: false, destination: '/dev/full' }
   for (const counts of [true, false]) {
-    const { observe, flush, counters } = await createTelemetry('info', { ...full, counts })
+    const { observe, flush, counters } = createTelemetry('info', { ...full, counts })
     for (let n = 0; n < 2; n++) observe(REFUSAL)
     await flush()
     const [dropped] = counters?.seriesOf('log_lines_dropped_total') ?? []
@@ -137,7 +137,7 @@ t.test(
     execFileSync('mkfifo', [destination])
     const openReader = () => openSync(destination, constants.O_RDONLY | constants.O_NONBLOCK)
     const first = openReader()
-    const { observe, flush } = await createTelemetry('info', { isTTY: false, destination })
+    const { observe, flush } = createTelemetry('info', { isTTY: false, destination })
     closeSync(first)
     for (let n = 0; n < 2; n++) observe(REFUSAL)
     await flush()

@@ -38,7 +38,7 @@ async function startWorld() {
   process.chdir(folder)
   // A screenshot shows the settings, so use the usual ones.
   const config = readConfig({ ADMIN_ADDRESS: '127.0.0.1:8081', OPS_ADDRESS: '127.0.0.1:9464' })
-  const telemetry = await createTelemetry('error', { isTTY: false, counts: true })
+  const telemetry = createTelemetry('error', { isTTY: false, counts: true })
   const store = await openStore(config.DATABASE_URL, { lockTimeout: 0 })
   const { observe } = telemetry
   const as: Actor = (author) => createAdministration({ store, now: Date.now, observe, author })

@@ -39,7 +39,7 @@ export async function administer<Result>(
   const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
   const { createAdministration } = await import('../../administration/administration.ts')
   const { openStore } = await import('../../store/open.ts')
-  const observe = await commandLog(terminal, LOG_LEVEL)
+  const observe = commandLog(terminal, LOG_LEVEL)
   const store = await openStore(DATABASE_URL, { lockTimeout: LOCK_TIMEOUT_MS, create }).catch((error) => {
     if (!onMissing || !(error instanceof StoreMissing)) throw error
     onMissing(locationText(DATABASE_URL))
@@ -64,9 +64,9 @@ export function readCommandConfig(terminal: Terminal): Config {
 }
 
 /** The log of changes by commands, on standard error: JSON lines; on a terminal, coloured text. */
-export async function commandLog({ stderr }: Terminal, level: Config['LOG_LEVEL']): Promise<Observer> {
+export function commandLog({ stderr }: Terminal, level: Config['LOG_LEVEL']): Observer {
   const create = stderr.isTTY ? createTerminalLog : createLineLog
-  return createAuditLog(await create(level, (text) => stderr.write(text)))
+  return createAuditLog(create(level, (text) => stderr.write(text)))
 }
 
 /** The author of changes made by a command. */

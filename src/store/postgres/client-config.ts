@@ -1,8 +1,6 @@
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
-import { PassThrough } from 'node:stream'
+import { readFile, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import type { ClientConfig } from 'pg'
-import pgpass from 'pgpass'
 import type { PostgresHost, PostgresLocation } from '../../domain/database-location.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 
@@ -41,22 +39,22 @@ export async function passwordFor(
     return (await readSettingFile('DATABASE_PASSWORD_FILE', passwordFile)).replace(/\r?\n$/, '')
   }
   if (password !== undefined) return password
-  const found = lastSearch.then(() => findInPassfile({ host, port, database, user }))
-  lastSearch = found.catch(() => {})
-  return found
+  return findInPassfile([host, String(port), database, user])
 }
 
-/** One search runs at a time: pgpass has one stream for all warnings. */
-let lastSearch: Promise<unknown> = Promise.resolve()
-
-async function findInPassfile(server: Parameters<typeof pgpass>[0]): Promise<string | undefined> {
-  // By default pgpass writes warnings to standard error.
-  const warnings = new PassThrough({ encoding: 'utf8' })
-  pgpass.warnTo(warnings)
-  const found = await new Promise<string | undefined>((done) => pgpass(server, done))
-  const text: string | null = warnings.read()
-  if (text !== null) throw new OperatorError(`PGPASSFILE is not used: ${text.trim()}.`)
-  return found
+/** The password in the file of PostgreSQL's own tools, which has lines of HOST:PORT:DATABASE:USER:PASSWORD. */
+async function findInPassfile(wanted: readonly string[]): Promise<string | undefined> {
+  const file = process.env.PGPASSFILE || join(process.env.HOME || '.', '.pgpass')
+  const found = await stat(file).catch(() => undefined)
+  if (!found) return undefined
+  if (!found.isFile() || (found.mode & 0o077) !== 0) {
+    const rule = 'must be a plain file that only its owner can access (chmod 600)'
+    throw new OperatorError(`PGPASSFILE is not used: ${resolve(file)} ${rule}.`)
+  }
+  const lines = (await readSettingFile('PGPASSFILE', file)).split(/\r?\n/)
+  const entries = lines.map((line) => line.split(/(?<!\\):/).map((field) => field.replace(/\\([:\\])/g, '$1')))
+  const fitting = entries.filter((fields) => wanted.every((value, n) => fields[n] === '*' || fields[n] === value))
+  return fitting.map((fields) => fields.slice(wanted.length).join(':')).find((password) => password !== '')
 }
 
 async function readSettingFile(name: string, file: string): Promise<string> {

@@ -301,12 +301,42 @@ t.test('PostgreSQL with TLS: a server without it is refused, and an unreadable c
   await t.rejects(open(t, { ...location, tls: { rootCertificateFile: file } }), /does not support SSL/)
 })
 
-t.test('Password: a PGPASSFILE that others may read is refused for every host, also for several at once', async (t) => {
+t.test('Password: a PGPASSFILE that others may read, or that is no file, is refused for every host', async (t) => {
   const file = join(temporaryFolder(t), 'pgpass')
   writeFileSync(file, '*:*:*:token_server:password\n', { mode: 0o644 })
-  withPassfile(t, file)
   const location = locationOf('postgres://token_server@a,b,c/d')
-  const message = /^PGPASSFILE is not used: WARNING: [^\n]*group or world access[^\n]*$/
-  const asked = location.hosts.map((host) => t.rejects(passwordFor(location, host), { name: 'OperatorError', message }))
-  await Promise.all(asked)
+  for (const refused of [file, '/dev/null']) {
+    withPassfile(t, refused)
+    const message = `PGPASSFILE is not used: ${refused} must be a plain file that only its owner can access (chmod 600).`
+    for (const host of location.hosts) await t.rejects(passwordFor(location, host), { name: 'OperatorError', message })
+  }
+})
+
+t.test('Password: the first line of PGPASSFILE that fits host, port, database and user has it', async (t) => {
+  const file = join(temporaryFolder(t), 'pgpass')
+  const lines = [
+    '# a comment: is no entry',
+    'a:5432:d:u',
+    'a:5432:d:u:',
+    'a:5432:d:other:of-another-user',
+    'a:5433:d:u:of-another-port',
+    String.raw`a:5432:d:u:with\:colon:and\\backslash`,
+    'a:*:d:u:of-any-port',
+    '*:5432:*:*:of-any',
+  ]
+  writeFileSync(file, `${lines.join('\r\n')}\n`, { mode: 0o600 })
+  withPassfile(t, file)
+  for (const [url, password] of [
+    ['postgres://u@a/d', String.raw`with:colon:and\backslash`],
+    ['postgres://u@a:5433/d', 'of-another-port'],
+    ['postgres://u@a:5434/d', 'of-any-port'],
+    ['postgres://u@b/e', 'of-any'],
+    ['postgres://u@b:5433/e', undefined],
+  ] as const) {
+    const location = locationOf(url)
+    t.equal(await passwordFor(location, location.hosts[0] as (typeof location.hosts)[number]), password, url)
+  }
+  withPassfile(t, `${file}-nowhere`)
+  const location = locationOf('postgres://u@a/d')
+  t.equal(await passwordFor(location, { host: 'a', port: 5432 }), undefined)
 })

@@ -12,7 +12,7 @@ const [exec, timeouts, closing, pipe] = process.argv.slice(2) as [string, string
 cluster.setupPrimary({ exec, args: [] })
 const config = readConfig(process.env)
 const { DATABASE_URL, LOG_LEVEL, OPS_ADDRESS, ADMIN_ADDRESS } = config
-const telemetry = await createTelemetry(LOG_LEVEL, {
+const telemetry = createTelemetry(LOG_LEVEL, {
   isTTY: false,
   shared: true,
   counts: (OPS_ADDRESS ?? ADMIN_ADDRESS) !== undefined,
