@@ -1,5 +1,11 @@
 import { channel } from 'node:diagnostics_channel'
-import type { FastifyInstance, InjectOptions, RouteOptions } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifySchemaCompiler,
+  FastifySerializerCompiler,
+  InjectOptions,
+  RouteOptions,
+} from 'fastify'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { buildAdminApp } from '../../src/admin/app.ts'
@@ -102,21 +108,41 @@ export async function createAdminWorld(
   return { app, routes, ask, listen, keys, administration, context, store, clock, events, lines, statistics }
 }
 
+/** What an app compiles of its schemas. Those of the first app serve all: compiling takes longest of building one. */
+let compilers: { validator: FastifySchemaCompiler<unknown>; serializer: FastifySerializerCompiler<unknown> } | undefined
+
+/** Makes each thing once, by the text of its schema. */
+function once<Part extends { schema: unknown }, Made>(make: (part: Part) => Made): (part: Part) => Made {
+  const made = new Map<string, Made>()
+  return (part) => {
+    const text = JSON.stringify(part.schema)
+    const one = made.get(text) ?? make(part)
+    made.set(text, one)
+    return one
+  }
+}
+
 /** Builds an app and collects its routes; `path`: one that matches the pattern `url`. */
 async function buildWithRoutes(context: AdminContext) {
   const routes: { method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'; url: string; path: string }[] = []
-  const collect = ({ url, method }: Pick<RouteOptions, 'url' | 'method'>) => {
+  let api: FastifyInstance | undefined
+  function collect(this: FastifyInstance, { url, method, schema }: RouteOptions) {
+    if (schema) api = this
     const path = url.replace(/:\w+/g, 'x').replace('*', 'console.css')
     for (const one of [method].flat()) routes.push({ method: one as (typeof routes)[number]['method'], url, path })
   }
-  const watch = (message: unknown) => (message as { fastify: FastifyInstance }).fastify.addHook('onRoute', collect)
+  const watch = (message: unknown) => {
+    const { fastify } = message as { fastify: FastifyInstance }
+    fastify.addHook('onRoute', collect)
+    if (compilers) fastify.setValidatorCompiler(compilers.validator).setSerializerCompiler(compilers.serializer)
+  }
   const created = channel('fastify.initialization')
   created.subscribe(watch)
-  try {
-    const app = await buildAdminApp(context)
-    await app.ready()
-    return { app, routes }
-  } finally {
-    created.unsubscribe(watch)
-  }
+  const building = buildAdminApp(context)
+  created.unsubscribe(watch)
+  const app = await building
+  await app.ready()
+  if (api?.validatorCompiler && api.serializerCompiler)
+    compilers ??= { validator: once(api.validatorCompiler), serializer: once(api.serializerCompiler) }
+  return { app, routes }
 }
