@@ -7,6 +7,7 @@ import { locationText } from '../domain/database-location.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import type { Listener } from '../ops/listener.ts'
+import { loadAudited } from '../store/shared/changes.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
 import type { ServerFigures } from './figures.ts'
 import { startPresence, startStatistics } from './statistics.ts'
@@ -29,8 +30,7 @@ export async function startAdmin(
   const { createAdministration } = await import('../administration/administration.ts')
   const { createSignIn } = await import('../administration/sign-in.ts')
   const { findTrouble } = await import('../administration/trouble.ts')
-  // For changes. Later, an upgrade may have removed the file.
-  await import('../store/shared/audited.ts')
+  await loadAudited()
 
   const context = { store, now: Date.now, observe }
   const statistics = startStatistics(figures, {

@@ -13,6 +13,7 @@ import { createProxies } from '../http/wire/proxies.ts'
 import { createFailures } from '../issuer/failures.ts'
 import { createIssuer } from '../issuer/issuer.ts'
 import { countUnanswered } from '../listener/pipeline.ts'
+import { loadAudited } from '../store/shared/changes.ts'
 import { createRefusals } from '../telemetry/refusals.ts'
 import { createUsage } from '../telemetry/usage.ts'
 import { startFlushLoop } from './loops.ts'
@@ -40,8 +41,7 @@ export async function listenAndServe(
     usage.observe(event)
     log(event)
   }
-  // Later, an upgrade may have removed the file.
-  if (handsOver) await import('../store/shared/audited.ts')
+  if (handsOver) await loadAudited()
   const proxies = createProxies({ trustProxy, observe })
   const monotonic = () => performance.now()
   const failures = createFailures({ isLimited: config.FAILURE_LIMIT, isShared: proxies.isShared, monotonic })

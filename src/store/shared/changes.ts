@@ -81,11 +81,20 @@ function* unchanged({ clientIds, undoes }: Extract<Change, { clientIds: unknown 
 /** Changes of data that does not move with the store. They stay allowed after the move: operators can log in and out. */
 const LOGIN_CHANGES = new Set<Change['type']>(['login link made', 'operator logged in', 'session ended'])
 
+/**
+ * Loads the views. A server that makes changes does so at its start: later, an upgrade may have removed the file. From here,
+ * because Node.js looks for the file once for each file that imports it.
+ */
+export async function loadAudited() {
+  const { audited, Trial } = await import('./audited.ts')
+  return { audited, Trial }
+}
+
 /** Every change that operators make, each in one transaction with its audit events. */
 export function createChanges(database: Database): Changes {
   return {
     async change(change, audit) {
-      const { audited, Trial } = await import('./audited.ts')
+      const { audited, Trial } = await loadAudited()
       const make = MAKE[change.type] as (change: Change, at: number) => Work<[id: number][]>
       const begin = () => audited(audit, subjectsOf(change), make(change, audit.at))
       const made = database.transact(begin, { isCopied: !LOGIN_CHANGES.has(change.type) })
@@ -100,7 +109,7 @@ export function createChanges(database: Database): Changes {
     },
 
     async register(newcomers, audit) {
-      const { audited } = await import('./audited.ts')
+      const { audited } = await loadAudited()
       const begin = () => audited(audit, subjectsOfRegistration(newcomers), register(newcomers))
       return (await database.transact(begin, { isCopied: true })).result
     },
