@@ -12,7 +12,6 @@ export class CountedAnswer<Request extends IncomingMessage = IncomingMessage> ex
     super(request)
     const pipeline = pipelineOf(request.socket)
     pipeline.unanswered++
-    pipeline.crowd.unanswered++
     pipeline.last = this
   }
 
@@ -35,7 +34,6 @@ export class CountedAnswer<Request extends IncomingMessage = IncomingMessage> ex
     super.detachSocket(socket)
     const pipeline = pipelineOf(socket)
     pipeline.unanswered--
-    pipeline.crowd.unanswered--
     // An open connection does not keep its last request in memory.
     if (pipeline.last === this && this.shouldKeepAlive && this.req.complete) pipeline.last = undefined
     pipeline.onAnswer?.()

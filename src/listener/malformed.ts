@@ -1,6 +1,6 @@
 import { type IncomingMessage, type OutgoingHttpHeaders, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { handleOf, isBusy, type Pipeline, pipelineOf } from './pipeline.ts'
+import { handleOf, type Pipeline, pipelineOf } from './pipeline.ts'
 
 /** Why input is not a valid request, and the status of the answer. */
 export const MALFORMED_STATUSES = { 'not HTTP': 400, 'request too slow': 408, 'headers too large': 431 }
@@ -36,13 +36,13 @@ export function unreadRequest(socket: Socket): IncomingMessage | undefined {
 /** How many bytes are still read from a connection that ends: if any were left unread, the client could lose the response. */
 const DISCARDED_BYTES = 1024 * 1024
 
-/** How long a client has to read the last response, while so many requests are unanswered that nothing more is read. */
+/** How long a client has to read the last response, while so many requests wait that nothing more is read. */
 const LINGER_MS = 3000
 
 /**
  * Ends a connection without reading another request (RFC 9112 §9.6): sends the pending responses in their order, then the
  * final one, unless the last pending one closes the connection. Then waits a while for the client to close its side, and
- * reads no more than `discard` bytes, and none while many requests of the listener are unanswered. Returns whether the final response is sent.
+ * reads no more than `discard` bytes, and none while many requests wait. Returns whether the final response is sent.
  */
 export function endConnection(
   socket: Socket,
@@ -59,9 +59,10 @@ export function endConnection(
   }
   // Node.js calls this after the last response, and would close at once.
   socket.destroySoon = () => {}
+  const isCrowded = pipeline.isCrowded()
   // Nothing would tell that the client has disconnected.
-  if (isBusy(pipeline)) socket.once('finish', () => setTimeout(() => socket.destroy(), LINGER_MS).unref())
-  discardInput(socket, isBusy(pipeline) ? 0 : discard)
+  if (isCrowded) socket.once('finish', () => setTimeout(() => socket.destroy(), LINGER_MS).unref())
+  discardInput(socket, isCrowded ? 0 : discard)
 
   const { isMissing, isFinal } = lastOf(pipeline)
   pipeline.onAnswer = () => {

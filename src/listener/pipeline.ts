@@ -4,13 +4,6 @@ import type { Socket } from 'node:net'
 /** How many unanswered requests a connection may have; one more ends it. */
 const MAX_UNANSWERED = 32
 
-/** From this many unanswered requests of a listener on, each connection may have only one. */
-const CROWDED = 8192
-
-/** From this many on, the headers of a second request of a connection may have so many characters. With those of proxies, they have about 1,000. */
-const BUSY = 512
-const MAX_HEADERS_WHILE_BUSY = 4096
-
 const PIPELINE = Symbol('pipeline')
 
 /** A response that reports its status and duration, once. */
@@ -24,7 +17,8 @@ export interface Measured {
 /** The requests of a connection that wait or are being handled. A response counts as sent when the kernel has all of it. */
 export interface Pipeline {
   unanswered: number
-  crowd: Crowd
+  /** Whether so many requests wait that the connection may have only one. */
+  isCrowded(): boolean
   /** For how many checks the client has been too slow: `isStalled`. */
   stalls: number
   /** How many bytes the client had taken at the last check. */
@@ -37,16 +31,11 @@ export interface Pipeline {
   onAnswer: (() => void) | undefined
 }
 
-/** The requests of all connections of a listener that are open. */
-export interface Crowd {
-  unanswered: number
-}
-
 /** The pipeline of a connection. */
 export function pipelineOf(socket: Socket & { [PIPELINE]?: Pipeline }): Pipeline {
   socket[PIPELINE] ??= {
     unanswered: 0,
-    crowd: { unanswered: 0 },
+    isCrowded: () => false,
     stalls: 0,
     taken: 0,
     last: undefined,
@@ -61,7 +50,10 @@ export function handleOf(socket: Socket): Handle | null {
   return (socket as unknown as { _handle: Handle | null })._handle
 }
 
-interface Handle {
+export interface Handle {
+  /** Whether Node.js reads it. */
+  reading: boolean
+  readStart(): void
   readStop(): void
   /** Counts what waits for the kernel, too: `writeQueueSize`. */
   bytesWritten: number
@@ -73,14 +65,9 @@ export function countUnanswered(connections: Set<Socket>): number {
   return connections.values().reduce((count, connection) => count + pipelineOf(connection).unanswered, 0)
 }
 
-/** Whether so many requests of the listener are unanswered that each connection may have only one. */
-function isCrowded({ crowd }: Pipeline): boolean {
-  return crowd.unanswered >= CROWDED
-}
-
 /** Whether a connection has as many unanswered requests as it may have. */
 export function isFull(pipeline: Pipeline): boolean {
-  return pipeline.unanswered >= (isCrowded(pipeline) ? 1 : MAX_UNANSWERED)
+  return pipeline.unanswered >= MAX_UNANSWERED || (pipeline.unanswered > 0 && pipeline.isCrowded())
 }
 
 /** Whether the server waits for the client: no complete request is unanswered. */
@@ -106,36 +93,18 @@ const STOP = 2
  * requests: the server takes the request for an upgrade, and detaches the parser. Real upgrades are ignored (RFC 9110 §7.8);
  * the parser stops after them nevertheless, so their response closes the connection.
  */
-export function boundParser(connection: Socket, crowd: Crowd): void {
-  const pipeline = Object.assign(pipelineOf(connection), { crowd })
-  connection.once('close', () => {
-    crowd.unanswered -= pipeline.unanswered
-    pipeline.crowd = { unanswered: 0 }
-  })
+export function boundParser(connection: Socket, isCrowded: (connection: Socket) => boolean): void {
+  const pipeline = Object.assign(pipelineOf(connection), { isCrowded: () => isCrowded(connection) })
   const { parser } = connection as unknown as { parser: Parser }
   const { onIncoming } = parser
   // Node.js would copy 64 KiB for each connection whose parser stops.
   parser.getCurrentBuffer = () => NO_BYTES
   parser.onIncoming = (request, keepAlive) => {
     const asksForUpgrade = request.upgrade
-    const isExcess = isFull(pipeline) || pipeline.last?.shouldKeepAlive === false || isTooLong(request, pipeline)
+    const isExcess = isFull(pipeline) || pipeline.last?.shouldKeepAlive === false
     request.upgrade = isExcess || request.method === 'CONNECT' || isAmbiguous(request)
     return request.upgrade ? STOP : onIncoming(request, keepAlive && !asksForUpgrade)
   }
-}
-
-/** Whether many requests of the listener are unanswered. */
-export function isBusy({ crowd }: Pipeline): boolean {
-  return crowd.unanswered >= BUSY
-}
-
-/** Whether the headers of a further request are too long, because those of all unanswered ones could take too much memory. */
-export function isTooLong({ rawHeaders }: IncomingMessage, pipeline: Pipeline): boolean {
-  return (
-    isBusy(pipeline) &&
-    pipeline.unanswered > 0 &&
-    rawHeaders.reduce((sum, { length }) => sum + length, 0) > MAX_HEADERS_WHILE_BUSY
-  )
 }
 
 /**

@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import net, { type Socket } from 'node:net'
 import { type ClosingOptions, countClosedConnections, limitConnections } from './connection-limits.ts'
 import { endConnection, type MalformedReason, malformedReason } from './malformed.ts'
-import { boundParser, handleOf, isFull, isTooLong, pipelineOf } from './pipeline.ts'
+import { boundParser, type Handle, handleOf, isFull, pipelineOf } from './pipeline.ts'
 import { handleInTurns } from './turns.ts'
 
 /** How long pending responses may take when the server closes. */
@@ -38,8 +38,8 @@ export interface ProtectOptions extends ClosingOptions {
  *
  * - A client that has closed its sending side (a half-closed connection, RFC 9112 §9.6) still gets its responses.
  * - A client that has too many unanswered requests, or leaves responses unread, loses its connection.
- * - When the clients of all connections together have too many unanswered requests, each connection may have one, and address
- *   prefixes take turns.
+ * - When too many requests of an address prefix wait, its connections are not read, and each may have one unanswered request.
+ *   Prefixes take turns.
  * - Requests with invalid framing, and CONNECT, are answered, and their connection is closed.
  *
  * Returns `drain`, for a server that closes: it closes connections without a pending response at once, others after their last
@@ -57,11 +57,10 @@ export function protect(server: Server, options: ProtectOptions): () => void {
 
   const [handle] = server.listeners('request')
   server.removeAllListeners('request')
-  handleInTurns(server, handle as RequestListener)
-  const crowd = { unanswered: 0 }
+  const isCrowded = handleInTurns(server, handle as RequestListener)
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', (connection: Socket) => {
-    boundParser(connection, crowd)
+    boundParser(connection, isCrowded)
     connections.add(connection)
     connection.once('close', () => connections.delete(connection))
   })
@@ -70,7 +69,7 @@ export function protect(server: Server, options: ProtectOptions): () => void {
     const pipeline = pipelineOf(connection)
     if (isFull(pipeline)) closed.count('too many unanswered requests', connection.remoteAddress)
     else if (pipeline.last?.shouldKeepAlive !== false) {
-      return answerMalformed(isTooLong(request, pipeline) ? 'headers too large' : 'not HTTP', connection, request)
+      return answerMalformed('not HTTP', connection, request)
     }
     endConnection(connection, { discard: EXCESS_BYTES })
   })
@@ -85,7 +84,7 @@ export function protect(server: Server, options: ProtectOptions): () => void {
 
   function check(): void {
     for (const connection of connections) {
-      if (!isStalled(connection)) continue
+      if (connection.destroyed || !isStalled(connection)) continue
       if (connection.writableLength > 0) closed.count('answers not taken', connection.remoteAddress)
       connection.destroy()
     }
@@ -113,7 +112,7 @@ export function protect(server: Server, options: ProtectOptions): () => void {
  */
 function isStalled(connection: Socket): boolean {
   const pipeline = pipelineOf(connection)
-  const { bytesWritten, writeQueueSize } = handleOf(connection) ?? { bytesWritten: 0, writeQueueSize: 0 }
+  const { bytesWritten, writeQueueSize } = handleOf(connection) as Handle
   const taken = bytesWritten - writeQueueSize
   const isWaiting = connection.writableEnded || connection.writableLength > 0
   pipeline.stalls = isWaiting ? Math.max(pipeline.stalls + 1 - (taken - pipeline.taken) / MIN_BYTES, 0) : 0

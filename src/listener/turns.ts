@@ -1,5 +1,8 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { prefixOf } from '../domain/address.ts'
+import { collectGarbage } from './garbage.ts'
+import { handleOf } from './pipeline.ts'
 
 /** How many requests begin in a turn of the event loop if none waits. */
 const PER_TURN = 64
@@ -10,18 +13,39 @@ const WAITING_PER_TURN = 8
 /** The same while connections are opened: Node.js accepts one in each turn, so clients would wait for one. */
 const WAITING_PER_ACCEPTING_TURN = 2
 
+/** A crowd: so many requests of an address prefix wait, or requests of so many prefixes. More of them wait in the kernel. */
+const WAITING_PER_PREFIX = 64
+const WAITING_PREFIXES = 256
+
+/** How long there must have been no crowd for its memory to be collected: that stops the process for a tenth of a second. */
+const CROWD_GONE_MS = 20_000
+
+/** What waits of an address prefix, the oldest first. */
+interface Waiting {
+  requests: [IncomingMessage, ServerResponse][]
+  /** Connections that are not read. */
+  unread: Set<Socket>
+}
+
 /**
  * Handles the requests of a server with `handle`: a limited number in each turn of the event loop, of each address prefix in turn.
- * So thousands that arrive together delay those of others by milliseconds, not by seconds.
+ * So thousands that arrive together delay those of others by milliseconds, not by seconds. Connections of a crowd are not read:
+ * their requests take no memory. Returns whether a connection is of one. `crowdGone`: milliseconds.
  */
-export function handleInTurns(server: Server, handle: RequestListener): void {
+export function handleInTurns(
+  server: Server,
+  handle: RequestListener,
+  { crowdGone = CROWD_GONE_MS } = {},
+): (connection: Socket) => boolean {
   /** The prefix whose turn is next comes first. */
-  const waiting = new Map<string, [IncomingMessage, ServerResponse][]>()
+  const waiting = new Map<string, Waiting>()
   let begun = 0
   let isAccepting = false
+  let collection: NodeJS.Timeout | undefined
 
-  server.on('connection', () => {
+  server.on('connection', (connection: Socket) => {
     isAccepting = true
+    pauseInCrowd(connection)
   })
   server.on('request', (request, response) => {
     if (begun === 0) setImmediate(handleWaiting)
@@ -31,9 +55,10 @@ export function handleInTurns(server: Server, handle: RequestListener): void {
       return
     }
     const prefix = prefixOf(String(request.socket.remoteAddress))
-    const own = waiting.get(prefix) ?? []
-    own.push([request, response])
+    const own = waiting.get(prefix) ?? { requests: [], unread: new Set() }
+    own.requests.push([request, response])
     waiting.set(prefix, own)
+    pauseInCrowd(request.socket)
   })
 
   function handleWaiting(): void {
@@ -44,12 +69,38 @@ export function handleInTurns(server: Server, handle: RequestListener): void {
       if (begun >= most) break
       // At the end of the map, this loop meets it again.
       waiting.delete(prefix)
-      const [request, response] = own.shift() as [IncomingMessage, ServerResponse]
-      if (own.length > 0) waiting.set(prefix, own)
-      if (request.socket.destroyed) continue
+      const next = own.requests.shift()
+      if (own.requests.length < WAITING_PER_PREFIX) resumeOne(own)
+      if (own.requests.length + own.unread.size > 0) waiting.set(prefix, own)
+      if (next?.[0].socket.destroyed) continue
       begun++
-      handle(request, response)
+      if (next) handle(...next)
     }
     if (begun > 0) setImmediate(handleWaiting)
   }
+
+  const ownOf = (connection: Socket) => waiting.get(prefixOf(String(connection.remoteAddress)))
+
+  function isCrowded(connection: Socket): boolean {
+    const own = ownOf(connection)
+    return own !== undefined && (own.requests.length >= WAITING_PER_PREFIX || waiting.size >= WAITING_PREFIXES)
+  }
+
+  function pauseInCrowd(connection: Socket): void {
+    if (!isCrowded(connection)) return
+    handleOf(connection)?.readStop()
+    ownOf(connection)?.unread.add(connection)
+    collection = (collection ?? setTimeout(collectGarbage, crowdGone).unref()).refresh()
+  }
+
+  return isCrowded
+}
+
+function resumeOne({ unread }: Waiting): void {
+  const [connection] = unread
+  if (!connection) return
+  unread.delete(connection)
+  const handle = handleOf(connection)
+  // Node.js itself has paused one whose client does not read its responses.
+  if (handle?.reading) handle.readStart()
 }

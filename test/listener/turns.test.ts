@@ -1,11 +1,32 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
-import t from 'tap'
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { boundParser, pipelineOf } from '../../src/listener/pipeline.ts'
 import { handleInTurns } from '../../src/listener/turns.ts'
 import { until } from '../support/until.ts'
 
+/** How many requests begin at once if none waits. */
+const BEGIN_AT_ONCE = 64
+
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
+
+/** Connections of some addresses, accepted in their order. */
+async function connectFrom(t: Test, server: Server, addresses: string[]) {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const sockets: Socket[] = []
+  for (const localAddress of addresses) {
+    const accepted = once(server, 'connection')
+    const socket = connect({ port, host: '127.0.0.1', localAddress })
+    t.teardown(() => socket.destroy())
+    await accepted
+    sockets.push(socket)
+  }
+  return sockets
+}
 
 t.test(
   'Turns: an address that sends many requests does not delay those of another until all are handled',
@@ -16,26 +37,12 @@ t.test(
       order.push(String(socket.remoteAddress))
       if (socket.remoteAddress === '127.0.0.3') socket.destroy()
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    t.teardown(() => server.close())
-    const { port } = server.address() as AddressInfo
-    const open = async (localAddress: string, requests: number) => {
-      const accepted = once(server, 'connection')
-      const socket = connect({ port, host: '127.0.0.1', localAddress })
-      t.teardown(() => socket.destroy())
-      await Promise.all([once(socket, 'connect'), accepted])
-      return () => socket.write(REQUEST.repeat(requests))
-    }
-    const [sendMany, sendAndGo, sendFew] = [
-      await open('127.0.0.2', 400),
-      await open('127.0.0.3', 9),
-      await open('127.0.0.4', 2),
-    ]
-    sendMany()
+    const sockets = await connectFrom(t, server, ['127.0.0.2', '127.0.0.3', '127.0.0.4'])
+    const [many, gone, few] = sockets as [Socket, Socket, Socket]
+    many.write(REQUEST.repeat(400))
     await once(server, 'request')
-    sendAndGo()
-    sendFew()
+    gone.write(REQUEST.repeat(9))
+    few.write(REQUEST.repeat(2))
     const handled = (address: string) => order.filter((one) => one === address).length
     await until(() => handled('127.0.0.2') === 400)
     t.equal(handled('127.0.0.4'), 2)
@@ -43,3 +50,75 @@ t.test(
     t.equal(handled('127.0.0.3'), 1, 'a request of a closed connection is not handled')
   },
 )
+
+t.test('Turns: while many requests of an address wait, no more of its connections are read', async (t) => {
+  const server = createServer()
+  const waiting = { now: 0, most: 0 }
+  server.on('request', ({ socket }) => {
+    waiting.now++
+    if (late.has(Number(socket.remotePort))) waiting.most = Math.max(waiting.most, waiting.now)
+  })
+  /** The ports of those that send while others wait. */
+  const late = new Set<number>()
+  let handled = 0
+  handleInTurns(server, () => {
+    waiting.now--
+    // The first of those that wait.
+    if (++handled === BEGIN_AT_ONCE + 1) sendLate()
+  })
+  const sockets = await connectFrom(t, server, ['127.0.0.2', '127.0.0.2'])
+  const [many, one] = sockets as [Socket, Socket]
+
+  function sendLate(): void {
+    late.add(one.localPort as number)
+    one.write(REQUEST)
+    const newest = connect({ port: one.remotePort as number, host: '127.0.0.1', localAddress: '127.0.0.2' })
+    t.teardown(() => newest.destroy())
+    newest.once('connect', () => {
+      late.add(newest.localPort as number)
+      newest.write(REQUEST)
+    })
+  }
+  many.write(REQUEST.repeat(400))
+  one.write(REQUEST)
+  await until(() => handled === 403)
+  t.ok(waiting.most < 70, `${waiting.most} waited when they were read`)
+})
+
+t.test('Pipelining: while many requests of an address wait, each of its connections may have one', async (t) => {
+  const server = createServer()
+  const isCrowded = handleInTurns(server, () => {})
+  server.on('connection', (connection) => boundParser(connection, isCrowded))
+  let ofOthers = 0
+  server.on('request', ({ socket }) => {
+    pipelineOf(socket).unanswered++
+    if (socket.remoteAddress === '127.0.0.3') ofOthers++
+  })
+  const excess: (string | undefined)[] = []
+  server.on('upgrade', ({ socket }) => excess.push(socket.remoteAddress))
+  const sockets = await connectFrom(t, server, [...Array(8).fill('127.0.0.2'), '127.0.0.3'])
+  for (const socket of sockets) socket.write(REQUEST.repeat(32))
+  await until(() => excess.length > 0 && ofOthers === 32)
+  t.notOk(excess.includes('127.0.0.3'), 'those of another address may have 32')
+})
+
+t.test('Pipelining: while requests of many addresses wait, each connection may have one', async (t) => {
+  const server = createServer()
+  const isCrowded = handleInTurns(server, () => {})
+  const addresses = Array.from({ length: 200 }, (_, n) => [`127.0.1.${n}`, `127.0.2.${n}`]).flat()
+  const sockets = await connectFrom(t, server, addresses)
+  const crowded: boolean[] = []
+  server.on('request', ({ socket }) => crowded.push(isCrowded(socket)))
+  for (const socket of sockets) socket.write(REQUEST)
+  await until(() => crowded.length === addresses.length)
+  t.ok(crowded.indexOf(true) >= BEGIN_AT_ONCE + 255, 'once 256 wait')
+})
+
+t.test('Turns: the memory of a crowd is collected when it is gone', async (t) => {
+  const server = createServer()
+  handleInTurns(server, () => {}, { crowdGone: 1 })
+  const sockets = await connectFrom(t, server, ['127.0.0.2'])
+  const garbage = new WeakRef({})
+  sockets[0]?.write(REQUEST.repeat(400))
+  await until(() => garbage.deref() === undefined)
+})

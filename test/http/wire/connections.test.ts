@@ -203,39 +203,6 @@ t.test('Pipelining: pending answers are sent before the end, even if a client ke
   }
 })
 
-t.test('Pipelining: while many requests wait, long headers are refused behind another request only', async (t) => {
-  const { ask, answerAll } = await createDoor(t)
-  for (let n = 1; n <= 16; n++) await ask(SLOW.repeat(32), n * 32)
-  const long = SLOW.replace('\r\n\r\n', `\r\nX: ${'x'.repeat(4096)}\r\n\r\n`)
-  const first = await ask(long, 513)
-  first.socket.end(long)
-  await until(() => first.served.isPaused())
-  answerAll()
-  t.strictSame(statuses(await first.received), [200, 431])
-})
-
-t.test('Pipelining: in a crowd each connection may have one unanswered request', async (t) => {
-  const { ask, answerAll, waiting } = await createDoor(t)
-  const crowd: Awaited<ReturnType<typeof ask>>[] = []
-  for (let n = 1; n <= 256; n++) crowd.push(await ask(SLOW.repeat(32), n * 32))
-  const single = await ask(SLOW, 8193)
-  const double = await ask(SLOW.repeat(2), 8194)
-  // Those of a client that is gone do not count.
-  crowd[0]?.socket.resetAndDestroy()
-  await until(() => crowd[0]?.served.destroyed === true)
-  crowd[1]?.socket.resetAndDestroy()
-  await until(() => crowd[1]?.served.destroyed === true)
-  const again = await ask(SLOW.repeat(2), 8196)
-  answerAll()
-  t.strictSame(statuses(await double.received), [200], 'the connection of the second request has ended')
-  for (const { socket, served } of [single, again]) {
-    t.equal(served.destroyed, false)
-    socket.end()
-  }
-  t.equal(statuses(await again.received).length, 2)
-  t.equal(waiting.length, 0)
-})
-
 t.test('Unread answers: a client that reads none for a while loses its connection; an idle one stays', async (t) => {
   const { dialed } = await createDoor(t, { stallTimeout: 300 })
   const idle = await dialed()
