@@ -9,7 +9,7 @@ import { createSeedOutput, createSeedProgress, printPlan, warnOfPlan } from './s
 import { administer } from './shared/administer.ts'
 import { addCommand, type JsonOption, OutputFailed, readInput, say, type Terminal } from './shared/terminal.ts'
 
-/** The pause between two steps, in which a running server can write. */
+/** The shortest pause between two steps, in which a running server can write. */
 const PAUSE_MS = 5
 
 const LOST = 'Entries that could not be printed are not registered.'
@@ -68,7 +68,9 @@ export async function carryOut(
     for await (const step of steps) {
       await output.show(step)
       unregistered = step.suites.length + step.applications.length
+      const begunAt = performance.now()
       const refused = await step.register()
+      const took = performance.now() - begunAt
       unregistered = 0
       output.count(step, refused.length)
       report(step, refused.length)
@@ -76,7 +78,8 @@ export async function carryOut(
         const reason = 'These were changed by others since the plan, so the credentials printed for them are not valid'
         throw new OperatorError(`${reason}: ${refused.join(', ')}.${again}`)
       }
-      await sleep(PAUSE_MS)
+      // On a slow machine a server needs more time to get its turn, too.
+      await sleep(Math.max(PAUSE_MS, took / 2))
       if (stopped.signal.aborted) break
     }
   } catch (error) {

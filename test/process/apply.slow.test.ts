@@ -6,7 +6,7 @@ import t from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { findGenerated } from '../../src/domain/secret.ts'
 import { openStore } from '../../src/store/open.ts'
-import { startLoad } from '../support/load.ts'
+import { askAgain, startLoad } from '../support/load.ts'
 import { command, preload, register, run, runJson, start, startServer } from '../support/spawn.ts'
 import { SQLITE, startPostgresStore } from '../support/stores.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -108,7 +108,7 @@ t.test('Apply: 20,000 beside a server under load; a signal ends it, and the next
   const env = { ...(await SQLITE.createEnv(t)), LOG_LEVEL: 'error' }
   const server = await startServer(t, { ...env, LOG_LEVEL: 'info' })
   const credentials = await register(env)
-  const load = startLoad(() => server.issue(credentials), { clients: 4 })
+  const load = startLoad(() => askAgain(() => server.issue(credentials)), { clients: 4 })
   const secrets = join(folder, 'secrets')
   const apply = ['apply', applyFile(folder, COUNT), '--yes', '--secrets-to', secrets]
   const child = start(t, apply, env)

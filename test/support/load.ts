@@ -22,3 +22,13 @@ export function startLoad(ask: (client: number) => Promise<number>, { clients = 
     },
   }
 }
+
+const TRIES = 5
+
+/** Asks again after 503, as clients do: while others use the machine, another process may hold the lock for longer than a request waits. */
+export async function askAgain(ask: () => Promise<number>): Promise<number> {
+  for (let left = TRIES; ; left--) {
+    const status = await ask()
+    if (status !== 503 || left === 0) return status
+  }
+}
