@@ -42,7 +42,7 @@ const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
     packages: `node:async_hooks node:cluster node:crypto node:dns/promises node:net node:os node:stream
       node:timers/promises fastify`,
   },
-  listener: { rooms: 'domain', packages: 'node:events node:http node:net' },
+  listener: { rooms: 'domain', packages: 'node:events node:http node:net node:v8 node:vm' },
   http: {
     rooms: 'listener issuer domain',
     packages: 'node:assert/strict node:crypto node:http node:net fastify @fastify/formbody',
