@@ -66,7 +66,7 @@ export interface StatisticsSource {
   read(): Promise<Statistics>
   /** What `read` has as `trouble`. */
   readTrouble(): Promise<Trouble | undefined>
-  /** The last outages since the server started, oldest first. */
+  /** What `read` has as `outages`. */
   outages(): readonly Outage[]
   /** What each application did that did something in a period, a minute or two late. Resolves soon; undefined: not known yet. */
   readUsage(period: Period): Promise<readonly ApplicationCounts[] | undefined>
@@ -77,6 +77,9 @@ export interface ServerNode extends Omit<SourceOf<typeof NODE>, 'isThis' | 'isGo
   /** A UUID, new at each start. */
   readonly id: string
 }
+
+/** An outage ends after this long without a failed request. Milliseconds. */
+export const OUTAGE_GAP_MS = 60_000
 
 /** A backup that is older is worth a warning. Milliseconds. */
 export const OLD_BACKUP_MS = 48 * 60 * 60_000

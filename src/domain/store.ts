@@ -200,8 +200,6 @@ export interface Figures {
    * Undefined if that requires reading more than `limit` tokens.
    */
   countLiveTokens(fromId: Buffer, limit: number): Promise<number | undefined>
-  /** The tokens that were issued in an hour, as reported by all processes. */
-  countIssued(hour: number): Promise<number>
   /** When `token-server backup` last made a backup; undefined: never, or the store is PostgreSQL. */
   lastBackupAt(): Promise<number | undefined>
 }

@@ -33,7 +33,7 @@ export async function startAdmin(
   await loadAudited()
 
   const context = { store, now: Date.now, observe }
-  const statistics = startStatistics(figures, {
+  const statistics = await startStatistics(store, figures, {
     storeKind: config.DATABASE_URL.kind,
     name: `${hostname()}:${PORT}`,
     findTrouble: () => findTrouble(context),

@@ -1,14 +1,14 @@
-import { usageOfAll } from '../administration/usage.ts'
+import { usageOf, usageOfAll } from '../administration/usage.ts'
 import type { LiveTokens, StoreState } from '../domain/statistics.ts'
 import { ClocksDiffer, type Figures, type Store } from '../domain/store.ts'
 import { asSentence } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
 import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
-import { DAY, HOUR, hourOf, PERIOD_NAMES, type Period, USAGE_INTERVAL_MS } from '../domain/usage.ts'
+import { DAY, HOUR, PERIOD_NAMES, type Period, USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import type { Counters } from '../telemetry/metrics/counters.ts'
 import type { MeasuredValues } from '../telemetry/metrics/exposition.ts'
 import { createFleet } from '../telemetry/metrics/fleet.ts'
-import { countFailures } from '../telemetry/metrics/history.ts'
+import { countFailures } from '../telemetry/metrics/outages.ts'
 import { within } from './loops.ts'
 
 /** The processes that answer requests. */
@@ -52,14 +52,10 @@ const MAX_ENDING = 1000
 
 const MAX_NODES = 100
 
-/** The stored requests that failed because the store could not be used; those before the start stay the same. */
-const FAILURES = { reason: 'store unavailable', limit: 1000 }
-
 /** How long the old usage of all applications is still shown while it is read again: a second for 10,000 of them. */
 const USAGE_GRACE_MS = 10 * 60_000
 
-type StoreSource = Figures &
-  Pick<Store, 'ping' | 'findToken' | 'clockOffset' | 'nodes' | 'listUsage' | 'listNames' | 'listRefusedRequests'>
+type StoreSource = Figures & Pick<Store, 'ping' | 'findToken' | 'clockOffset' | 'nodes' | 'listUsage' | 'listNames'>
 
 const NO_ANSWER: StoreState = {
   isUp: false,
@@ -94,10 +90,8 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
     shareFigure(async () => read(await opened()), { maxAge, grace, timeout: STORE_TIMEOUT_MS, monotonic })
   const state = share(0, (store) => stateOf(store, newFailures() > 0))
   const queried = share(MAX_AGE_MS, (store) => query(store, now()))
-  const ending = share(MAX_AGE_MS, (store) => store.listEndingSecrets(now(), now() + 7 * DAY, MAX_ENDING))
   const nodes = share(LIVE_MAX_AGE_MS, async (store) => store.nodes?.list(MAX_NODES))
-  const live = share(LIVE_MAX_AGE_MS, (store) => countLiveTokens(store, now()))
-  const failures = share(HOUR, (store) => store.listRefusedRequests(FAILURES))
+  const live = share(LIVE_MAX_AGE_MS, (store) => countLiveTokens(store, now))
   const usage = new Map(
     PERIOD_NAMES.map((period) => {
       const read = (store: StoreSource) => usageOfAll({ store, now }, period)
@@ -123,22 +117,16 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
 
     readState,
 
-    /** Newest first. */
-    readFailures: async () => (await failures()).figure ?? [],
-
     readUsage: async (period: Period) => (await usage.get(period)?.())?.figure,
 
     /** The figures of /metrics, and those that only the statistics have. */
     async readAll() {
-      const reads = Promise.all([readBasic(), live(), ending(), nodes()])
-      const [basic, { figure: liveTokens }, { figure: next }, { figure: known }] = await reads
-      const { endingInADay: inADay, endingInAWeek: inAWeek } = basic
-      const areKnown = inADay !== undefined && inAWeek !== undefined && next !== undefined
-      return { ...basic, liveTokens, nodes: known, endingSecrets: areKnown ? { inADay, inAWeek, next } : undefined }
+      const [basic, { figure: liveTokens }, { figure: known }] = await Promise.all([readBasic(), live(), nodes()])
+      return { ...basic, liveTokens, nodes: known }
     },
 
     async measure(): Promise<MeasuredValues> {
-      const { state, size, oldestTokenAt, endingInADay, endingInAWeek, lastBackupAt } = await readBasic()
+      const { state, size, oldestTokenAt, endingSecrets, lastBackupAt } = await readBasic()
       const expiredFor = oldestTokenAt === undefined ? 0 : now() - oldestTokenAt - TOKEN_LIFETIME
       return {
         store_up: [[[], state.isUp ? 1 : 0]],
@@ -146,8 +134,8 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
         wal_bytes: [[[], size?.log ?? 0]],
         oldest_expired_token_seconds: [[[], Math.max(0, expiredFor) / 1000]],
         secrets_ending: [
-          [['1d'], endingInADay ?? 0],
-          [['7d'], endingInAWeek ?? 0],
+          [['1d'], endingSecrets?.inADay ?? 0],
+          [['7d'], endingSecrets?.inAWeek ?? 0],
         ],
         last_backup_timestamp_seconds: [[[], (lastBackupAt ?? 0) / 1000]],
         clock_offset_seconds: [[[], (store?.clockOffset() ?? 0) / 1000]],
@@ -157,14 +145,15 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
 }
 
 async function query(store: Figures, now: number) {
-  const [size, oldestTokenAt, endingInADay, endingInAWeek, lastBackupAt] = await Promise.all([
+  const [size, oldestTokenAt, inADay, inAWeek, next, lastBackupAt] = await Promise.all([
     store.size(),
     store.oldestTokenAt(),
     store.countEndingSecrets(now, now + DAY),
     store.countEndingSecrets(now, now + 7 * DAY),
+    store.listEndingSecrets(now, now + 7 * DAY, MAX_ENDING),
     store.lastBackupAt(),
   ])
-  return { size, oldestTokenAt, endingInADay, endingInAWeek, lastBackupAt }
+  return { size, oldestTokenAt, endingSecrets: { inADay, inAWeek, next }, lastBackupAt }
 }
 
 /** Up to this number, tokens are counted exactly: about 50 ms of work, in steps of less than a millisecond. */
@@ -175,14 +164,14 @@ const MAX_COUNTED = 100_000
  * tokens. Throws StoreUnavailable.
  */
 export async function countLiveTokens(
-  store: Pick<Figures, 'countLiveTokens' | 'countIssued'>,
-  now: number,
+  store: Pick<Store, 'countLiveTokens' | 'listUsage' | 'listNames'>,
+  now: Clock,
 ): Promise<LiveTokens> {
-  const count = await store.countLiveTokens(firstTokenIdAt(now - TOKEN_LIFETIME + 1), MAX_COUNTED)
+  const count = await store.countLiveTokens(firstTokenIdAt(now() - TOKEN_LIFETIME + 1), MAX_COUNTED)
   if (count !== undefined) return { count, isExact: true }
-  const hour = hourOf(now)
-  const [previous, current] = [await store.countIssued(hour - 1), await store.countIssued(hour)]
-  const elapsed = now / HOUR - hour
+  const { points } = await usageOf({ store, now }, '', '24h')
+  const [previous = 0, current = 0] = points.slice(-2).map(({ tokens }) => tokens)
+  const elapsed = (now() % HOUR) / HOUR
   return { count: Math.max(MAX_COUNTED, Math.round(previous * (1 - elapsed) + current)), isExact: false }
 }
 

@@ -3,22 +3,25 @@ import {
   NODE_GONE_MS,
   NODE_INTERVAL_MS,
   type NodeStatistics,
-  type Outage,
   type ServerNode,
   type Statistics,
   type StatisticsSource,
   type Trouble,
   type WorkerStatistics,
 } from '../domain/statistics.ts'
-import type { Nodes } from '../domain/store.ts'
+import type { Nodes, Store } from '../domain/store.ts'
 import { HOUR, MANY_TOKENS, sumOf } from '../domain/usage.ts'
 import type { Sample } from '../telemetry/metrics/fleet.ts'
-import { addFailures, createHistory } from '../telemetry/metrics/history.ts'
+import { createHistory } from '../telemetry/metrics/history.ts'
+import { countFailures, createOutages } from '../telemetry/metrics/outages.ts'
 import { VERSION } from '../version.ts'
 import { LIVE_MAX_AGE_MS, type ServerFigures, STORE_TIMEOUT_MS, shareFigure } from './figures.ts'
 import { startLoop, within } from './loops.ts'
 
 const { compare: byName } = new Intl.Collator('en', { numeric: true })
+
+/** The stored requests that failed because the store could not be used. */
+const FAILURES = { reason: 'store unavailable', limit: 1000 }
 
 /** How long old trouble is still shown while it is read again. Milliseconds. */
 const TROUBLE_GRACE_MS = 60_000
@@ -29,17 +32,27 @@ interface StatisticsOptions {
   findTrouble: () => Promise<Trouble>
 }
 
-/** Collects the statistics of the server until it is stopped. */
-export function startStatistics(
+/** Collects the statistics of the server until it is stopped. Begins with the outages of which the store knows. */
+export async function startStatistics(
+  store: Pick<Store, 'listRefusedRequests'>,
   { counters, fleet, workers, storeFigures, now, monotonic }: ServerFigures,
   { storeKind, name, findTrouble }: StatisticsOptions,
-): StatisticsSource & { thisNode(): ServerNode; stop(): void } {
+): Promise<StatisticsSource & { thisNode(): ServerNode; stop(): void }> {
   const history = createHistory(counters, { now, monotonic })
+  const outages = createOutages()
+  const newFailures = countFailures(counters)
+  const failures = await store.listRefusedRequests(FAILURES).catch(() => [])
+  for (const { at } of failures.toReversed()) outages.add(1, at)
   const ages = { maxAge: LIVE_MAX_AGE_MS, grace: TROUBLE_GRACE_MS }
   const trouble = shareFigure(findTrouble, { ...ages, timeout: STORE_TIMEOUT_MS, monotonic })
   const startedAt = now()
   const id = randomUUID()
-  const timer = setInterval(history.takeSnapshot, 1000).unref()
+  const timer = setInterval(everySecond, 1000).unref()
+
+  function everySecond(): void {
+    history.takeSnapshot()
+    outages.add(newFailures(), now())
+  }
 
   /** This node as it is recorded in the store for the others. */
   function thisNode({ lastMinute } = history.read()): ServerNode {
@@ -58,22 +71,19 @@ export function startStatistics(
   return {
     thisNode,
     readTrouble: async () => (await trouble()).figure,
-    outages: history.outages,
+    outages: outages.list,
     readUsage: storeFigures.readUsage,
     async read() {
-      const { readAll, readUsage, readFailures } = storeFigures
-      const reads = [readAll(), trouble(), readUsage('1h'), readFailures()] as const
-      const [figures, { figure }, usage = [], failures] = await Promise.all(reads)
+      const { readAll, readUsage } = storeFigures
+      const [figures, { figure }, usage = []] = await Promise.all([readAll(), trouble(), readUsage('1h')])
       const { state, size, lastBackupAt, liveTokens, endingSecrets, nodes = [] } = figures
       const seen = history.read()
-      const outages: Outage[] = []
-      for (const { at } of failures.toReversed()) if (at < startedAt) addFailures(outages, at, 1)
       return {
         at: now(),
         startedAt,
         version: VERSION,
         ...seen,
-        outages: [...outages, ...seen.outages],
+        outages: outages.list(),
         stored: sumOf(now() - startedAt < HOUR ? usage : []),
         trouble: figure,
         heavy: usage.filter(({ tokens }) => tokens > MANY_TOKENS).sort((one, other) => other.tokens - one.tokens),

@@ -1,5 +1,5 @@
 import { factsOf } from '../../domain/reasons.ts'
-import { type EndingSecrets, OLD_BACKUP_MS, type Statistics } from '../../domain/statistics.ts'
+import { type EndingSecrets, OLD_BACKUP_MS, OUTAGE_GAP_MS, type Statistics } from '../../domain/statistics.ts'
 import { DAY } from '../../domain/usage.ts'
 import { badge, name, section, type Tone, time } from './components.ts'
 import { placeOf } from './diagnosis.ts'
@@ -11,9 +11,6 @@ type Matter = readonly [tone: Tone, href: string, what: Part, detail: Part]
 
 /** How many matters of one kind are shown. */
 const SHOWN = 5
-
-/** An outage may continue for so long after a failure. Milliseconds. */
-const OUTAGE_GAP_MS = 60_000
 
 /** Up to this share, such checks are usual for a server on the Internet. */
 const MANY_REFUSED = 0.05

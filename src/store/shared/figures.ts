@@ -12,7 +12,6 @@ export function createFigures({ askInBackground }: Database): Omit<Figures, 'siz
       const rows = await askInBackground(sql.listEndingSecrets, [now, before, limit])
       return toObjects<EndingSecret>(rows, 'kind', 'id', 'name', 'endsAt')
     },
-    countIssued: (hour) => singleValue(askInBackground(sql.countIssued, [hour])),
     lastBackupAt: () => singleValue(askInBackground(sql.lastBackupAt)),
   }
 }

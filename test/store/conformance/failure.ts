@@ -88,7 +88,6 @@ export function callsOf(
     countEndingSecrets: () => store.countEndingSecrets(START, START + 1),
     listEndingSecrets: () => store.listEndingSecrets(START, START + 1, 1),
     countLiveTokens: () => store.countLiveTokens(firstTokenIdAt(START), 1),
-    countIssued: () => store.countIssued(1),
     lastBackupAt: () => store.lastBackupAt(),
   }
 }

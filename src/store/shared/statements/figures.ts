@@ -35,7 +35,6 @@ export const listEndingSecrets = `
    ORDER BY s.ends_at, s.id
    LIMIT $3`
 
-export const countIssued = 'SELECT coalesce(sum(issued), 0) FROM token_counts WHERE hour = $1'
 export const lastBackupAt = 'SELECT made_at FROM backups'
 
 // For the read-only view of a store (inspect.ts). The end is null for an owner that never had a secret, and the highest number
