@@ -1,11 +1,5 @@
 import { StoreUnavailable } from '../domain/store.ts'
 
-interface Waiting<Item, Result> {
-  item: Item
-  resolve: (result: Result) => void
-  reject: (error: unknown) => void
-}
-
 /**
  * Returns a function that adds an item to a batch and resolves to that item's result, or rejects with the error of the
  * whole batch. Each batch is one round trip to the database; items that arrive during it form the next batch, so no
@@ -23,7 +17,7 @@ export function createBatch<Item, Result>(
   roundTrip: (take: () => Item[]) => Promise<Result[]>,
   { maxTurns, maxItems = Number.POSITIVE_INFINITY }: { maxTurns: number; maxItems?: number },
 ): (item: Item, options?: { isUrgent?: boolean }) => Promise<Result> {
-  let waiting: Waiting<Item, Result>[] = []
+  let waiting: { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }[] = []
   let isUnderWay = false
   let unanswered = 0
 

@@ -38,7 +38,6 @@ export interface Target {
   close(): void
 }
 
-/** How many rows of each table were copied. */
 export type Copied = Record<Table, number>
 
 export interface CopyOptions {

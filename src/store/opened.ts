@@ -22,7 +22,6 @@ export interface OpenOptions {
 export interface Opened extends Store {
   /** Its location, for the log: the path of a file, or a URL without user and password. */
   database: string
-  /** The version of its schema before and after. */
   migrated: { from: number; to: number }
   /** The location it was copied to, for messages; undefined: it was not. Its registry is then frozen. */
   movedTo?: string | undefined

@@ -33,10 +33,10 @@ export function createCommands(primary: Primary, lockTimeout: number) {
       await ask(begin)
       const result = await action(ask).catch(async (error) => {
         // Fails only if the connection is broken. Then the server rolls back by itself.
-        await ask(sql.rollback).catch(() => {})
+        await ask('ROLLBACK').catch(() => {})
         throw error
       })
-      await ask(sql.commit).catch((cause: Error) => {
+      await ask('COMMIT').catch((cause: Error) => {
         const unknown = 'It is not known whether the change was made: check before you repeat it'
         throw new StoreUnavailable(`${cause.message}. ${unknown}`, { cause })
       })

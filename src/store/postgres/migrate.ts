@@ -47,7 +47,7 @@ export async function migrate(
     } catch (error) {
       if (!isLockedOut(error) || tries === maxTries) throw error
     }
-    await ask(sql.rollback)
+    await ask('ROLLBACK')
     await sleep(PAUSE_MS)
   }
 
@@ -70,7 +70,7 @@ export async function migrate(
       await ask(statements)
       await ask('INSERT INTO migrations (number, name) VALUES ($1, $2)', [index + 1, name])
     }
-    await ask(sql.commit)
+    await ask('COMMIT')
     return { from: current, to: Math.max(current, latest) }
   }
 

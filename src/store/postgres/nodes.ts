@@ -33,8 +33,6 @@ const listNodes = `
    ORDER BY last_seen_at DESC
    LIMIT $1`
 
-const deleteNode = 'DELETE FROM nodes WHERE id = $1::uuid'
-
 /** The servers that share the database. Runs in the background, so that no request waits for it. */
 export function createNodes({ askInBackground }: Commands): Nodes {
   return {
@@ -53,6 +51,6 @@ export function createNodes({ askInBackground }: Commands): Nodes {
         lastMinute: { tokens, checks, refusals },
       }))
     },
-    remove: async (id) => void (await askInBackground(deleteNode, [id])),
+    remove: async (id) => void (await askInBackground('DELETE FROM nodes WHERE id = $1::uuid', [id])),
   }
 }

@@ -7,7 +7,7 @@ import { askWithin } from './connection.ts'
 import { PostgresUnavailable } from './errors.ts'
 import { findPrimary } from './find-primary.ts'
 import { migrate } from './migrate.ts'
-import { begin, commit, lockRegistry, prepareTransaction } from './statements/session.ts'
+import { begin, lockRegistry, prepareTransaction } from './statements/session.ts'
 
 /** How long one step of a copy may take: a page, or the commit, which waits for the standbys. */
 const STEP_TIMEOUT_MS = 60_000
@@ -63,7 +63,7 @@ export async function openTarget(location: PostgresLocation): Promise<Target> {
     },
     setLastKey: async (table, key) => void (await ask(setLastKey, [table, key])),
     record: (audit, entry) => runWork(record(audit, [entry]), ask),
-    commit: async () => void (await ask(commit)),
+    commit: async () => void (await ask('COMMIT')),
     close,
   }
 }

@@ -1,16 +1,11 @@
 // What every store does in the same way is written once, with SQL that both databases understand: `$1` is the first value, and
 // the functions `texts_of` and `rows_of` take lists. PostgreSQL has them from a migration, SQLite from context.ts.
 
-interface Statement {
-  sql: string
-  values: readonly unknown[]
-}
-
 /**
  * The statements of one transaction: a generator that yields each statement and receives its rows. SQLite runs it
  * synchronously, PostgreSQL awaits each answer.
  */
-export type Work<Result> = Generator<Statement, Result, unknown[][]>
+export type Work<Result> = Generator<{ sql: string; values: readonly unknown[] }, Result, unknown[][]>
 
 /** Runs one statement. Its rows are arrays of columns. */
 export function* ask<Row extends unknown[]>(sql: string, values: readonly unknown[] = []): Work<Row[]> {

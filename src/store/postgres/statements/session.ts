@@ -49,9 +49,6 @@ export const beginInBackground = `
   SET LOCAL statement_timeout = '1s';
   SET LOCAL synchronous_commit = off`
 
-export const commit = 'COMMIT'
-export const rollback = 'ROLLBACK'
-
 // Settings for one transaction only: behind a PgBouncer the next one may belong to another client.
 
 // Its commit is durable even if a reload of the server's settings has just switched synchronous_commit off.
