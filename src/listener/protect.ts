@@ -25,9 +25,7 @@ export interface ProtectOptions extends ClosingOptions {
   limits: Parameters<typeof limitConnections>[1] | undefined
   /** Answers input that is not a valid request, and ends the connection. */
   answerMalformed: (reason: MalformedReason, socket: Socket, request?: IncomingMessage) => void
-  /** Milliseconds. */
   drainTimeout?: number
-  /** Milliseconds. */
   stallTimeout?: number
   /** Kept up to date with the open connections. */
   connections?: Set<Socket> | undefined
