@@ -284,7 +284,7 @@ function registeredPage(
   const handOver = html`<form method="post" action="${base}/hand-over-links">${hidden({ request_key: newRequestKey(), overlap: '0' })}<button class="button">Make a hand-over link instead</button></form>`
   return credentialsPage({
     title: `${named} is registered`,
-    heading: html`${name(named)} is registered`,
+    heading: html`<span>${name(named)} is registered</span>`,
     section: '/applications',
     trail: [PARENT],
     clientId,

@@ -8,6 +8,7 @@ import { many } from './figures.ts'
 import { allOrNone, type FieldError, fieldsOf, hidden, redirectDone } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
+import { headBelow } from './owner.ts'
 import { PARENT as SUITES } from './suite.ts'
 
 /** How many applications are named that an undo has left as they are. */
@@ -94,10 +95,7 @@ export async function approvalsChanged(context: AdminContext, request: FastifyRe
 /** The head of a page about the approvals for a suite. */
 export function headOf({ suiteId, name: named }: Suite) {
   return {
-    title: `Approvals for ${named}`,
-    heading: html`<span>Approvals for ${name(named)}</span>`,
-    section: '/suites',
-    trail: [SUITES, { href: path`/suites/${suiteId}`, label: name(named) }],
+    ...headBelow(SUITES, path`/suites/${suiteId}`, ['Approvals for ', named]),
     lead: 'Tick applications, and approve them or withdraw their approvals. Tokens of an application are valid at a suite only while it is approved.',
     actions: undefined,
   } satisfies Partial<Page>

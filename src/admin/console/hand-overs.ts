@@ -3,12 +3,12 @@ import type { HandOverLink } from '../../domain/hand-over.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { idOf } from '../wire/routing.ts'
-import { age, name, section, table, time } from './components.ts'
+import { age, section, table, time } from './components.ts'
 import { idempotencyOf, redirectDone, refusedFor } from './forms.ts'
 import { assertNewSignIn } from './fresh.ts'
 import { type Html, html, path } from './html.ts'
 import { showPage } from './layout.ts'
-import type { Owners } from './owner.ts'
+import { headBelow, type Owners } from './owner.ts'
 import { copyable, overlapIn } from './secrets.ts'
 
 /** Makes and withdraws links that show a new secret of an application once. */
@@ -26,10 +26,7 @@ export function changeHandOvers(console: FastifyInstance, context: AdminContext,
       if (overlap === 0) assertNewSignIn(context, request, base)
       const made = await administrationOf(context, request).handOvers.make(id, overlap, repeatable)
       return showPage(reply, {
-        title: `A hand-over link for ${owner.name}`,
-        heading: html`<span>A hand-over link for ${name(owner.name)}</span>`,
-        section,
-        trail: [parent, { href: base, label: name(owner.name) }],
+        ...headBelow(parent, base, ['A hand-over link for ', owner.name]),
         content: html`<div class="secret" role="group" aria-label="New link" data-left="${base}">${copyable('link', 'Hand-over link', made.link)}<div><p><strong>Copy the link now</strong> and send it to the developer. When you leave this page, it cannot be shown again. It works once, until ${time(made.endsAt)}: the first person who uses it gets a new secret, and the page of the application shows when that was.</p></div></div>
 <div class="buttons"><a class="button primary" href="${base}">Done</a></div>`,
       })

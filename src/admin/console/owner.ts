@@ -68,6 +68,16 @@ export function changesIn({ labels, quota, ...values }: Values): Changes {
   }
 }
 
+/** The head of a page about an application or a suite, whose own page is at `base`. `words`: the title, with its name. */
+export function headBelow(parent: List, base: string, [before, named, after = '']: readonly [string, string, string?]) {
+  return {
+    title: `${before}${named}${after}`,
+    heading: html`<span>${before}${name(named)}${after}</span>`,
+    section: parent.href,
+    trail: [parent, { href: base, label: name(named) }],
+  }
+}
+
 /** The notes at the top of a page: why the last form was refused, and why viewers see no buttons. */
 export function notes(errors: readonly FieldError[], canChange: boolean): Html {
   return html`${formErrors(errors)}
@@ -87,10 +97,7 @@ export function changeNames(console: FastifyInstance, { parent, find, update, in
     const base = `${section}${path`/${id}`}`
     const stateOf = statesOf(errors, 'name')
     const page: Page = {
-      title: `Edit ${owner.name}`,
-      heading: html`<span>Edit ${name(owner.name)}</span>`,
-      section,
-      trail: [parent, { href: base, label: name(owner.name) }],
+      ...headBelow(parent, base, ['Edit ', owner.name]),
       content: html`${formErrors(errors)}
 <form class="edit" method="post" action="${base}" data-guard="${errors.length > 0 && 'changed'}"><div class="columns">${namesPanel(owner, request.body, stateOf)}
 ${await inputs?.(owner, request, stateOf)}</div>
@@ -239,14 +246,10 @@ export function removeOwner(console: FastifyInstance, context: AdminContext, own
     assertCanChange(request)
     const { id } = request.params
     const owner = await find(id, request)
-    const named = owner.name
     const base = `${parent.href}${path`/${id}`}`
     assertNewSignIn(context, request, `${base}/remove`)
     return showPage(reply, {
-      title: `Remove ${named}?`,
-      heading: html`<span>Remove ${name(named)}?</span>`,
-      section: parent.href,
-      trail: [parent, { href: base, label: name(named) }],
+      ...headBelow(parent, base, ['Remove ', owner.name, '?']),
       content: html`<form class="panel form" method="post" action="${base}/remove"><div class="consequences">
 <p>This cannot be undone.</p>${await consequencesOf(owner, request)}</div>
 <div class="buttons"><button class="button danger">Remove it</button><a class="button" href="${base}">Keep it</a></div></form>`,

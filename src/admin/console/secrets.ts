@@ -6,7 +6,7 @@ import { HOUR } from '../../domain/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { idOf } from '../wire/routing.ts'
-import { age, badge, name, section, table, time } from './components.ts'
+import { age, badge, section, table, time } from './components.ts'
 import {
   canChange,
   confirm,
@@ -23,7 +23,7 @@ import {
 import { assertNewSignIn } from './fresh.ts'
 import { type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import type { Owners } from './owner.ts'
+import { headBelow, type Owners } from './owner.ts'
 
 export function changeSecrets(console: FastifyInstance, context: AdminContext, owners: Owners): void {
   const { parent, find, show } = owners
@@ -41,10 +41,7 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
       const { clientSecret, othersEndAt } = await secrets.rotate(id, overlap, repeatable)
       const client = { clientId: id, clientSecret, publicUrl: context.about.urls.publicUrl }
       const page = credentialsPage({
-        title: `A new secret for ${owner.name}`,
-        heading: html`A new secret for ${name(owner.name)}`,
-        section,
-        trail: [parent, { href: base, label: name(owner.name) }],
+        ...headBelow(parent, base, ['A new secret for ', owner.name]),
         clientId: id,
         clientSecret,
         advice: html`Pass it on in a safe way. ${othersEndAt > context.now() ? html`The previous secrets work until ${time(othersEndAt)} at the latest.` : 'The previous secrets do not work any more.'}`,
@@ -183,18 +180,16 @@ function whatRemains(id: number, active: readonly ListedSecret[], now: number): 
     : html`${use} ${rest} until ${time(Math.max(...ends.map(Number)))}${others.length > 1 && ' at the latest'}.`
 }
 
-interface NewCredentials extends Omit<Page, 'heading'> {
-  heading: Part
+interface NewCredentials extends Page {
   clientId: string
   clientSecret: string
   advice: Part
 }
 
 /** A page that shows a new secret, once, above its content. */
-export function credentialsPage({ heading, clientId, clientSecret, advice, content, ...page }: NewCredentials): Page {
+export function credentialsPage({ clientId, clientSecret, advice, content, ...page }: NewCredentials): Page {
   return {
     ...page,
-    heading: html`<span>${heading}</span>`,
     content: html`<div class="secret" role="group" aria-label="New credentials" data-left="${page.section}${path`/${clientId}`}?done=secret-shown">${copyable('client-id', 'Client id', clientId)}${copyable('client-secret', 'Client secret', clientSecret)}<div><p><strong>Copy the secret now.</strong> When you leave this page, it cannot be shown again. ${advice}</p></div></div>
 ${content}`,
   }

@@ -112,7 +112,7 @@ function registeredPage(suite: RegisteredSuite & { notApproved: number }, urls: 
   const { suiteId, clientSecret, notApproved } = suite
   return credentialsPage({
     title: `${suite.name} is registered`,
-    heading: html`${name(suite.name)} is registered`,
+    heading: html`<span>${name(suite.name)} is registered</span>`,
     section: '/suites',
     trail: [PARENT],
     clientId: suiteId,
