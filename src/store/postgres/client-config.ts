@@ -44,7 +44,8 @@ export async function passwordFor(
 
 /** The password in the file of PostgreSQL's own tools, which has lines of HOST:PORT:DATABASE:USER:PASSWORD. */
 async function findInPassfile(wanted: readonly string[]): Promise<string | undefined> {
-  const file = process.env.PGPASSFILE || join(process.env.HOME || '.', '.pgpass')
+  const { HOME = '.', PGPASSFILE } = process.env
+  const file = PGPASSFILE || join(HOME, '.pgpass')
   const found = await stat(file).catch(() => undefined)
   if (!found) return undefined
   if (!found.isFile() || (found.mode & 0o077) !== 0) {
