@@ -6,7 +6,7 @@ import type { Usage } from '../../domain/views/usage.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { attention, endingInUse } from './attention.ts'
-import { bar, chart } from './chart.ts'
+import { bar, type Chart, chart } from './chart.ts'
 import { badge, card, emptyState, facts, liveControls, name, number, section, table, time } from './components.ts'
 import { count, duration, NONE, overviewCharts, percent, size, topReasons, uptime } from './figures.ts'
 import { canChange } from './forms.ts'
@@ -140,16 +140,20 @@ function logOf({ databaseBytes, logBytes }: Statistics['store']): string {
   return databaseBytes === 0 || logBytes === undefined ? '' : `, write-ahead log ${size(logBytes)}`
 }
 
+function chartSection(one: Chart): Html {
+  return section(`${one.id}-heading`, one.title, chart(one))
+}
+
 function chartSections(statistics: Statistics): Html[] {
-  const charts = overviewCharts(statistics).map((one) => section(`${one.id}-heading`, one.title, chart(one)))
-  return charts.toSpliced(3, 0, section('reasons', 'Refused and failed, by reason', reasons(statistics)))
+  return overviewCharts(statistics)
+    .map(chartSection)
+    .toSpliced(3, 0, section('reasons', 'Refused and failed, by reason', reasons(statistics)))
 }
 
 /** The charts of a longer period: of all nodes, from the store. */
 function longCharts(usage: Usage | undefined, statistics: Statistics): Html {
   if (!usage) return html`<p class="quiet-text">Not known, because the database does not answer.</p>`
-  const charts = usageCharts(usage, KINDS, statistics.outages)
-  const sections = charts.map((one) => section(`${one.id}-heading`, one.title, chart(one)))
+  const sections = usageCharts(usage, KINDS, statistics.outages).map(chartSection)
   const ofLastHour = section('reasons', 'Refused and failed, by reason (last hour only)', reasons(statistics))
   return html`<div class="columns">${sections}${ofLastHour}</div>`
 }
@@ -182,21 +186,11 @@ function nodesSection({ nodes, at }: Statistics): Html | false {
   if (nodes.length < 2) return false
   const present = nodes.filter(({ isGone }) => !isGone)
   const sum = (of: (node: NodeStatistics) => number) => count(present.reduce((sum, node) => sum + of(node), 0))
-  return section(
-    'nodes',
-    'Nodes',
-    html`${table(
-      'The nodes that share the database',
-      [
-        'Node',
-        'Version',
-        ...['Processes', 'Tokens/min', 'Checks/min', 'Refused requests/min'].map(number),
-        'Last seen',
-      ],
-      nodes.map(nodeRow),
-    )}
-<p class="quiet-text">Together in the last minute: ${sum(({ lastMinute }) => lastMinute.tokens)} tokens, ${sum(({ lastMinute }) => lastMinute.checks)} checks, ${sum(({ lastMinute }) => lastMinute.refusals)} refused requests. As of ${time(at)}; reload for newer figures. A node without <code>ADMIN_ADDRESS</code> is not listed.</p>`,
-  )
+  const figures = ['Processes', 'Tokens/min', 'Checks/min', 'Refused requests/min'].map(number)
+  const columns = ['Node', 'Version', ...figures, 'Last seen']
+  const content = html`${table('The nodes that share the database', columns, nodes.map(nodeRow))}
+<p class="quiet-text">Together in the last minute: ${sum(({ lastMinute }) => lastMinute.tokens)} tokens, ${sum(({ lastMinute }) => lastMinute.checks)} checks, ${sum(({ lastMinute }) => lastMinute.refusals)} refused requests. As of ${time(at)}; reload for newer figures. A node without <code>ADMIN_ADDRESS</code> is not listed.</p>`
+  return section('nodes', 'Nodes', content)
 }
 
 function nodeRow({ name: called, version, isThis, isGone, workers, lastMinute, lastSeenAt }: NodeStatistics): Part[] {

@@ -154,13 +154,10 @@ export function withContents(content: Html): Html {
  */
 function namesPanel(owner: Owner, body: unknown, stateOf: (name: string) => FieldState): Html {
   const fields = Object.entries(valuesOf(owner)).map(([name, stored]) => sentIn(body, name, stored))
-  return section(
-    'names',
-    'Details',
-    html`<div class="form">
+  const content = html`<div class="form">
 ${fields.map(({ name, stored }) => hidden({ [`shown_${name}`]: stored }))}
-${fields.map(({ name, value }) => input(name, value, stateOf))}</div>`,
-  )
+${fields.map(({ name, value }) => input(name, value, stateOf))}</div>`
+  return section('names', 'Details', content)
 }
 
 /** Hints of the values that may be empty. */

@@ -93,12 +93,8 @@ function groupPanel({ heading, hits, all }: Group): Html {
         html`<li><a href="${href}">${name(named ?? id)}</a>${named !== undefined && html` <code title="${id}">${id}</code>`}</li>`,
     )
   const id = `found-${heading.toLowerCase()}`
-  return section(
-    id,
-    heading,
-    html`<ul class="hits">${links}</ul>`,
-    hits.length > SHOWN && html`<a href="${all}">All that match</a>`,
-  )
+  const more = hits.length > SHOWN && html`<a href="${all}">All that match</a>`
+  return section(id, heading, html`<ul class="hits">${links}</ul>`, more)
 }
 
 function nothingFound(wanted: string): Html {

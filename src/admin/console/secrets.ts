@@ -203,12 +203,9 @@ export function copyable(id: string, label: string, value: string): Html {
 /** Commands that get a token, and check it at the first of the approved suites. */
 export function tryIt({ suites: [suiteId], ...client }: Client & { suites: readonly string[] }): Html {
   const command = curl('/v1/oauth/accesstoken', 'grant_type=client_credentials', client)
-  return section(
-    'try',
-    'Get a token',
-    html`${copyable('curl', 'In a terminal', command)}
-${suiteId !== undefined && copyable('use', `Use it at ${suiteId}, with the access_token of the answer`, useCommand(suiteId, client.publicUrl))}`,
-  )
+  const content = html`${copyable('curl', 'In a terminal', command)}
+${suiteId !== undefined && copyable('use', `Use it at ${suiteId}, with the access_token of the answer`, useCommand(suiteId, client.publicUrl))}`
+  return section('try', 'Get a token', content)
 }
 
 /** How to check tokens for a suite: through a gateway, or with introspection. */
