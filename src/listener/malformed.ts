@@ -59,7 +59,7 @@ export function endConnection(
   }
   // Node.js calls this after the last response, and would close at once.
   socket.destroySoon = () => {}
-  const isCrowded = pipeline.isCrowded()
+  const isCrowded = pipeline.isCrowded?.()
   // Nothing would tell that the client has disconnected.
   if (isCrowded) socket.once('finish', () => setTimeout(() => socket.destroy(), LINGER_MS).unref())
   discardInput(socket, isCrowded ? 0 : discard)

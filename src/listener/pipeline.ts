@@ -18,7 +18,7 @@ export interface Measured {
 export interface Pipeline {
   unanswered: number
   /** Whether so many requests wait that the connection may have only one. */
-  isCrowded(): boolean
+  isCrowded: (() => boolean) | undefined
   /** For how many checks the client has been too slow: `isStalled`. */
   stalls: number
   /** How many bytes the client had taken at the last check. */
@@ -35,7 +35,7 @@ export interface Pipeline {
 export function pipelineOf(socket: Socket & { [PIPELINE]?: Pipeline }): Pipeline {
   socket[PIPELINE] ??= {
     unanswered: 0,
-    isCrowded: () => false,
+    isCrowded: undefined,
     stalls: 0,
     taken: 0,
     last: undefined,
@@ -67,7 +67,7 @@ export function countUnanswered(connections: Set<Socket>): number {
 
 /** Whether a connection has as many unanswered requests as it may have. */
 export function isFull(pipeline: Pipeline): boolean {
-  return pipeline.unanswered >= MAX_UNANSWERED || (pipeline.unanswered > 0 && pipeline.isCrowded())
+  return pipeline.unanswered >= MAX_UNANSWERED || (pipeline.unanswered > 0 && pipeline.isCrowded?.() === true)
 }
 
 /** Whether the server waits for the client: no complete request is unanswered. */
