@@ -41,10 +41,12 @@ export async function migrate(
     await assertAllowed(found)
     return { from: found, to: found }
   }
-  for (let tries = 1; ; tries++) {
+  let tries = 0
+  for (;;) {
     try {
       return await migrateOnce()
     } catch (error) {
+      tries++
       if (!isLockedOut(error) || tries === maxTries) throw error
     }
     await ask('ROLLBACK')
