@@ -70,7 +70,6 @@ export async function carryOut(
       unregistered = step.suites.length + step.applications.length
       const begunAt = performance.now()
       const refused = await step.register()
-      const took = performance.now() - begunAt
       unregistered = 0
       output.count(step, refused.length)
       report(step, refused.length)
@@ -79,7 +78,7 @@ export async function carryOut(
         throw new OperatorError(`${reason}: ${refused.join(', ')}.${again}`)
       }
       // On a slow machine a server needs more time to get its turn, too.
-      await sleep(Math.max(PAUSE_MS, took / 2))
+      await sleep(Math.max(PAUSE_MS, (performance.now() - begunAt) / 2))
       if (stopped.signal.aborted) break
     }
   } catch (error) {

@@ -6,6 +6,9 @@ import { endConnection, type MalformedReason, malformedReason } from './malforme
 import { boundParser, type Handle, handleOf, isFull, pipelineOf } from './pipeline.ts'
 import { handleInTurns } from './turns.ts'
 
+/** From so many connections on, each of a crowd may have only one unanswered request. */
+const MANY_CONNECTIONS = 2048
+
 /** How long pending responses may take when the server closes. */
 const DRAIN_TIMEOUT_MS = 8000
 
@@ -25,6 +28,7 @@ export interface ProtectOptions extends ClosingOptions {
   limits: Parameters<typeof limitConnections>[1] | undefined
   /** Answers input that is not a valid request, and ends the connection. */
   answerMalformed: (reason: MalformedReason, socket: Socket, request?: IncomingMessage) => void
+  manyConnections?: number
   drainTimeout?: number
   stallTimeout?: number
   /** Kept up to date with the open connections. */
@@ -36,8 +40,7 @@ export interface ProtectOptions extends ClosingOptions {
  *
  * - A client that has closed its sending side (a half-closed connection, RFC 9112 §9.6) still gets its responses.
  * - A client that has too many unanswered requests, or leaves responses unread, loses its connection.
- * - When too many requests of an address prefix wait, its connections are not read, and each may have one unanswered request.
- *   Prefixes take turns.
+ * - When too many requests of an address prefix wait, its connections are not read. Prefixes take turns.
  * - Requests with invalid framing, and CONNECT, are answered, and their connection is closed.
  *
  * Returns `drain`, for a server that closes: it closes connections without a pending response at once, others after their last
@@ -46,6 +49,7 @@ export interface ProtectOptions extends ClosingOptions {
 export function protect(server: Server, options: ProtectOptions): () => void {
   const { limits, answerMalformed, connections = new Set<Socket>() } = options
   const { drainTimeout = DRAIN_TIMEOUT_MS, stallTimeout = STALL_TIMEOUT_MS } = options
+  const { manyConnections = MANY_CONNECTIONS } = options
   const closed = countClosedConnections(options)
   const checks = setInterval(check, stallTimeout / CHECKS_PER_TIMEOUT).unref()
   server.once('close', () => {
@@ -55,7 +59,8 @@ export function protect(server: Server, options: ProtectOptions): () => void {
 
   const [handle] = server.listeners('request')
   server.removeAllListeners('request')
-  const isCrowded = handleInTurns(server, handle as RequestListener)
+  const isInCrowd = handleInTurns(server, handle as RequestListener)
+  const isCrowded = (connection: Socket) => connections.size >= manyConnections && isInCrowd(connection)
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', (connection: Socket) => {
     boundParser(connection, isCrowded)
