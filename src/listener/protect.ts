@@ -7,7 +7,7 @@ import { boundParser, type Handle, handleOf, isFull, pipelineOf } from './pipeli
 import { handleInTurns } from './turns.ts'
 
 /** From so many connections on, each of a crowd may have only one unanswered request. */
-const MANY_CONNECTIONS = 2048
+const MANY_CONNECTIONS = 1280
 
 /** How long pending responses may take when the server closes. */
 const DRAIN_TIMEOUT_MS = 8000
