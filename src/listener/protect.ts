@@ -71,9 +71,7 @@ export function protect(server: Server, options: ProtectOptions): () => void {
   server.on('upgrade', (request: IncomingMessage, connection: Socket) => {
     const pipeline = pipelineOf(connection)
     if (isFull(pipeline)) closed.count('too many unanswered requests', connection.remoteAddress)
-    else if (pipeline.last?.shouldKeepAlive !== false) {
-      return answerMalformed('not HTTP', connection, request)
-    }
+    else if (pipeline.last?.shouldKeepAlive !== false) return answerMalformed('not HTTP', connection, request)
     endConnection(connection, { discard: EXCESS_BYTES })
   })
   // Node.js would close the connection without an answer.

@@ -45,7 +45,7 @@ export function handleInTurns(
 
   server.on('connection', (connection: Socket) => {
     isAccepting = true
-    pauseInCrowd(connection)
+    pauseInCrowd(ownOf(connection), connection)
   })
   server.on('request', (request, response) => {
     if (begun === 0) setImmediate(handleWaiting)
@@ -58,7 +58,7 @@ export function handleInTurns(
     const own = waiting.get(prefix) ?? { requests: [], unread: new Set() }
     own.requests.push([request, response])
     waiting.set(prefix, own)
-    pauseInCrowd(request.socket)
+    pauseInCrowd(own, request.socket)
   })
 
   function handleWaiting(): void {
@@ -79,21 +79,22 @@ export function handleInTurns(
     if (begun > 0) setImmediate(handleWaiting)
   }
 
-  const ownOf = (connection: Socket) => waiting.get(prefixOf(String(connection.remoteAddress)))
+  function ownOf(connection: Socket): Waiting | undefined {
+    return waiting.get(prefixOf(String(connection.remoteAddress)))
+  }
 
-  function isCrowded(connection: Socket): boolean {
-    const own = ownOf(connection)
+  function isCrowd(own: Waiting | undefined): own is Waiting {
     return own !== undefined && (own.requests.length >= WAITING_PER_PREFIX || waiting.size >= WAITING_PREFIXES)
   }
 
-  function pauseInCrowd(connection: Socket): void {
-    if (!isCrowded(connection)) return
+  function pauseInCrowd(own: Waiting | undefined, connection: Socket): void {
+    if (!isCrowd(own)) return
     handleOf(connection)?.readStop()
-    ownOf(connection)?.unread.add(connection)
+    own.unread.add(connection)
     collection = (collection ?? setTimeout(collectGarbage, crowdGone).unref()).refresh()
   }
 
-  return isCrowded
+  return (connection) => isCrowd(ownOf(connection))
 }
 
 function resumeOne({ unread }: Waiting): void {
