@@ -13,9 +13,8 @@ import { refusals } from './refusals.ts'
 import { createRoutes } from './routes.ts'
 import { query } from './schemas.ts'
 import { secrets } from './secrets.ts'
-import { statistics } from './statistics.ts'
+import { statistics, usage } from './statistics.ts'
 import { suites } from './suites.ts'
-import { usage } from './usage.ts'
 
 /** The administration API under /admin/v1: JSON, authenticated by admin keys. */
 export function adminApi(api: FastifyInstance, context: AdminContext): void {

@@ -1,12 +1,26 @@
 import type { FastifyInstance } from 'fastify'
+import { PERIOD_NAMES } from '../../domain/usage.ts'
 import { view } from '../../domain/views/schema.ts'
-import { STATISTICS } from '../../domain/views/statistics.ts'
+import { STATISTICS, USAGE } from '../../domain/views/statistics.ts'
 import type { AdminContext } from '../context.ts'
-import { answer } from './schemas.ts'
+import { choiceOf } from './query.ts'
+import type { AddRoute } from './routes.ts'
+import { answer, query } from './schemas.ts'
 
 /** /statistics: the figures of the console's overview. */
 export function statistics(api: FastifyInstance, { statistics }: AdminContext): void {
   // Fastify's serializer would refuse a figure that is not finite.
   const options = { schema: answer(STATISTICS), serializerCompiler: () => JSON.stringify }
   api.get('/statistics', options, async () => view(STATISTICS, await statistics.read()))
+}
+
+/** What applications and suites did in a period. */
+export function usage(route: AddRoute): void {
+  const schema = { querystring: query('period'), ...answer(USAGE) }
+  for (const owners of ['applications', 'suites'] as const) {
+    route('GET', `/${owners}/:owner/usage`, schema, async ({ [owners]: { show }, usageOf }, { params, query }) => {
+      await show(params.owner)
+      return view(USAGE, await usageOf(params.owner, choiceOf('period', PERIOD_NAMES, query) ?? '24h'))
+    })
+  }
 }

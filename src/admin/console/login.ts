@@ -42,7 +42,8 @@ export function login(console: FastifyInstance, context: AdminContext): void {
   console.post('/login', async (request, reply) => {
     const { id: requestId, remoteAddress, session, caller } = request
     const { text } = fieldsOf(request.body)
-    const code = codeIn(text('code'))
+    // People may paste the whole link.
+    const code = text('code').replace(/^.*#/s, '')
     if (caller && text('instead') === '') {
       const login = await signIn.checkLoginCode(code)
       const { name } = caller.operator
@@ -79,11 +80,6 @@ export function login(console: FastifyInstance, context: AdminContext): void {
 /** Where a session is started from. */
 export function originOf({ id: requestId, remoteAddress, headers }: FastifyRequest): LoginOrigin {
   return { remoteAddress, userAgent: headers['user-agent'] ?? '', requestId }
-}
-
-/** The code from the form, where people may paste the whole link. */
-function codeIn(text: string): string {
-  return text.slice(text.lastIndexOf('#') + 1)
 }
 
 /** How to run the commands in a clone of the repository. */

@@ -1,5 +1,5 @@
-import { type Operator, ROLES } from '../operator.ts'
-import { choice, list, object, text, time, view, whole } from './schema.ts'
+import { ROLES } from '../operator.ts'
+import { choice, list, object, text, time, whole } from './schema.ts'
 
 export const ADMIN_KEY = object('AdminKey', 'An admin key, without its value', {
   id: whole('Its id'),
@@ -29,12 +29,8 @@ export const OPERATOR = object('Operator', 'A person or a program that uses this
 })
 
 /** An operator in audit events, without times of use: a use is not a change. */
-const AUDITED = OPERATOR.extend({
+export const AUDITED_OPERATOR = OPERATOR.extend({
   keys: ADMIN_KEY.omit({ state: true, last_used_at: true }).array(),
   sessions: SESSION.omit({ last_seen_at: true, ends_at: true }).array(),
   login_links: ADMIN_KEY.pick({ created_at: true, ends_at: true }).array(),
 })
-
-export function operatorFields(operator: Operator) {
-  return view(AUDITED, operator)
-}

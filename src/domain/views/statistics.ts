@@ -1,4 +1,5 @@
-import { choice, flag, list, object, real, text, time, whole } from './schema.ts'
+import { PERIOD_NAMES } from '../usage.ts'
+import { choice, flag, list, object, real, type SourceOf, text, time, whole } from './schema.ts'
 
 const LATENCY = object('Latency', 'How long requests took; null: there were none', {
   p50_seconds: real('The median'),
@@ -126,3 +127,21 @@ export const STATISTICS = object('Statistics', 'The figures of the server. null 
   ),
   store: STORE,
 })
+
+const COUNTS = {
+  tokens: whole('Tokens that it got; of a suite always 0'),
+  checks: whole('Checks that found its tokens valid; of a suite its valid checks and introspections'),
+  refusals: whole('Requests that were refused, and checks that found a token not valid'),
+}
+
+export const USAGE = object('Usage', 'What an application or a suite did, on all nodes, up to a minute late', {
+  period: choice(PERIOD_NAMES, 'The period, up to now'),
+  step_seconds: whole('The length of each point'),
+  ...COUNTS,
+  points: list(
+    'The parts of the period, oldest first; the last one is not over yet',
+    object('UsagePoint', 'What it did in a part of the period', { since: time('When it began'), ...COUNTS }),
+  ),
+})
+
+export type Usage = SourceOf<typeof USAGE>

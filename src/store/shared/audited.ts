@@ -6,7 +6,8 @@ import { IDEMPOTENCY_LIFETIME, IdempotencyKeyTaken } from '../../domain/idempote
 import type { Operator } from '../../domain/operator.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { timestamp } from '../../domain/time.ts'
-import { operatorFields } from '../../domain/views/operator.ts'
+import { AUDITED_OPERATOR } from '../../domain/views/operator.ts'
+import { view } from '../../domain/views/schema.ts'
 import { PUBLIC_FIELDS, versionOf } from '../../domain/views/version.ts'
 import { type AuditEntry, record } from './audit.ts'
 import * as sql from './statements/audit.ts'
@@ -30,7 +31,7 @@ type StoredKind = keyof typeof READ
 /** How each kind of stored subject becomes its public fields. */
 const FIELDS = {
   ...PUBLIC_FIELDS,
-  operator: (stored: Operator) => operatorFields(stored),
+  operator: (stored: Operator) => view(AUDITED_OPERATOR, stored),
   'hand-over links': (stored: HandOverLink[]) => ({
     hand_over_links: stored.map(({ id, endsAt }) => ({ id, ends_at: timestamp(endsAt) })),
   }),
