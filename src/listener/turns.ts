@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { prefixOf } from '../domain/address.ts'
-import { collectGarbage } from './garbage.ts'
+import { saveMemory } from './garbage.ts'
 import { handleOf } from './pipeline.ts'
 
 /** How many requests begin in a turn of the event loop if none waits. */
@@ -41,7 +41,6 @@ export function handleInTurns(
   const waiting = new Map<string, Waiting>()
   let begun = 0
   let isAccepting = false
-  let collection: NodeJS.Timeout | undefined
 
   server.on('connection', (connection: Socket) => {
     isAccepting = true
@@ -91,7 +90,7 @@ export function handleInTurns(
     if (!isCrowd(own)) return
     handleOf(connection)?.readStop()
     own.unread.add(connection)
-    collection = (collection ?? setTimeout(collectGarbage, crowdGone).unref()).refresh()
+    saveMemory(crowdGone)
   }
 
   return (connection) => isCrowd(ownOf(connection))

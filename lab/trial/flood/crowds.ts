@@ -10,7 +10,7 @@ import type { Attack } from './attack.ts'
 import { measureAttack } from './attacked.ts'
 
 /** MiB. */
-const PEAK = 450
+const PEAK = 350
 const REST_MS = 60_000
 
 const READY = 'GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n'
