@@ -23,11 +23,14 @@ interface Range {
   count: number
 }
 
+const LEFT_OUT =
+  /^test\/(process\/(?!backup-and-seed|fsync|two-workers).*\.slow|interop\/|admin\/browser\/)|\.nightly\.test/
+
 /** The test files below some folders, except those that take long or need other programs. */
 export function testFiles(repository: string, folders: string[]): string[] {
   return folders
     .flatMap((folder) => globSync(`test/${folder}/**/*.test.ts`, { cwd: repository }))
-    .filter((file) => !/^test\/(process\/.*\.slow|interop\/|admin\/browser\/)|\.nightly\.test/.test(file))
+    .filter((file) => !LEFT_OUT.test(file))
     .sort()
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -11,6 +11,7 @@ import { createAdministration } from '../../src/administration/administration.ts
 import { readConfig } from '../../src/config.ts'
 import { openStore } from '../../src/store/open.ts'
 import { startLeader } from '../support/leader.ts'
+import { startDatabases } from '../support/postgres/postgres.ts'
 import { makeRelease } from '../support/release.ts'
 import { command, MAIN, preload, register, run, runJson, start, startServer } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
@@ -190,4 +191,26 @@ t.test('Serve: the first change works although an upgrade has removed the files 
   t.equal(suite.status, 201, await suite.text())
   const body = new URLSearchParams({ code })
   t.equal((await fetch(`${server.address}/hand-over`, { method: 'POST', body })).status, 200)
+})
+
+t.test('Serve: it makes a database at the default place or with --create only, and the log warns of it', async (t) => {
+  const { folder, env: onFile } = temporaryDatabase(t)
+  const { createEmptyDatabase } = await startDatabases()
+  for (const env of [{ DATABASE_URL: await createEmptyDatabase() }, onFile]) {
+    const { status, out, err } = await command(t, ['serve'], { ...env, PORT: '0' })
+    t.strictSame([status, out], [1, ''])
+    t.match(
+      err,
+      /^(There is no database at \/|The database postgres:).* with --create\. DATABASE_URL comes from the env/,
+    )
+    t.notMatch(err, /:\/\/[^/]*@/, 'the user and the password are not shown')
+    t.strictSame(readdirSync(folder), [])
+    const server = await startServer(t, env)
+    const { database } = server.logged('ready')[0]
+    t.match(server.logged('database created'), [{ level: 'warn', database }])
+    await server.stop()
+    t.strictSame((await startServer(t, env)).logged('database created'), [])
+  }
+  const atDefault = await startServer(t, {}, start(t, ['serve'], { PORT: '0' }, { cwd: folder }))
+  t.match(atDefault.logged('database created'), [{ database: join(realpathSync(folder), 'data/token-server.db') }])
 })

@@ -1,8 +1,6 @@
-import { readdirSync, realpathSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
 import t from 'tap'
-import { startDatabases } from '../support/postgres/postgres.ts'
-import { command, register, run, start, startServer } from '../support/spawn.ts'
+import { command, register, run, startServer } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
@@ -50,26 +48,4 @@ t.test('Serve: wrong settings stop it with a sentence for each, and status 1', a
       'Warning: There is no setting PROT (in .env). Did you mean PORT?\nPORT must be a number from 0 to 65535. It is "x" in .env.\n' +
       'LOG_LEVEL must be debug, info, warn, error, fatal or silent. It is "y" in the environment.\n',
   })
-})
-
-t.test('Serve: it makes a database at the default place or with --create only, and the log warns of it', async (t) => {
-  const { folder, env: onFile } = temporaryDatabase(t)
-  const { createEmptyDatabase } = await startDatabases()
-  for (const env of [{ DATABASE_URL: await createEmptyDatabase() }, onFile]) {
-    const { status, out, err } = await command(t, ['serve'], { ...env, PORT: '0' })
-    t.strictSame([status, out], [1, ''])
-    t.match(
-      err,
-      /^(There is no database at \/|The database postgres:).* with --create\. DATABASE_URL comes from the env/,
-    )
-    t.notMatch(err, /:\/\/[^/]*@/, 'the user and the password are not shown')
-    t.strictSame(readdirSync(folder), [])
-    const server = await startServer(t, env)
-    const { database } = server.logged('ready')[0]
-    t.match(server.logged('database created'), [{ level: 'warn', database }])
-    await server.stop()
-    t.strictSame((await startServer(t, env)).logged('database created'), [])
-  }
-  const atDefault = await startServer(t, {}, start(t, ['serve'], { PORT: '0' }, { cwd: folder }))
-  t.match(atDefault.logged('database created'), [{ database: join(realpathSync(folder), 'data/token-server.db') }])
 })

@@ -1,3 +1,0 @@
-import { runFolder } from '../support/folder.ts'
-
-runFolder(import.meta.dirname)
