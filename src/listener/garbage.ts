@@ -9,12 +9,13 @@ let collection: NodeJS.Timeout | undefined
  * collected: an idle process would keep what a crowd of clients has taken.
  */
 export function saveMemory(time: number): void {
-  setFlagsFromString('--heap-growing-percent=80')
+  if (!collection) setFlagsFromString('--heap-growing-percent=80')
   clearTimeout(collection)
   collection = setTimeout(collectGarbage, time).unref()
 }
 
 function collectGarbage(): void {
+  collection = undefined
   setFlagsFromString('--heap-growing-percent=0')
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()

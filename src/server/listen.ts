@@ -20,6 +20,12 @@ import { startFlushLoop } from './loops.ts'
 import type { Load } from './reporting.ts'
 import type { Telemetry } from './telemetry.ts'
 
+/**
+ * How many connections may wait to be accepted, if the system allows it (Linux: net.core.somaxconn). With Node.js's 511 the kernel
+ * drops what comes while a crowd connects, and a client tries again after a second.
+ */
+const BACKLOG = 8192
+
 export type ListenConfig = Config & {
   /** How often usage is stored, in milliseconds. At most USAGE_INTERVAL_MS, the default. */
   usageInterval?: number
@@ -83,7 +89,7 @@ export async function listenAndServe(
 async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
   // One address: for all addresses of `localhost`, Fastify would create servers without the app's event listeners.
   const { address } = await lookup(host, { order: 'ipv4first' })
-  await app.listen({ host: address, port })
+  await app.listen({ host: address, port, backlog: BACKLOG })
   // Fastify itself reports 127.0.0.1 for every address of the machine.
   const bound = app.server.address() as AddressInfo
   return `http://${hostInUrl(bound.address)}:${bound.port}`

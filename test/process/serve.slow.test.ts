@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import { processTree } from '../../lab/bench/world/proc-stat.ts'
 import { createAdministration } from '../../src/administration/administration.ts'
 import { readConfig } from '../../src/config.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -30,6 +31,22 @@ t.test('Serve: it says where it listens, and ends with status 0 beside an idle c
     await once(idle, 'connect')
     idle.on('error', () => {})
     t.strictSame(await server.stop('SIGINT'), { status: 0, signal: null })
+  }
+})
+
+t.test('Serve: more than 511 clients can connect at once, while it is busy', async (t) => {
+  const most = Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8'))
+  if (most < 1024) return t.skip(`net.core.somaxconn is ${most}`)
+  for (const WORKERS of ['1', '2']) {
+    const { child, address } = await startServer(t, { ...temporaryDatabase(t).env, WORKERS })
+    // Suspended: it accepts nothing. Its workers listen by a socket of the leader, which they do not take from.
+    const processes = processTree(child.pid as number)
+    for (const pid of processes) process.kill(pid, 'SIGSTOP')
+    const clients = Array.from({ length: 1000 }, () => connect(Number(new URL(address).port), '127.0.0.1'))
+    t.teardown(() => clients.map((client) => client.destroy()))
+    await until(() => clients.every(({ connecting }) => !connecting))
+    t.equal(clients.length, 1000)
+    for (const pid of processes) process.kill(pid, 'SIGCONT')
   }
 })
 
