@@ -100,10 +100,11 @@ function createLogins({ store, now, observe, onlyProvider = false }: SignInOptio
    * updates it. Undefined: the person has no role, or has just been removed. Rejects with StoreUnavailable.
    */
   async function logInAs(person: Identity, from: LoginOrigin): Promise<Login | undefined> {
-    const { name: operator, role, email, authenticatedAt } = person
+    const { name: operator, role, email, authenticatedAt, whyNoRole = '' } = person
     const known = await store.findOperator(operator)
     if (role === undefined) {
       if (known) await change({ type: 'operator removed', operator }, operator, from)
+      await ignoringUnavailable(store.recordRefusedSignIn(now(), whyNoRole))
       return undefined
     }
     const values = { operator, role, email: email ?? undefined }

@@ -1,8 +1,9 @@
+import { once } from 'node:events'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
-import { isIP } from 'node:net'
+import { createServer, isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { readConfig, settings } from '../config.ts'
+import { type Config, readConfig, settings } from '../config.ts'
 import { isLocalHost } from '../domain/address.ts'
 import { locationText } from '../domain/database-location.ts'
 import { OperatorError } from '../domain/operator-error.ts'
@@ -42,7 +43,8 @@ async function init(terminal: Terminal, options: InitOptions): Promise<void> {
   const file = resolve(options.settings)
   const isNew = !existsSync(file)
   const env = isNew ? await newSettings(ask, terminal.env) : oldSettings(file, terminal.env, options)
-  const { DATABASE_URL: location, ADMIN_ADDRESS: console, OPERATORS: operators } = readConfig(env)
+  const config = readConfig(env)
+  const { DATABASE_URL: location, ADMIN_ADDRESS: console, OPERATORS: operators } = config
   // What is made is said at the end, and the audit has it.
   const here = { ...terminal, env: { ...env, LOG_LEVEL: 'error' } }
 
@@ -79,7 +81,10 @@ async function init(terminal: Terminal, options: InitOptions): Promise<void> {
   // The command of the Debian package sets this.
   const { SYSTEMD_UNIT: unit } = terminal.env
   const start = unit ? `"systemctl restart ${unit}"` : byHand
+  // Later this server itself may use them.
+  const inUse = isNew ? await portsInUse(config) : []
   const next = [
+    ...inUse.map((name) => `${name} names a port that another program uses: set another one in ${file} first.`),
     `Next: start the server with ${start}.`,
     login ? `Then open the console:\n\n${login.words}` : later,
     'Before partners depend on it, go through the production checklist in the documents.',
@@ -89,8 +94,23 @@ async function init(terminal: Terminal, options: InitOptions): Promise<void> {
     database: { location: locationText(location), made: isMissing },
     operator: { name, made: !oldest },
     login: login?.result ?? null,
+    ports_in_use: inUse,
   }
   await print(terminal, options, result, `${lines}\n\n${next.join('\n\n')}`)
+}
+
+/** The settings whose port is taken. */
+async function portsInUse({ HOST, PORT, ADMIN_ADDRESS, OPS_ADDRESS }: Config): Promise<string[]> {
+  const places = Object.entries({ PORT: { host: HOST, port: PORT }, ADMIN_ADDRESS, OPS_ADDRESS })
+  const names: string[] = []
+  for (const [name, place] of places) {
+    if (!place || 'socket' in place) continue
+    const server = createServer().listen(place)
+    const cause = await once(server, 'listening').catch(({ code }) => code)
+    server.close()
+    if (cause === 'EADDRINUSE') names.push(name)
+  }
+  return names
 }
 
 function createAsk({ stdin, stderr }: Terminal, options: InitOptions) {

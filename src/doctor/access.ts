@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path'
 import type { PostgresLocation } from '../domain/database-location.ts'
 import type { ProviderSettings } from '../domain/identity.ts'
 import { withPeriod } from '../domain/text.ts'
+import { DAY } from '../domain/usage.ts'
 import type { OperatorKeys } from '../store/inspect.ts'
 import { error, type Finding, note, ok, restriction, SOON_MS, timeText, warning } from './finding.ts'
 
@@ -44,6 +45,13 @@ export function checkOperators(operators: OperatorKeys[], now: number, onlyProvi
   const keys =
     onlyProvider && programs.length > 0 ? [note(text, 'Remove those of people: "operators remove NAME".')] : []
   return [...keys, ...(findings.length > 0 ? findings : [ok('No admin key expires within a week.')])]
+}
+
+/** Explains the last sign-in with the identity provider that gave no role, for a week. */
+export function checkRefusedSignIn(last: { at: number; why: string } | undefined, now: number): Finding[] {
+  if (!last || last.at < now - 7 * DAY) return []
+  const text = `The identity provider knows the person who signed in at ${timeText(last.at)}, but no claim gives a role: ${last.why}.`
+  return [note(text, 'Compare OIDC_ADMINS and OIDC_VIEWERS with what the provider sends.')]
 }
 
 /** Checks whether the identity provider answers, with the issuer that the settings name, and the file of the client secret. */

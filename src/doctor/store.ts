@@ -7,7 +7,7 @@ import type { Inspector, Schema, SecretOwner } from '../store/inspect.ts'
 import { isAtLeast } from '../store/migrations.ts'
 import { describeStoreFiles, inspectStore } from '../store/open.ts'
 import { explainMissingPrevious, StoreMissing } from '../store/opened.ts'
-import { checkOperators } from './access.ts'
+import { checkOperators, checkRefusedSignIn } from './access.ts'
 import { type Check, error, type Finding, note, ok, runAll, SOON_MS, timeText, warning } from './finding.ts'
 import { checkStoreClock } from './machine.ts'
 
@@ -56,7 +56,10 @@ export async function checkStore(
     if (version >= latest && ADMIN_ADDRESS) {
       checks.push([
         'operators',
-        async () => checkOperators(await inspector.operators(), now(), OPERATORS === 'provider'),
+        async () => [
+          ...checkOperators(await inspector.operators(), now(), OPERATORS === 'provider'),
+          ...checkRefusedSignIn(await inspector.lastRefusedSignIn(), now()),
+        ],
       ])
     }
     return checks

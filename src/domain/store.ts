@@ -130,6 +130,8 @@ export interface Operators {
   recordAdminKeyUse(id: number, at: number): Promise<void>
   /** Extends a session, unless a later use is stored. */
   recordSessionUse(use: Pick<Session, 'id' | 'lastSeenAt' | 'endsAt'>): Promise<void>
+  /** Keeps why the last sign-in with the identity provider gave no role. */
+  recordRefusedSignIn(at: number, why: string): Promise<void>
 }
 
 /** The operator who owns a key or session, and the id of that key or session. */

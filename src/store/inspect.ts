@@ -32,6 +32,8 @@ export interface Inspector {
   ownersWithoutSecret(at: number): Promise<SecretOwner[]>
   /** Works only with this program's schema. */
   operators(): Promise<OperatorKeys[]>
+  /** Works only with this program's schema. Undefined: none was refused. */
+  lastRefusedSignIn(): Promise<{ at: number; why: string } | undefined>
   /** When `token-server backup` last made a backup; undefined: never. */
   lastBackupAt(): Promise<number | undefined>
   close(): void
@@ -107,7 +109,9 @@ export function judgeSchema(
 type Ask = <Row extends unknown[]>(statement: string, values?: unknown[]) => Promise<Row[]>
 
 /** The methods that are the same for every store. */
-export function createSharedInspector(ask: Ask): Pick<Inspector, 'tokens' | 'ownersWithoutSecret' | 'operators'> {
+export function createSharedInspector(
+  ask: Ask,
+): Pick<Inspector, 'tokens' | 'ownersWithoutSecret' | 'operators' | 'lastRefusedSignIn'> {
   return {
     async tokens() {
       const [oldest] = await ask<[issuedAt: number]>(sql.oldestTokenAt)
@@ -121,6 +125,10 @@ export function createSharedInspector(ask: Ask): Pick<Inspector, 'tokens' | 'own
 
     async operators() {
       return toObjects<OperatorKeys>(await ask(sql.listOperatorKeys), 'name', 'lastKeyEndsAt')
+    },
+
+    async lastRefusedSignIn() {
+      return toObjects<{ at: number; why: string }>(await ask(sql.lastRefusedSignIn), 'at', 'why')[0]
     },
   }
 }

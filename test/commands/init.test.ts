@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
@@ -100,6 +102,22 @@ t.test('Init: a file that is there keeps its settings, and gets a database and a
   ])
   writeFileSync(file, 'nonsense\n')
   await expectAll(t, { run }, [[`init --settings ${file} --yes`, fails(/is neither KEY=value nor a comment/)]])
+})
+
+t.test('Init: a port of the new settings that another program uses is named', async (t) => {
+  const { folder, file, here, run, json } = place(t)
+  const other = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => other.close())
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  const env = { HOST: '127.0.0.1', PORT: String(port), ADMIN_ADDRESS: `unix:${folder}/admin` }
+  const { out } = await run(`init ${here} ${ANSWERS}`, { env })
+  t.match(out, `\n\nPORT names a port that another program uses: set another one in ${file} first.\n\nNext: start`)
+  const later = await run(`init --settings ${file}`)
+  t.notMatch(later.out, /another program/, 'later it may be this server')
+  const free = { HOST: '127.0.0.1', PORT: '0', ADMIN_ADDRESS: `127.0.0.1:${port}` }
+  const settings = `--settings ${folder}/other.env --data ${folder}/other`
+  t.match(await json(`init ${settings} ${ANSWERS}`, { env: free }), { ports_in_use: ['ADMIN_ADDRESS'] })
 })
 
 t.test('Init: nothing is made if an answer is missing or wrong', async (t) => {

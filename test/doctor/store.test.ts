@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { type Administration, createAdministration } from '../../src/administration/administration.ts'
+import { createSignIn } from '../../src/administration/sign-in.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Diagnosis } from '../../src/doctor/finding.ts'
 import { checkStoreClock } from '../../src/doctor/machine.ts'
@@ -10,6 +11,7 @@ import { checkPrevious, checkStore, softwareFinding } from '../../src/doctor/sto
 import type { Application } from '../../src/domain/application.ts'
 import type { SqliteLocation } from '../../src/domain/database-location.ts'
 import type { Event } from '../../src/domain/events.ts'
+import { whyNoRole } from '../../src/domain/identity.ts'
 import { digestGenerated } from '../../src/domain/secret.ts'
 import { mintToken } from '../../src/domain/token.ts'
 import { openStores } from '../../src/server/serve.ts'
@@ -109,6 +111,32 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
     await operators.revokeKey('anna', id)
     t.match(await found(), ['The last admin key of the operator anna expires at '])
   })
+
+  t.test(
+    `Doctor on ${name}: it explains for a week the last sign-in that gave no role, without any value`,
+    async (t) => {
+      const { location, store } = await createStore(t)
+      const from = { remoteAddress: '192.0.2.1', userAgent: '', requestId: 'r' }
+      const rule = { claim: 'groups', values: ['secret-group'] }
+      async function signIn(claims: object, at: number) {
+        const why = whyNoRole(claims, { admin: rule, viewer: undefined })
+        const person = { name: 'https://idp.example#7', role: undefined, email: null, authenticatedAt: null }
+        await createSignIn({ store, now: () => at, observe: () => {} }).logInAs({ ...person, whyNoRole: why }, from)
+      }
+      const last = Date.parse('2027-01-15T08:00:00Z')
+      async function found(now: number) {
+        const all = await checkStore(location, () => now, readConfig({ ADMIN_ADDRESS: '127.0.0.1:8081' }))
+        return all.filter(({ text }) => text.includes('identity provider')).map(({ text }) => text)
+      }
+      t.strictSame(await found(last), [])
+      await signIn({ groups: ['a', 'b'], email: 'anna@company.example' }, last - HOUR)
+      await signIn({ _claim_names: { groups: 'src1' }, email: 'anna@company.example' }, last)
+      const why = 'groups has too many values to be sent (overage): use app roles. Claims: _claim_names, email'
+      const text = `The identity provider knows the person who signed in at 2027-01-15T08:00:00Z, but no claim gives a role: ${why}.`
+      t.strictSame(await found(last + 7 * DAY), [text])
+      t.strictSame(await found(last + 7 * DAY + 1), [])
+    },
+  )
 
   t.test(`Doctor on ${name}: an empty database, and another program's, is an error, and stays as it is`, async (t) => {
     const url = await createEmpty(t)

@@ -26,5 +26,6 @@ export function createOperators({ ask, askPrimary, askInBackground }: Database):
     recordAdminKeyUse: async (id, at) => void (await askInBackground(sql.recordAdminKeyUse, [id, at])),
     recordSessionUse: async ({ id, lastSeenAt, endsAt }) =>
       void (await askInBackground(sql.recordSessionUse, [id, lastSeenAt, endsAt])),
+    recordRefusedSignIn: async (at, why) => void (await askInBackground(sql.recordRefusedSignIn, [at, why])),
   }
 }

@@ -98,7 +98,7 @@ t.test('Login: its pages have a form that works without JavaScript, and say how 
   const { body } = await visit('/login')
   t.match(body, /token-server console NAME.*npx token-server/s)
   t.match(body, /<form class="form" method="post" action="\/login" data-login>.*<label for="field-code">Code<\/label>/s)
-  t.match((await visit('/login?why=ended')).body, 'Your session has ended')
+  t.match((await visit('/login?why=ended')).body, /Your session has ended: .*, or because your role was changed or/)
   t.notMatch((await visit('/login?why=toString')).body, 'class="note')
 
   const kept = await (await signIn())('/signed-in')
@@ -205,7 +205,7 @@ t.test('Sessions: without one a page leads to the login, and a form says that it
   clock.time += 15 * MINUTE
   const remove = ['/operators/viktor/remove', { form: {} }] as const
   for (const [{ statusCode, body }, words] of [
-    [await browser(...remove), /Your session has ended.*Nothing was changed/s],
+    [await browser(...remove), /Your session has ended.*Nothing was changed.*when your role is changed/s],
     [await visit(...remove), /^(?!.*kept on this page).*You are not signed in.*Nothing was changed/s],
     // What sends nothing, and is no page.
     [await visit('/about', { headers: { accept: 'text/event-stream' } }), /^(?!.*Nothing was changed).*not signed in/s],

@@ -59,6 +59,7 @@ export function callsOf(
     endSession: () => on(store).endSession('anna', 1),
     recordAdminKeyUse: () => store.recordAdminKeyUse(1, START),
     recordSessionUse: () => store.recordSessionUse({ id: 1, lastSeenAt: START, endsAt: START }),
+    recordRefusedSignIn: () => store.recordRefusedSignIn(START, 'groups is missing'),
     'sign-ins': () => store.purge('sign-ins', START, 100),
     addToken: () => store.addToken(newToken()),
     findToken: () => store.findToken(id),

@@ -138,7 +138,7 @@ t.test('Moved store: every column of every table is copied, except tables about 
   const db = connect(t, file)
   const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'").pluck()
   const own =
-    'backups changes compatibility hand_over_links idempotency_keys login_codes moved refusals refused_requests sessions'.split(
+    'backups changes compatibility hand_over_links idempotency_keys login_codes moved refusals refused_requests refused_sign_in sessions'.split(
       ' ',
     )
   for (const table of (tables.all() as string[]).filter((name) => !own.includes(name))) {

@@ -56,3 +56,5 @@ export const listOperatorKeys = `
   SELECT o.name, (SELECT max(k.ends_at) FROM admin_keys k WHERE k.operator_id = o.id AND k.revoked_at IS NULL)
     FROM operators o
    ORDER BY o.name`
+
+export const lastRefusedSignIn = 'SELECT at, why FROM refused_sign_in'

@@ -59,3 +59,7 @@ export const recordSessionUse = `
      SET last_seen_at = CASE WHEN last_seen_at > $2 THEN last_seen_at ELSE $2 END,
          ends_at = CASE WHEN ends_at > $3 THEN ends_at ELSE $3 END
    WHERE id = $1`
+
+export const recordRefusedSignIn = `
+  INSERT INTO refused_sign_in (id, at, why) VALUES (1, $1, $2)
+      ON CONFLICT (id) DO UPDATE SET at = excluded.at, why = excluded.why`
