@@ -2,11 +2,13 @@ import { isNode, isSeq, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Problem, Wanted } from './apply-plan.ts'
-import { jsonNamed, registrationSchema, settingsSchema, suiteSchema, suiteUpdateSchema } from './rules.ts'
+import { jsonNamed, registrationSchema, settingsSchema, suiteId, suiteSchema, suiteUpdateSchema } from './rules.ts'
 import { LISTED_APPLICATION, SHOWN_APPLICATION, SHOWN_SUITE } from './views.ts'
 import { type Fault, readDocument } from './yaml-document.ts'
 
 const SECRET = 'A secret does not belong in this file: "seed" imports one, and a new application gets a new one'
+
+const SUITES = 'The suites must be a list, or "all"'
 
 /** More problems are not looked for: each takes memory, and an alias can repeat one in many entries. */
 const MAX_PROBLEMS = 1000
@@ -17,12 +19,12 @@ const MAX_PATH = 200
 /** Accepts what commands and the API show, although nobody sets it: so what they list can be applied. */
 const ignoring = (shape: object) => Object.fromEntries(Object.keys(shape).map((name) => [name, z.unknown().optional()]))
 
-const suite = z.strictObject({
+const appliedSuite = z.strictObject({
   ...ignoring(SHOWN_SUITE.shape),
   ...jsonNamed({ suiteId: suiteSchema.shape.suiteId, ...suiteUpdateSchema.shape }),
 })
 
-const application = z.strictObject({
+const appliedApplication = z.strictObject({
   ...ignoring({ ...LISTED_APPLICATION.shape, ...SHOWN_APPLICATION.shape }),
   ...jsonNamed({ clientId: registrationSchema.shape.clientId.unwrap(), ...settingsSchema.partial().shape }),
   client_secret: z.never(SECRET).optional(),
@@ -30,13 +32,26 @@ const application = z.strictObject({
 
 const applyFile = z
   .strictObject({
-    suites: listOf(suite).optional(),
-    applications: listOf(application).optional(),
+    suites: listOf(appliedSuite).optional(),
+    applications: listOf(appliedApplication).optional(),
     // Of a page of the API.
     next: z.null('This is one page of several: put all into one file').optional(),
     total: z.unknown().optional(),
   })
   .refine(({ suites, applications }) => suites ?? applications, 'It needs a list of suites or applications')
+
+const seededApplication = z.strictObject({
+  ...jsonNamed(registrationSchema.shape),
+  // Without suites a new application was approved for all in every version.
+  suites: z
+    .preprocess((value) => (value === 'all' ? undefined : value), z.array(suiteId, SUITES).optional())
+    .transform((suites) => suites ?? 'all'),
+})
+
+const seedFile = z.strictObject({
+  suites: listOf(z.strictObject(jsonNamed(suiteSchema.shape))).default([]),
+  applications: listOf(seededApplication).default([]),
+})
 
 /** What `list --json` prints, with the name of the list. An empty one has none. */
 function named(list: unknown[]): object {
@@ -63,8 +78,18 @@ function problemsIn({ issues }: Pick<z.ZodError, 'issues'> = { issues: [] }): Pr
   )
 }
 
-/** Parses a YAML or JSON file. Throws OperatorError with every problem, its line and its column; the messages repeat no value. */
+/** Parses a file for `apply`, which may also be a list. Throws OperatorError, as `parse` does. */
 export function parseApplyFile(file: string, content: string): Wanted {
+  return parse(file, content, (value) => applyFile.safeParse(Array.isArray(value) ? named(value) : value))
+}
+
+/** Parses a file for `seed`. Throws OperatorError, as `parse` does. */
+export function parseSeedFile(file: string, content: string): Wanted {
+  return parse(file, content, (value) => seedFile.safeParse(value))
+}
+
+/** Parses a YAML or JSON file. Throws OperatorError with every problem, its line and its column; the messages repeat no value. */
+function parse<Data>(file: string, content: string, check: (value: unknown) => z.ZodSafeParseResult<Data>) {
   const lines = new LineCounter()
   const document = parseDocument(content, { lineCounter: lines, prettyErrors: false, merge: true, uniqueKeys: false })
 
@@ -75,27 +100,29 @@ export function parseApplyFile(file: string, content: string): Wanted {
     return path.length === 0 ? 0 : offsetOf(path.slice(0, -1))
   }
 
-  function refused(problems: Fault[]): OperatorError {
-    const shown = problems.sort(([one], [other]) => one - other).slice(0, MAX_PROBLEMS)
+  function refused(faults: Fault[]): OperatorError {
+    const shown = faults.sort(([one], [other]) => one - other).slice(0, MAX_PROBLEMS)
     const placed = shown.map(([offset, words]) => {
       const { line, col } = lines.linePos(offset)
       return `\n  ${file}:${line}:${col} ${words}`
     })
-    if (problems.length > shown.length) placed.push('\n  There are more.')
-    return new OperatorError(`Nothing was changed. Problems of the file:${placed.join('')}`)
+    if (faults.length > shown.length) placed.push('\n  There are more.')
+    return new OperatorError(`Nothing was changed. Problems in the file:${placed.join('')}`)
   }
   const nameOf = (path: PropertyKey[]) => z.core.toDotPath(path).slice(0, MAX_PATH) || 'file'
-  const refuse = (problems: Problem[]) =>
-    refused(problems.slice(0, MAX_PROBLEMS + 1).map(([path, why]) => [offsetOf(path), `${nameOf(path)}: ${why}`]))
+  const placed = (problems: Problem[]) =>
+    problems.slice(0, MAX_PROBLEMS + 1).map(([path, why]): Fault => [offsetOf(path), `${nameOf(path)}: ${why}`])
 
   // The rest of a message quotes the text, which may have a secret.
-  const withoutText = (message: string) => message.replace(/(?<=\w)(: |; | sequence ).*/s, '')
+  const withoutText = (message: string) => message.replace(/(?<=\w)(: |; |(?<=escape) sequence ).*/s, '')
   const faults = [...document.errors, ...document.warnings].map(
     ({ pos, message }): Fault => [pos[0], withoutText(message)],
   )
-  const value = readDocument(document, faults)
-  if (faults.length > 0) throw refused(faults)
-  const result = applyFile.safeParse(Array.isArray(value) ? named(value) : value)
-  if (result.success) return { ...result.data, refuse }
-  throw refuse(problemsIn(result.error))
+  const repeatedKeys: Fault[] = []
+  const value = readDocument(document, faults, repeatedKeys)
+  // What cannot be read has no value that could be checked.
+  if (faults.length > 0) throw refused([...faults, ...repeatedKeys])
+  const { data, error } = check(value)
+  if (error || repeatedKeys.length > 0) throw refused([...repeatedKeys, ...placed(problemsIn(error))])
+  return { ...data, refuse: (problems: Problem[]) => refused(placed(problems)) }
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { type ApplicationValues, type NewApplication, nameAndDeveloper, namedSuites } from '../domain/application.ts'
 import { hasLabel, type Labels, labelTexts } from '../domain/labels.ts'
 import type { OperatorError } from '../domain/operator-error.ts'
 import { unknownSuite } from '../domain/suite.ts'
@@ -27,10 +28,14 @@ export interface Wanted extends Partial<Record<`${Kind}s`, readonly Fields[] | u
   refuse(problems: Problem[]): OperatorError
 }
 
+/** What a file is compared with, by their names in JSON; applications oldest first. */
+export type Present = Record<Kind, readonly Fields[]>
+
 /** `before` and `after`: the fields that differ; null: it is not there. */
 export interface PlannedChange {
   action: 'add' | 'change' | 'remove'
   kind: Kind
+  /** Empty: it is new, and gets one. */
   id: string
   /** Before the change; of a new one, the one that it gets. */
   name: string
@@ -38,41 +43,69 @@ export interface PlannedChange {
   after: Fields | null
 }
 
-/**
- * The changes after which the registry is as the file says, with counts. `prune`: what has this label and is not in the file is
- * removed. Throws OperatorError with every problem and its place.
- */
-export function planOf(wanted: Wanted, present: Record<Kind, readonly Fields[]>, prune = '') {
+interface PlanOptions {
+  /** What has this label and is not in the file is removed. */
+  prune?: string | undefined
+  /**
+   * Whether what exists is compared only in what every entry has, and may be approved for suites that are gone. An application
+   * without a client id is then the one with its name and developer.
+   */
+  isSeed?: boolean
+}
+
+/** The changes after which the registry is as the file says, with counts. Throws OperatorError with every problem and its place. */
+export function planOf(wanted: Wanted, present: Present, { prune = '', isSeed = false }: PlanOptions = {}) {
   const problems: Problem[] = []
   const changes: PlannedChange[] = []
-  /** Where each id is in the file. */
+  /** Where each entry is in the file, by its key. */
   const places = new Map<string, string>()
-  const byId = (kind: Kind) => new Map(present[kind].map((fields) => [String(fields[KINDS[kind].id]), fields]))
-  const found = { suite: byId('suite'), application: byId('application') }
+  /** By id and by identity: of several with one identity the oldest. */
+  const byKey = (kind: Kind) => {
+    const keysOf = (fields: Fields) => [identityOf(fields), String(fields[KINDS[kind].id])]
+    return new Map(present[kind].toReversed().flatMap((fields) => keysOf(fields).map((key) => [key, fields] as const)))
+  }
+  const found = { suite: byKey('suite'), application: byKey('application') }
+  const approvals: [at: number, suites: readonly string[]][] = []
   const isPruned = ({ labels = {} }: Fields) => hasLabel(labels as Labels, prune)
 
   function planEntry(kind: Kind, at: number, entry: Fields): void {
     const { id: idField, fields, needed } = KINDS[kind]
-    const id = String(entry[idField])
-    const before = found[kind].get(id)
+    const id = entry[idField]
+    const key = String(id ?? identityOf(entry))
+    const before = found[kind].get(key)
     const refuse = (message: string, ...path: PropertyKey[]) => problems.push([[`${kind}s`, at, ...path], message])
-    if (places.has(id)) refuse(`It has the same id as ${places.get(id)}`, idField)
-    places.set(id, `${kind}s[${at}]`)
-    if (found[kind === 'suite' ? 'application' : 'suite'].has(id)) refuse(takenId(id).message, idField)
+    const place = places.get(key)
+    if (place && id) refuse(`It has the same id as ${place}`, idField)
+    else if (place) refuse(`It has the same name and developer_email as ${place}`, 'name')
+    places.set(key, `${kind}s[${at}]`)
+    if (found[kind === 'suite' ? 'application' : 'suite'].has(key)) refuse(takenId(key).message, idField)
     else if (!before && needed.some((name) => !entry[name])) refuse(`It is new, so it needs ${needed.join(' and ')}`)
     if (prune && !isPruned(entry)) refuse(`With --prune it needs the label ${prune}`)
-    const differing = fields.filter((name) => entry[name] !== undefined && !isSame(before?.[name], entry[name]))
+    if (!before || !isSeed) approvals.push([at, namedSuites(entry.suites as NewApplication['suites'])])
+    const compared = before && isSeed ? needed : [...fields, 'client_secret']
+    const differing = compared.filter((name) => entry[name] !== undefined && !isSame(before?.[name], entry[name]))
     const after = pick(entry, differing)
     const name = String((before ?? entry).name)
-    if (!before) changes.push({ action: 'add', kind, id, name, before: null, after })
-    else if (differing.length > 0)
-      changes.push({ action: 'change', kind, id, name, before: pick(before, differing), after })
+    if (!before) {
+      changes.push({ action: 'add', kind, id: String(id ?? ''), name, before: null, after })
+      // A later entry without a client id may mean this one.
+      found[kind].set(identityOf(entry), entry)
+    } else if (differing.length > 0)
+      changes.push({
+        action: 'change',
+        kind,
+        id: String(before[idField]),
+        name,
+        before: pick(before, differing),
+        after,
+      })
   }
 
   for (const [at, entry] of wanted.suites?.entries() ?? []) planEntry('suite', at, entry)
   for (const [at, entry] of wanted.applications?.entries() ?? []) planEntry('application', at, entry)
   for (const kind of ['application', 'suite'] as const) {
-    for (const [id, fields] of wanted[`${kind}s`] ? found[kind] : []) {
+    for (const fields of wanted[`${kind}s`] ? present[kind] : []) {
+      const id = String(fields[KINDS[kind].id])
       if (places.has(id) || !isPruned(fields)) continue
       const before = pick(fields, KINDS[kind].fields)
       changes.push({ action: 'remove', kind, id, name: String(fields.name), before, after: null })
@@ -80,8 +113,8 @@ export function planOf(wanted: Wanted, present: Record<Kind, readonly Fields[]>,
     }
   }
   for (const { id } of wanted.suites ?? []) found.suite.set(String(id), {})
-  for (const [at, { suites = [] }] of wanted.applications?.entries() ?? []) {
-    for (const [nth, id] of (suites as string[]).entries()) {
+  for (const [at, suites] of approvals) {
+    for (const [nth, id] of suites.entries()) {
       if (!found.suite.has(id)) problems.push([['applications', at, 'suites', nth], unknownSuite(id).message])
     }
   }
@@ -89,6 +122,11 @@ export function planOf(wanted: Wanted, present: Record<Kind, readonly Fields[]>,
   const { add = [], change = [], remove = [] } = Object.groupBy(changes, ({ action }) => action)
   const unchanged = places.size - add.length - change.length
   return { changes, add: add.length, change: change.length, remove: remove.length, unchanged }
+}
+
+/** By what a file names an application without a client id. */
+export function identityOf({ name, developer_email: developerEmail }: Fields): string {
+  return nameAndDeveloper({ name, developerEmail } as ApplicationValues)
 }
 
 export function pick(fields: Fields, names: readonly string[]): Fields {

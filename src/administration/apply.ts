@@ -4,10 +4,9 @@ import { applicationFields } from '../domain/views/application.ts'
 import { suiteFields } from '../domain/views/suite.ts'
 import { PUBLIC_FIELDS, versionOf } from '../domain/views/version.ts'
 import type { Administration, Conditions } from './administration.ts'
-import type { ApplicationSettings, Registration } from './applications.ts'
+import type { ApplicationSettings } from './applications.ts'
 import { type Fields, isSame, KINDS, type Kind, type PlannedChange, pick } from './apply-plan.ts'
 import type { SeedStep } from './seed.ts'
-import type { SuiteRegistration } from './suites.ts'
 
 /** What a file is applied to: a database, or a server with its administration API. */
 export interface Registry {
@@ -29,12 +28,7 @@ export function databaseRegistry(on: (conditions: Conditions) => Administration)
       return (await applications.list()).map(applicationFields)
     },
 
-    register(added) {
-      const { suite = [], application = [] } = Object.groupBy(added, ({ kind }) => kind)
-      const suites = suite.map(({ id, after }) => ({ ...after, suiteId: id }) as SuiteRegistration)
-      const applications = application.map(({ id, after }) => camelCased<Registration>({ ...after, client_id: id }))
-      return seed.steps({ suites, applications })
-    },
+    register: seed.steps,
 
     async find(kind, id) {
       const { suite, application } = PUBLIC_FIELDS

@@ -1,14 +1,33 @@
+import type { Application } from '../domain/application.ts'
 import { chunksOf } from '../domain/in-steps.ts'
 import type { NewClients } from '../domain/store.ts'
+import type { Suite } from '../domain/suite.ts'
+import { camelCased } from '../domain/text.ts'
+import { applicationFields } from '../domain/views/application.ts'
+import { suiteFields } from '../domain/views/suite.ts'
 import {
   applicationRegistered,
   prepareApplication,
   type RegisteredApplication,
   type Registration,
 } from './applications.ts'
+import { type Fields, identityOf, type PlannedChange, type Present, planOf, type Wanted } from './apply-plan.ts'
 import type { Context } from './context.ts'
-import { planSeed, type SeedPlan, type Seeds } from './seed-plan.ts'
-import { prepareSuite, type RegisteredSuite } from './suites.ts'
+import { allPages } from './pages.ts'
+import { prepareSuite, type RegisteredSuite, type SuiteRegistration } from './suites.ts'
+
+/** What a seed would do. */
+export interface SeedPlan {
+  added: PlannedChange[]
+  /** The number of entries that exist and are left as they are. */
+  existing: number
+  /** Those of them that have other names or developers in the file. */
+  differing: PlannedChange[]
+  /** New applications, each with one that has its name but another developer, and is not in the file. */
+  namesakes: { added: PlannedChange; application: Fields }[]
+  /** Whether applications are new, and there is no suite to approve them for. */
+  isWithoutSuites: boolean
+}
 
 /** Suites and applications with their new credentials, none of which is in the store yet. */
 export interface SeedStep {
@@ -27,19 +46,62 @@ const STEP = 500
 /** The weight of an imported secret, which takes a tenth of a second to hash. */
 const IMPORTED_WEIGHT = 32
 
+/** How many entries are looked up at once. */
+const LOOK_UPS = 500
+
 /** Registers the missing entries of a file: any number of applications, while a server runs on the same store. */
 export function createSeed(context: Context) {
   return {
-    /** Finds the entries of a file that are not registered yet. Changes nothing. Throws OperatorError with every problem and its place. */
-    plan: (file: string, seeds: Seeds): Promise<SeedPlan> => planSeed(context.store, file, seeds),
+    /** Changes nothing. Throws OperatorError with every problem and its place. */
+    plan: (wanted: Wanted): Promise<SeedPlan> => planSeed(context.store, wanted),
 
-    /** Yields the missing entries of a plan in steps. A step is prepared when it is requested. */
-    async *steps({ suites, applications }: Seeds): AsyncGenerator<SeedStep, void> {
-      for (const step of chunksOf(suites, STEP)) yield registerStep(context, { suites: step, applications: [] })
-      for (const step of chunksOf(applications, STEP, weigh))
-        yield registerStep(context, { suites: [], applications: step })
+    /** Yields what is to be added in steps, suites first. A step is prepared when it is requested. */
+    async *steps(added: readonly PlannedChange[]): AsyncGenerator<SeedStep, void> {
+      const { suite = [], application = [] } = Object.groupBy(added, ({ kind }) => kind)
+      const suites = suite.map(({ id, after }) => ({ ...after, suiteId: id }) as SuiteRegistration)
+      const applications = application.map(({ id, after }) =>
+        camelCased<Registration>({ ...after, ...(id && { client_id: id }) }),
+      )
+      for (const step of chunksOf(suites, STEP)) yield prepareStep(context, step, [])
+      for (const step of chunksOf(applications, STEP, weigh)) yield prepareStep(context, [], step)
     },
   }
+}
+
+async function planSeed(store: Context['store'], wanted: Wanted): Promise<SeedPlan> {
+  const present = await findMeant(store, wanted)
+  const { changes, change, unchanged } = planOf(wanted, present, { isSeed: true })
+  const { add: added = [], change: differing = [] } = Object.groupBy(changes, ({ action }) => action)
+  const { suites = [], applications = [] } = wanted
+  const inFile = new Set(applications.flatMap((entry) => [entry.client_id, identityOf(entry)]))
+  const others = present.application.filter((one) => !inFile.has(one.client_id) && !inFile.has(identityOf(one)))
+  const oldest = new Map(others.toReversed().map((one) => [one.name, one]))
+  const namesakes = added.flatMap((one): SeedPlan['namesakes'] => {
+    const application = one.id === '' && oldest.get(one.name)
+    return application ? [{ added: one, application }] : []
+  })
+  const isWithoutSuites = added.some(({ kind }) => kind === 'application') && present.suite.length + suites.length === 0
+  return { added, existing: change + unchanged, differing, namesakes, isWithoutSuites }
+}
+
+/** Every suite, and the applications that the entries of a file may mean, the oldest of a name first. */
+async function findMeant(store: Context['store'], { suites = [], applications = [] }: Wanted): Promise<Present> {
+  const found: (Application | undefined)[][] = []
+  const withoutId = applications.filter(({ client_id }) => client_id === undefined)
+  for (const names of chunksOf(new Set(withoutId.map(({ name }) => String(name))), LOOK_UPS)) {
+    found.push(await store.findNamesakes(names))
+  }
+  const ids = [...suites.map(({ id }) => id), ...applications.map(({ client_id }) => client_id)] as (
+    | string
+    | undefined
+  )[]
+  for (const some of chunksOf(
+    ids.filter((id) => id !== undefined),
+    LOOK_UPS,
+  ))
+    found.push(await Promise.all(some.map(store.findApplication)))
+  const suite = (await allPages<Suite>(store.listSuites)).map(suiteFields)
+  return { suite, application: found.flat().flatMap((one) => (one ? applicationFields(one) : [])) }
 }
 
 function weigh({ clientSecret }: Registration): number {
@@ -50,11 +112,15 @@ function idsOf({ suites, applications }: NewClients): string[] {
   return [...suites.map(({ suiteId }) => suiteId), ...applications.map(({ clientId }) => clientId)]
 }
 
-async function registerStep({ store, now, audit, report }: Context, missing: Seeds): Promise<SeedStep> {
-  const preparedSuites = missing.suites.map((entry) => prepareSuite(entry, now))
+async function prepareStep(
+  { store, now, audit, report }: Context,
+  newSuites: SuiteRegistration[],
+  newApplications: Registration[],
+): Promise<SeedStep> {
+  const preparedSuites = newSuites.map((entry) => prepareSuite(entry, now))
   // All at once, because hashes are computed on several cores.
   const preparedApplications = await Promise.all(
-    missing.applications.map((entry) => prepareApplication(entry, now, { skipNamesake: entry.clientId === undefined })),
+    newApplications.map((entry) => prepareApplication(entry, now, { skipNamesake: entry.clientId === undefined })),
   )
   const suites = preparedSuites.map(({ newSuite }) => newSuite)
   const applications = preparedApplications.map(({ newApplication }) => newApplication)

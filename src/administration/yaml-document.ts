@@ -13,9 +13,10 @@ interface Anchored {
 
 /**
  * Reads the value of a YAML document with its aliases and merge keys (<<). Each value is read once, however often it is repeated: the
- * conversion of the library copies the sources of a merge key anew each time. Adds what is wrong to `faults`.
+ * conversion of the library copies the sources of a merge key anew each time. Adds what is wrong to `faults`, and keys of which only
+ * the first one counts to `repeatedKeys`.
  */
-export function readDocument({ contents }: Document, faults: Fault[]): unknown {
+export function readDocument({ contents }: Document, faults: Fault[], repeatedKeys: Fault[]): unknown {
   const anchors = new Map<string, Anchored>()
   let size = 0
   let repeated = 0
@@ -47,7 +48,7 @@ export function readDocument({ contents }: Document, faults: Fault[]): unknown {
       const [key, value] = [read(pair.key), read(pair.value)]
       if (typeof key === 'symbol') merge(value, merged, offsetOf(pair.value))
       else if (key instanceof Object) faults.push([offsetOf(pair.key), 'A key must be text'])
-      else if (own.has(String(key))) faults.push([offsetOf(pair.key), 'Map keys must be unique'])
+      else if (own.has(String(key))) repeatedKeys.push([offsetOf(pair.key), 'Map keys must be unique'])
       else own.set(String(key), value)
     }
     return Object.fromEntries([...merged, ...own])

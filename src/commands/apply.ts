@@ -12,7 +12,7 @@ import { carryOut } from './seed.ts'
 import { createSeedOutput } from './seed-output.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import type { Terminal } from './shared/terminal.ts'
-import { addCommand, createProgress, type JsonOption, print, readInput, say, show } from './shared/terminal.ts'
+import { addCommand, type JsonOption, print, readInput, say, show } from './shared/terminal.ts'
 
 const NONE = { suites: [], applications: [] }
 const LOST = 'Entries that could not be written are not registered'
@@ -48,9 +48,11 @@ export function addApply(program: Command, terminal: Terminal): void {
         const registry = serverRegistry(server, await readKey(terminal, keyFile), { journal })
         return applyTo(registry, journal ? NEXT : ROTATE)
       }
-      const onMissing = (place: string) =>
-        say(terminal, options, 'warning', `There is no database at ${place}: with --create, this makes it.`)
-      await administer(terminal, (_, on) => applyTo(databaseRegistry(on)), dryRun ? { onMissing } : { create })
+      const onMissing = (place: string) => {
+        planOf(wanted, { suite: [], application: [] }, options)
+        if (dryRun) say(terminal, options, 'warning', `There is no database at ${place}: with --create, this makes it.`)
+      }
+      await administer(terminal, (_, on) => applyTo(databaseRegistry(on)), { create, dryRun, onMissing })
     })
 }
 
@@ -63,7 +65,7 @@ async function apply(
   lost: string,
 ): Promise<void> {
   const present = { suite: await registry.list('suite'), application: await registry.list('application') }
-  const plan = planOf(wanted, present, options.prune)
+  const plan = planOf(wanted, present, options)
   const { changes, add, change, remove, unchanged: existing } = plan
   await show(terminal, options, plan, planText(plan))
   if (changes.length === 0) return
@@ -74,12 +76,7 @@ async function apply(
   }
   if (!options.yes) await confirm(terminal)
   const output = createSeedOutput(outputTo(terminal, (add > 0 && secretsTo) || devNull), options, { existing })
-  const progress = createProgress(terminal, options)
-  let done = 0
-  const report = ({ suites, applications }: SeedStep, refused: number) => {
-    done += suites.length + applications.length - refused
-    progress(`${done} of ${changes.length}`)
-  }
+  const progress = { done: 0, total: changes.length }
   async function* steps(): AsyncGenerator<SeedStep> {
     yield* registry.register(changes.filter(({ before }) => !before))
     const others = changes.filter(({ before }) => before)
@@ -89,12 +86,12 @@ async function apply(
     }
   }
   async function changeAll(step: PlannedChange[]): Promise<string[]> {
-    const changing = step.map((one) => applyChange(registry, one).then(() => done++))
+    const changing = step.map((one) => applyChange(registry, one).then(() => progress.done++))
     for (const ended of await Promise.allSettled(changing)) if (ended.status === 'rejected') throw ended.reason
     return []
   }
-  await carryOut(terminal, options, { steps: steps(), output, report, lost }).catch((error) => {
-    say(terminal, options, 'warning', `${done} of ${changes.length} changes were made. ${AGAIN}`)
+  await carryOut(terminal, options, { steps: steps(), output, progress, lost }).catch((error) => {
+    say(terminal, options, 'warning', `${progress.done} of ${progress.total} changes were made. ${AGAIN}`)
     throw error
   })
   const place = add > 0 && secretsTo && secretsTo !== '-' ? `New credentials are in ${resolve(secretsTo)}.\n` : ''

@@ -52,7 +52,7 @@ async function init(terminal: Terminal, options: InitOptions): Promise<void> {
   const onMissing = () => {
     isMissing = true
   }
-  const [oldest] = await administer(here, ({ operators }) => operators.list(), { onMissing })
+  const [oldest] = await administer(here, ({ operators }) => operators.list(), { dryRun: true, onMissing })
   const { SUDO_USER, USER = 'admin' } = terminal.env
   const { operatorSchema, valid } = await import('../administration/rules.ts')
   const check = (name: string) => valid(operatorSchema, { name, role: 'admin' })

@@ -1,12 +1,12 @@
 import { availableParallelism } from 'node:os'
 import type { RegisteredApplication } from '../administration/applications.ts'
-import type { SeedStep } from '../administration/seed.ts'
-import type { Mismatch, RenamedSuite, SeedPlan } from '../administration/seed-plan.ts'
+import { type Fields, type PlannedChange, pick } from '../administration/apply-plan.ts'
+import type { SeedPlan, SeedStep } from '../administration/seed.ts'
 import type { RegisteredSuite } from '../administration/suites.ts'
 import { registeredApplicationView, registeredSuiteView } from '../administration/views.ts'
-import { APPLICATION_COLUMNS, columnsOf } from '../domain/application.ts'
+import { APPLICATION_COLUMNS } from '../domain/application.ts'
 import { quoted } from '../domain/curl.ts'
-import { createProgress, type JsonOption, say, show, type Terminal, write } from './shared/terminal.ts'
+import { type JsonOption, say, show, type Terminal, write } from './shared/terminal.ts'
 import { registeredApplicationText, registeredSuiteText, SHOWN_ONCE } from './shared/text.ts'
 
 /**
@@ -81,30 +81,30 @@ function createDocument() {
 }
 
 /** Prints the result of `--dry-run`. */
-export function printPlan(terminal: Terminal, options: JsonOption, plan: SeedPlan): Promise<void> {
-  const { suites, applications } = plan.missing
+export function printPlan(terminal: Terminal, options: JsonOption, { added, existing }: SeedPlan): Promise<void> {
+  const { suite = [], application = [] } = Object.groupBy(added, ({ kind }) => kind)
   const result = {
-    suites: suites.map(({ suiteId, name }) => ({ id: suiteId, name })),
-    applications: applications.map(({ clientId, ...application }) => ({
-      ...(clientId !== undefined && { client_id: clientId }),
-      ...columnsOf(application),
+    suites: suite.map(({ id, name }) => ({ id, name })),
+    applications: application.map(({ id, after }) => ({
+      ...(id && { client_id: id }),
+      ...pick(after as Fields, APPLICATION_COLUMNS),
     })),
-    existing: plan.existing,
+    existing,
   }
-  const missing = [
-    ...suites.map(({ suiteId, name }) => `${name} (suite ${suiteId})`),
-    ...applications.map(({ name, developerEmail }) => `${name} (${developerEmail})`),
-  ]
-  const sum = `Would register ${missing.length}, and leave ${plan.existing} unchanged. Nothing was changed.`
-  return show(terminal, options, result, [...missing.map((one) => `Would register ${one}`), sum].join('\n'))
+  const texts = added.map(({ kind, id, name, after }) => {
+    return `Would register ${name} (${kind === 'suite' ? `suite ${id}` : after?.developer_email})`
+  })
+  const sum = `Would register ${added.length}, and leave ${existing} unchanged. Nothing was changed.`
+  return show(terminal, options, result, [...texts, sum].join('\n'))
 }
 
 const MAX_WARNINGS = 20
 
 /** Warns of probable mistakes in a plan. */
 export function warnOfPlan(terminal: Terminal, options: JsonOption, plan: SeedPlan): void {
-  const kinds = [plan.renamed.map(renamedText), plan.differing.map(differenceText), plan.namesakes.map(namesakeText)]
-  const warnings = kinds.flatMap((texts) => {
+  const differing = Map.groupBy(plan.differing, ({ kind }) => kind).values()
+  const groups = [...differing.map((alike) => alike.map(differenceText)), plan.namesakes.map(namesakeText)]
+  const warnings = groups.flatMap((texts) => {
     const more = texts.length - MAX_WARNINGS
     return more > 0 ? [...texts.slice(0, MAX_WARNINGS), `The same applies to ${more} more.`] : texts
   })
@@ -114,43 +114,32 @@ export function warnOfPlan(terminal: Terminal, options: JsonOption, plan: SeedPl
   for (const warning of warnings) say(terminal, options, 'warning', warning)
 }
 
-function renamedText({ entry, suite }: RenamedSuite): string {
-  const update = `suites update ${suite.suiteId} --name ${quoted(entry.name)}`
-  return `The suite ${suite.suiteId} is left unchanged, although the file has another name. To change it: ${update}`
-}
-
-function differenceText({ entry, application }: Mismatch): string {
-  const [wanted, present] = [columnsOf(entry), columnsOf(application)]
-  const changed = APPLICATION_COLUMNS.filter((column) => wanted[column] !== present[column])
-  const fields = changed.map((column) => column.replaceAll('_', ' ')).join(' and ')
-  const options = changed.map((column) => `--${column.replaceAll('_', '-')} ${quoted(wanted[column])}`).join(' ')
-  const id = application.clientId
-  return `${id} is left unchanged, although the file has another ${fields}. To change it: applications update ${id} ${options}`
-}
-
-function namesakeText({ entry: { name, developerEmail }, application }: Mismatch): string {
-  const update = `applications update ${application.clientId} --developer-email ${quoted(developerEmail)}`
+function differenceText({ kind, id, after }: PlannedChange): string {
+  const changed = Object.entries(after as Fields)
+  const fields = changed.map(([column]) => column.replaceAll('_', ' ')).join(' and ')
+  const values = changed.map(([column, value]) => `--${column.replaceAll('_', '-')} ${quoted(String(value))}`).join(' ')
   return (
-    `${name} (${developerEmail}) is a new application, but ${application.clientId} of ` +
-    `${application.developerEmail} has the same name. If you mean that one: ${update}`
+    `The ${kind} ${id} is left unchanged, although the file has another ${fields}. ` +
+    `To change it: ${kind}s update ${id} ${values}`
+  )
+}
+
+function namesakeText({ added: { name, after }, application }: SeedPlan['namesakes'][number]): string {
+  const { client_id: id, developer_email: present } = application
+  const wanted = String(after?.developer_email)
+  return (
+    `${name} (${wanted}) is a new application, but ${id} of ${present} has the same name. ` +
+    `If you mean that one: applications update ${id} --developer-email ${quoted(wanted)}`
   )
 }
 
 /** How long one core hashes one imported secret, in seconds. */
 const HASH_SECONDS = 0.1
 
-/** Reports how long a seed will take if that is long. Returns a function that counts a step and reports the progress. */
-export function createSeedProgress(terminal: Terminal, options: JsonOption, { missing }: SeedPlan) {
-  const total = (missing.suites.length + missing.applications.length).toLocaleString('en')
-  const imported = missing.applications.filter(({ clientSecret }) => clientSecret !== undefined).length
+/** Says how long imported secrets will take if that is long. */
+export function sayDuration(terminal: Terminal, options: JsonOption, { added }: Pick<SeedPlan, 'added'>): void {
+  const imported = added.filter(({ after }) => after?.client_secret !== undefined).length
   const seconds = Math.round((imported * HASH_SECONDS) / availableParallelism())
-  if (seconds > 0) {
-    say(terminal, options, 'progress', `Hashing ${imported} imported secrets will take about ${seconds} s.`)
-  }
-  const report = createProgress(terminal, options)
-  let done = 0
-  return (step: SeedStep) => {
-    done += step.suites.length + step.applications.length
-    report(`${done.toLocaleString('en')} of ${total}`)
-  }
+  if (seconds === 0) return
+  say(terminal, options, 'progress', `Hashing ${imported} imported secrets will take about ${seconds} s.`)
 }

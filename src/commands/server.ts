@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
-import { settings } from '../config.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
-import { type CreateOption, createOption, readCommandConfig } from './shared/administer.ts'
+import { type CreateOption, createOption, isDefaultPlace, readCommandConfig } from './shared/administer.ts'
 import { ENV_FILE, readSettings, watchSettings } from './shared/env-file.ts'
 import { addCommand, print, show, type Terminal } from './shared/terminal.ts'
 
@@ -11,9 +10,7 @@ export function addServe(program: Command, terminal: Terminal): void {
   const command = program.command('serve').description('run the server').addOption(createOption())
   command.action(async (options: CreateOption) => {
     const config = readSettings(terminal)
-    // Elsewhere a missing database is probably a wrong setting, and an empty one would refuse every client.
-    const { DATABASE_URL: place = settings.DATABASE_URL.default } = terminal.env
-    const create = options.create ?? place === settings.DATABASE_URL.default
+    const { create = isDefaultPlace(terminal) } = options
     const settingsNow = watchSettings(ENV_FILE, terminal.env)
     const { serve } = await import('../server/serve.ts')
     await serve(config, { isTTY: terminal.stdout.isTTY === true, settingsNow, create })

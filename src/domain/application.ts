@@ -71,9 +71,9 @@ export function namedSuites(suites: NewApplication['suites'] = []): readonly str
   return suites === 'all' ? [] : suites
 }
 
-/** Identifies an entry of a seed file without a client id, and the application that was registered for it. */
+/** Identifies an entry of a seed file without a client id, and the application that was registered for it. No client id has a space. */
 export function nameAndDeveloper({ name, developerEmail }: ApplicationValues): string {
-  return JSON.stringify([name, developerEmail])
+  return `${name} <${developerEmail}>`
 }
 
 /** A new client identifier (RFC 6749 §2.2): 32 characters that form encoding leaves as they are. */

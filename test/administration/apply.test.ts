@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parseDocument } from 'yaml'
-import { parseApplyFile } from '../../src/administration/apply-file.ts'
-import { type Fields, planOf, planText } from '../../src/administration/apply-plan.ts'
+import { parseApplyFile, parseSeedFile } from '../../src/administration/apply-file.ts'
+import { type Present, planOf, planText } from '../../src/administration/apply-plan.ts'
 import { type Fault, readDocument } from '../../src/administration/yaml-document.ts'
 
 const SHOP = {
@@ -22,30 +22,25 @@ const STORE = { id: 'store', name: 'Store API', labels: { by: 'file' }, note: 'N
 const ORDERS = { ...STORE, id: 'orders', name: 'Orders', labels: {} }
 const PRESENT = { suite: [STORE, ORDERS], application: [SHOP, OLD] }
 
-/** The plan for a file, which may be an object. */
-async function plan(
-  file: string | object,
-  prune?: string,
-  present: Record<'suite' | 'application', Fields[]> = PRESENT,
-) {
+/** The plan of `apply`, or of `seed`, for a file, which may be an object. */
+async function plan(file: string | object, options: Parameters<typeof planOf>[2] = {}, present: Present = PRESENT) {
   const content = typeof file === 'string' ? file : JSON.stringify(file)
-  return planOf(parseApplyFile('apps.yaml', content), present, prune)
+  const parse = options.isSeed ? parseSeedFile : parseApplyFile
+  return planOf(parse('apps.yaml', content), present, options)
 }
 
 /** The lines of the problems of a file. */
-async function problems(file: string | object, prune?: string): Promise<string[]> {
-  const { message } = (await plan(file, prune).catch((error: Error) => error as Error & { message: string })) as Error
+async function problems(...planned: Parameters<typeof plan>): Promise<string[]> {
+  const { message } = (await plan(...planned).catch((error: Error) => error as Error & { message: string })) as Error
   const [head, ...lines] = message.split('\n  ')
-  t.equal(head, 'Nothing was changed. Problems of the file:')
+  t.equal(head, 'Nothing was changed. Problems in the file:')
   return lines
 }
 
 t.test('Apply: the example has a plan, and each field is known', async (t) => {
   const example = join(import.meta.dirname, '../../examples/apply/applications.yaml')
-  const { changes, ...counts } = await plan(readFileSync(example, 'utf8'), 'managed-by=repository', {
-    suite: [],
-    application: [],
-  })
+  const options = { prune: 'managed-by=repository' }
+  const { changes, ...counts } = await plan(readFileSync(example, 'utf8'), options, { suite: [], application: [] })
   t.strictSame(counts, { add: 4, change: 0, remove: 0, unchanged: 0 })
   t.match(changes.at(-1), {
     id: 'night-reports',
@@ -104,12 +99,12 @@ t.test('Apply: a plan is a diff in the order in which it is made, with its count
 - suite store  "Store API"
 
 To add: 2, to change: 1, to remove: 2, unchanged: 0.`
-  t.equal(planText(await plan(file, 'by=file')), text)
+  t.equal(planText(await plan(file, { prune: 'by=file' })), text)
   t.equal(planText(await plan({ suites: [] })), 'No changes.')
 })
 
 t.test('Apply: only what has the label is pruned, and only of the kinds that the file lists', async (t) => {
-  const removed = async (file: object, prune?: string) => (await plan(file, prune)).changes.map(({ id }) => id)
+  const removed = async (file: object, prune?: string) => (await plan(file, { prune })).changes.map(({ id }) => id)
   t.strictSame(await removed({ applications: [] }, 'by=file'), ['shop', 'old'])
   t.strictSame(await removed({ suites: [] }, 'by=file'), ['store'])
   t.strictSame(await removed({ suites: [], applications: [] }, 'by=other'), [])
@@ -150,10 +145,71 @@ applications:
   ])
   t.notMatch((await problems(file)).join(), 'hunter2')
   t.match(await problems('apps: []'), [/ file: It needs a list/, 'apps.yaml:1:7 apps: There is no such field'])
-  for (const none of ['', 'null', '[]', 'text']) t.match(await problems(none), [/^apps\.yaml:\d:\d file: /])
+  for (const isSeed of [true, false]) {
+    for (const none of ['', 'null', '[]', 'text']) t.match(await problems(none, { isSeed }), [/^apps\.yaml:1:1 file: /])
+  }
   t.match(await problems('{}'), ['apps.yaml:1:1 file: It needs a list of suites or applications'])
   const many = await problems({ applications: Array(1200).fill({}) })
   t.strictSame([many.length, many.at(-1)], [1001, 'There are more.'])
+})
+
+t.test('Seed: an entry has all that a new one needs, and no secret that it imports is repeated', async (t) => {
+  const file = `suites:
+  - {id: a, name: A, created_at: now}
+applications:
+  - {name: 7, developer_email: a@b, client_secret: hunter2}
+  - {name: A, secret: hunter2-hunter2, suites: [store, a/b]}
+  - {name: A, developer_email: a@b, suites: store}
+`
+  const found = await problems(file, { isSeed: true })
+  t.match(found, [
+    /:2:34 suites\[0\]\.created_at: There is no such field$/,
+    /:4:12 applications\[0\]\.name: The name must be text$/,
+    /:4:52 applications\[0\]\.client_secret: .* 8 to 200/,
+    /:5:5 applications\[1\]\.developer_email: The developer email is missing$/,
+    /:5:23 applications\[1\]\.secret: There is no such field$/,
+    /:5:56 applications\[1\]\.suites\[1\]: The suite id must be 1 to 100/,
+    /:6:45 applications\[2\]\.suites: The suites must be a list, or "all"$/,
+  ])
+  t.notMatch(found.join(), 'hunter2')
+  const importing = (client_secret: string) => ({
+    applications: [{ name: 'A', developer_email: 'a@b', client_secret }],
+  })
+  const hashes = [
+    '$2b$12$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW',
+    '$2y$10$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW',
+    ...['$argon2id$v=19$m=65536,t=3,p=4$c2FsdA$aGFzaA', '$scrypt$ln=14,r=8,p=5$AAAA$AAAA', '{SSHA}aGFzaGhhc2hoYXNo'],
+    ...['$pbkdf2-sha256$29000$c2FsdA$aGFzaA', 'pbkdf2_sha256$260000$salt$hash', '$6$rounds=5000$salt$hash'],
+    'scrypt:32768:8:1$salt$hash',
+  ]
+  const isHash = /applications\[0\]\.client_secret: .* is a hash: import the secret itself, or rotate it$/
+  for (const hash of hashes) t.match(await problems(importing(hash), { isSeed: true }), [isHash])
+  t.match(await plan(importing('$ecret-with-a-dollar$'), { isSeed: true }), { add: 1 }, 'which is no hash')
+})
+
+t.test('Seed: an entry that is in the file twice, and what does not fit the registry, has its place', async (t) => {
+  const file = `suites:
+  - {id: new, name: New}
+  - {id: shop, name: Taken}
+  - {id: new, name: Again}
+applications:
+  - {name: A, developer_email: a@b, suites: [store, x]}
+  - {name: A, developer_email: a@b, client_id: orders}
+  - {name: B, developer_email: a@b, client_id: b}
+  - {name: A, developer_email: a@b}
+  - {name: C, developer_email: a@b, client_id: b}
+  - {name: D, developer_email: a@b, client_id: new}
+  - {name: Old one, developer_email: dev@shop.example, suites: [gone]}
+`
+  t.strictSame(await problems(file, { isSeed: true }), [
+    'apps.yaml:3:10 suites[1].id: The id shop is taken already.',
+    'apps.yaml:4:10 suites[2].id: It has the same id as suites[0]',
+    'apps.yaml:6:53 applications[0].suites[1]: There is no suite with the id x.',
+    'apps.yaml:7:48 applications[1].client_id: The id orders is taken already.',
+    'apps.yaml:9:12 applications[3].name: It has the same name and developer_email as applications[0]',
+    'apps.yaml:10:48 applications[4].client_id: It has the same id as applications[2]',
+    'apps.yaml:11:48 applications[5].client_id: It has the same id as suites[2]',
+  ])
 })
 
 t.test('Apply: a list that commands or the API show is a file, and what nobody sets is ignored', async (t) => {
@@ -194,15 +250,15 @@ applications:
     'apps.yaml:11:17 applications[3].client_id: It has the same id as suites[3]',
   ])
   const pruned = { suites: [], applications: [{ client_id: 'shop', labels: { by: 'file' }, suites: ['store'] }] }
-  t.match(await problems(pruned, 'by=file'), [/suites\[0\]: There is no suite with the id store/])
+  t.match(await problems(pruned, { prune: 'by=file' }), [/suites\[0\]: There is no suite with the id store/])
   const unmarked = { suites: [{ id: 'store' }], applications: [{ client_id: 'shop', labels: { by: 'x' } }] }
-  t.match(await problems(unmarked, 'by=file'), [
+  t.match(await problems(unmarked, { prune: 'by=file' }), [
     /:1:12 suites\[0\]: With --prune it needs the label by=file/,
     / applications\[0\]: With --prune/,
   ])
 })
 
-t.test('Apply: what is not YAML has its place, and nothing of its text is repeated', async (t) => {
+t.test('Apply and seed: what is not YAML has its place, and nothing of its text is repeated', async (t) => {
   const cases: [text: string, problem: string][] = [
     [
       'suites: [\n  {id: a',
@@ -219,10 +275,16 @@ t.test('Apply: what is not YAML has its place, and nothing of its text is repeat
     ['? [hunter2]\n: 1', 'apps.yaml:1:3 A key must be text'],
   ]
   for (const [text, problem] of cases) {
-    const found = await problems(text)
-    t.equal(found[0], problem)
-    t.notMatch(found.join(), 'hunter2')
+    for (const isSeed of [true, false]) {
+      const found = await problems(text, { isSeed })
+      t.equal(found[0], problem)
+      t.notMatch(found.join(), 'hunter2')
+    }
   }
+  t.strictSame(await problems('{"suites": [{"id": "a", "id": "a"}], "colour": 1}'), [
+    'apps.yaml:1:25 Map keys must be unique',
+    'apps.yaml:1:48 colour: There is no such field',
+  ])
 })
 
 t.test('Apply: anchors and merge keys may be used any number of times', async (t) => {
@@ -236,7 +298,7 @@ t.test('Apply: anchors and merge keys may be used any number of times', async (t
 /** The value of a text, and what is wrong with it. */
 function read(text: string) {
   const faults: Fault[] = []
-  return { value: readDocument(parseDocument(text, { merge: true, uniqueKeys: false }), faults), faults }
+  return { value: readDocument(parseDocument(text, { merge: true, uniqueKeys: false }), faults, faults), faults }
 }
 
 t.test(

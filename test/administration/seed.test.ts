@@ -2,11 +2,9 @@ import t, { type Test } from 'tap'
 import { createAdministration } from '../../src/administration/administration.ts'
 import type { Registration } from '../../src/administration/applications.ts'
 import type { SeedStep } from '../../src/administration/seed.ts'
-import type { Seeds } from '../../src/administration/seed-plan.ts'
 import type { Store } from '../../src/domain/store.ts'
-
 import { AUTHOR } from '../support/on.ts'
-import { createWorld } from '../support/world.ts'
+import { createWorld, type Seeds, wantedOf } from '../support/world.ts'
 
 const STORE = { suiteId: 'store', name: 'Store API' }
 const PARTNER = { name: 'Partner', developerEmail: 'a@partner.example' }
@@ -19,14 +17,15 @@ async function setting(t: Test, change: (store: Store) => Partial<Store> = () =>
   const store = { ...world.store, ...change(world.store) }
   const { seed } = createAdministration({ store, now: Date.now, observe: () => {}, author: AUTHOR })
 
-  const stepsOf = async (seeds: Seeds) => seed.steps((await seed.plan('seed.json', seeds)).missing)
+  const plan = (seeds: Seeds) => seed.plan(wantedOf(seeds))
+  const stepsOf = async (seeds: Seeds) => seed.steps((await plan(seeds)).added)
 
   /** The status of a token request. */
   async function statusOf({ clientId, clientSecret }: { clientId?: string; clientSecret?: string | undefined } = {}) {
     const form = { grant_type: 'client_credentials', client_id: `${clientId}`, client_secret: `${clientSecret}` }
     return (await post(form)).statusCode
   }
-  return { ...world, seed, stepsOf, statusOf }
+  return { ...world, plan, stepsOf, statusOf }
 }
 
 const some = (count: number, name = (n: number) => `Application ${n}`) =>
@@ -86,18 +85,18 @@ t.test('Seed: an application is the same if its client id is or, without one, it
 })
 
 t.test('Seed: an entry without a client id is left out if one before it has its name and developer', async (t) => {
-  const { seed } = await setting(t)
-  const plan = await seed.plan('a', { suites: [], applications: [{ ...PARTNER, clientId: 'a' }, PARTNER] })
-  t.match(plan, { missing: { applications: { length: 1 } }, existing: 1 })
+  const { plan } = await setting(t)
+  const applications = [{ ...PARTNER, clientId: 'a' }, PARTNER]
+  t.match(await plan({ suites: [], applications }), { added: { length: 1 }, existing: 1 })
 })
 
 t.test('Seed: an application of the same name is reported unless the file has it, too', async (t) => {
-  const { seed, administration } = await setting(t)
+  const { plan, administration } = await setting(t)
   const known = { ...PARTNER, clientId: 'a' }
   await administration.seed({ suites: [], applications: [known] })
   const other = { ...PARTNER, developerEmail: 'other@partner.example' }
   const namesakes = async (...applications: Registration[]) =>
-    (await seed.plan('f', { suites: [], applications })).namesakes.map(({ application }) => application.clientId)
+    (await plan({ suites: [], applications })).namesakes.map(({ application }) => application.client_id)
   t.strictSame(await namesakes(other), ['a'])
   for (const file of [[other, { ...known, name: 'Renamed' }], [other, PARTNER], [{ ...other, clientId: 'b' }]]) {
     t.strictSame(await namesakes(...file), [])
@@ -137,19 +136,19 @@ t.test('Seed: nothing is registered before that is said, and then with the crede
 })
 
 t.test('Seed: ids that others register after the plan are refused, and named', async (t) => {
-  const { seed, stepsOf, administration } = await setting(t)
+  const { plan, stepsOf, administration } = await setting(t)
   const file = { suites: [STORE], applications: [{ ...PARTNER, clientId: 'a' }] }
   const steps = await stepsOf(file)
   await administration.seed(file)
   const refused = []
   for await (const { register } of steps) refused.push(...(await register()))
   t.strictSame(refused, ['store', 'a'])
-  t.strictSame((await seed.plan('seed.json', file)).missing, NONE)
+  t.strictSame((await plan(file)).added, [])
 })
 
 t.test('Seed: applications of one name are read once, however many there are', async (t) => {
   let rows = 0
-  const { seed, stepsOf } = await setting(t, (store) => ({
+  const { plan, stepsOf } = await setting(t, (store) => ({
     async findNamesakes(names) {
       const found = await store.findNamesakes(names)
       rows += found.length
@@ -160,6 +159,6 @@ t.test('Seed: applications of one name are read once, however many there are', a
   const file = { suites: [], applications: some(501, () => 'The same name') }
   for await (const { register } of await stepsOf(file)) await register()
   rows = 0
-  t.match(await seed.plan('seed.json', file), { existing: 501, missing: { applications: [] } })
+  t.match(await plan(file), { existing: 501, added: [] })
   t.equal(rows, 501)
 })

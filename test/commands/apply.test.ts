@@ -276,7 +276,11 @@ t.test('Apply: a dry run makes no database, and a wrong place is an error', asyn
   await expectAll(t, { run }, [
     ['apply - --dry-run', { status: 2, stdin, out: /\nTo add: 3, /, err: warning }],
     ['apply - --yes --secrets-to -', fails(/^There is no database/, stdin)],
-    ['apply - --dry-run', fails(/^Nothing was changed\. Problems of the file:\n {2}-:1:12 suites: /, '{"suites": 5}')],
+    ['apply - --dry-run', fails(/^Nothing was changed\. Problems in the file:\n {2}-:1:12 suites: /, '{"suites": 5}')],
+    [
+      'apply - --yes --create --secrets-to -',
+      fails(/ suites\[1\]\.id: It has the same id as suites\[0\]\n$/, JSON.stringify({ suites: [STORE, STORE] })),
+    ],
     ['apply - --dry-run --key-file key', fails('--key-file is only for --server.\n', stdin)],
     ['apply', { status: 1, err: /missing required argument/ }],
     ['apply - --what', { status: 1, err: /unknown option/ }],

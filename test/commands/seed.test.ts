@@ -3,8 +3,8 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { parseSeedFile, type SeedPlan } from '../../src/administration/seed-plan.ts'
-import { createSeedProgress } from '../../src/commands/seed-output.ts'
+import { carryOut } from '../../src/commands/seed.ts'
+import { createSeedOutput, sayDuration } from '../../src/commands/seed-output.ts'
 import { expectAll, fails, shell, startShell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
@@ -43,10 +43,7 @@ t.test('Seed: imported credentials are accepted, and the secret is not printed',
   const one = { client_id: 'legacy-id', name: 'A', developer_email: 'a@b.example' }
   const stdin = JSON.stringify({ applications: [{ ...one, client_secret: 'legacy-secret-16' }] })
   const err = /^Warning: There is no suite yet, so no application is approved: .* "applications approve"\.\n$/
-  await expectAll(t, { run }, [
-    ['seed - --dry-run', { stdin, err }],
-    ['seed -', fails(/^- is not JSON/, '{')],
-  ])
+  await expectAll(t, { run }, [['seed - --dry-run', { stdin, err }]])
   const { out, events } = await run('seed - --json', { stdin })
   t.strictSame(JSON.parse(out).applications, [{ ...one, status: 'active', labels: {}, note: '', quota: null }])
   t.match(events, [{ msg: 'application registered' }])
@@ -75,15 +72,42 @@ t.test('Seed: a dry run says what would be registered, and changes nothing', asy
   t.strictSame([await json('apps list'), (await json('suites list')).length], [[], 1])
 })
 
-t.test('Seed: a dry run works without a database, warns, and makes none', async (t) => {
+t.test('Seed: a missing database is named; a dry run or a wrong file makes none', async (t) => {
   const { env, file, folder } = temporaryDatabase(t)
-  const { status, out, err } = await shell(env).run(`seed ${EXAMPLE} --dry-run`)
-  t.equal(status, 0)
-  t.match(out, 'Would register 4, and leave 0 unchanged. Nothing was changed.')
-  t.equal(err, `Warning: There is no database at ${file}: without --dry-run, this creates it.\n`)
+  const { run, json } = shell(env)
+  const warning = (next: string) => `Warning: There is no database at ${file}: ${next}\n`
+  const later = ' From 2.0.0 on, that needs --create.'
+  const one = { name: 'A', developer_email: 'a@b.example' }
+  const wrong = [
+    '{"suites": 5}',
+    '{"suites": [], "suites": []}',
+    JSON.stringify({ applications: [one, one] }),
+    JSON.stringify({ suites: [{ id: 'new', name: 'New' }], applications: [{ ...one, suites: ['unknown'] }] }),
+  ]
+  const refused = (command: string, stdin: string): [string, ReturnType<typeof fails>] => [
+    command,
+    fails(/^Nothing was changed\. Problems in the file:\n {2}-:1:\d+ [^\n]+\n$/, stdin),
+  ]
+  await expectAll(t, { run }, [
+    [`seed ${EXAMPLE} --dry-run`, { out: /register 4, /, err: warning(`without --dry-run, this creates it.${later}`) }],
+    [`seed ${EXAMPLE} --dry-run --create`, { err: warning('without --dry-run, this creates it.') }],
+    ...wrong.map((stdin) => refused('seed - --create', stdin)),
+  ])
   t.strictSame(readdirSync(folder), [])
-  const wrong = await shell({ DATABASE_URL: `sqlite:${folder}` }).run(`seed ${EXAMPLE} --dry-run`)
-  t.match(wrong, { status: 1, err: /it is not a file/ })
+  t.match(await run(`seed ${EXAMPLE}`), { status: 0, err: new RegExp(`^Warning: .*: this creates it\\.${later}\n`) })
+  t.match(await json(`seed ${EXAMPLE}`), { existing: 4 })
+  await expectAll(t, { run }, [
+    ...wrong.flatMap((stdin) => ['seed -', 'seed - --dry-run'].map((command) => refused(command, stdin))),
+    ['suites list', { json: [{}, {}] }],
+    ['apps list', { json: [{}, {}] }],
+    ['seed /nowhere/at/all', fails(/^Cannot read \/nowhere\/at\/all: ENOENT/)],
+  ])
+  const other = join(folder, 'other.db')
+  const created = await shell({ ...env, DATABASE_URL: `sqlite:${other}` }).run(`seed ${EXAMPLE} --create`)
+  t.match(created, { status: 0 })
+  t.notMatch(created.err, 'Warning')
+  const isFolder = await shell({ DATABASE_URL: `sqlite:${folder}` }).run(`seed ${EXAMPLE} --dry-run`)
+  t.match(isFolder, { status: 1, err: /it is not a file/ })
 })
 
 t.test('Seed: what exists with other values is said, with the command that changes it', async (t) => {
@@ -91,7 +115,7 @@ t.test('Seed: what exists with other values is said, with the command that chang
   const seed = (...applications: object[]) => `seed ${write({ applications })}`
   const known = (name: string, developer_email: string) => ({ client_id: 'known', name, developer_email, suites: [] })
   const differs = (what: string, change: string) =>
-    `known is left unchanged, although the file has another ${what}. To change it: applications update known ${change}`
+    `The application known is left unchanged, although the file has another ${what}. To change it: applications update known ${change}`
   for (let time = 0; time < 2; time++) t.equal((await run(seed(known('Known', 'a@b.example')))).err, '')
   const both = "--name 'New' --developer-email 'new@b.example'"
   const suite =
@@ -111,8 +135,10 @@ t.test('Seed: what exists with other values is said, with the command that chang
 
 t.test('Seed: an application with another email is a new one, and the one of the same name is named', async (t) => {
   const { run, json, write } = await startSeed(t)
-  const seed = (...emails: string[]) =>
-    `seed ${write({ applications: emails.map((developer_email) => ({ name: 'App', developer_email, suites: 'all' })) })}`
+  const seed = (...emails: string[]) => {
+    const applications = emails.map((developer_email) => ({ name: 'App', developer_email, suites: 'all' }))
+    return `seed ${write({ suites: [{ id: 'store', name: emails.length > 9 ? 'Renamed' : 'Store' }], applications })}`
+  }
   const { applications } = await json(seed('old@b.example'))
   const [{ client_id: id }] = applications
   t.equal((await run(seed('old@b.example', 'other@b.example'))).err, '', 'the file has both')
@@ -125,7 +151,8 @@ t.test('Seed: an application with another email is a new one, and the one of the
   )
   const emails = Array.from({ length: 25 }, (_, n) => `${n}@b.example`)
   const warnings = (await run(`${seed(...emails)} --dry-run`)).err.trim().split('\n')
-  t.equal(warnings.length, 21)
+  t.match(warnings[0], 'The suite store is left unchanged')
+  t.equal(warnings.length, 22, 'each kind has twenty places')
   t.equal(warnings.at(-1), 'Warning: The same applies to 5 more.')
 })
 
@@ -142,32 +169,6 @@ t.test('Seed: a byte order mark is accepted; what is not UTF-8 is refused with i
     const err = `standard input is not UTF-8 (${place}).\n`
     t.match(await run('seed -', { stdin: Buffer.from(text, 'latin1') }), { status: 1, out: /^$/, err })
   }
-})
-
-t.test('Seed: every unknown suite and taken id is told with its place, before anything is changed', async (t) => {
-  const { run, write } = await startSeed(t)
-  const application = { name: 'A', developer_email: 'a@b.example' }
-  const file = write({
-    suites: [{ id: 'taken', name: 'A' }],
-    applications: [
-      { ...application, name: 'B', suites: ['store', 'x'] },
-      { ...application, client_id: 'store' },
-      { ...application, name: 'C', suites: ['y'] },
-    ],
-  })
-  const problems = `Nothing was changed. Problems in ${file}:
-  suites[0].id: The id taken is taken already.
-  applications[0].suites[1]: There is no suite with the id x.
-  applications[1].client_id: The id store is taken already.
-  applications[2].suites[0]: There is no suite with the id y.
-`
-  await expectAll(t, { run }, [
-    ['apps register --name T --developer-email a@b.example --client-id taken --all-suites', {}],
-    [`seed ${file}`, fails(problems)],
-    [`seed ${file} --dry-run`, fails(problems)],
-    ['seed /nowhere/at/all', fails(/^Cannot read \/nowhere\/at\/all: ENOENT/)],
-    ['apps list', /^client id .*\ntaken .*\n$/],
-  ])
 })
 
 t.test('Seed: what was printed and cannot be registered is said, and the next run registers it', async (t) => {
@@ -206,71 +207,30 @@ t.test('Seed: how long imported secrets take is said before, and from time to ti
   let seconds = 0
   t.teardown(() => Object.assign(performance, { now }))
   Object.assign(performance, { now: () => seconds * 1000 })
-  /** What is said of a plan, and of steps of 400 that take so many seconds. */
-  function said(imported: number, isTTY: boolean, ...steps: number[]): string {
-    let err = ''
-    const terminal = { stderr: { write: (text: string) => (err += text), isTTY } } as never
-    const some = Array.from({ length: Math.max(1200, imported) }, (_, n) => ({
-      ...(n < imported && { clientSecret: 'x' }),
-    }))
-    const plan = { missing: { suites: [{}], applications: some } }
-    const tell = createSeedProgress(terminal, {}, plan as unknown as SeedPlan)
-    for (const step of steps) {
-      seconds += step
-      tell({ suites: Array(1), applications: Array(399), register: async () => [] })
+  let err = ''
+  const stdout = { write: (_: string, done: () => void) => done() }
+  const terminal = (isTTY: boolean) => ({ stdout, stderr: { write: (text: string) => (err += text), isTTY } }) as never
+  /** What is said of steps of 400 that take so many seconds. */
+  async function progressOf(isTTY: boolean, ...durations: number[]): Promise<string> {
+    err = ''
+    async function* steps() {
+      for (const duration of durations) {
+        seconds += duration
+        yield { suites: [], applications: Array(400).fill({}), register: async () => [] }
+      }
     }
+    const output = createSeedOutput(terminal(isTTY), { json: true }, { existing: 0 })
+    await carryOut(terminal(isTTY), {}, { steps: steps(), output, progress: { done: 0, total: 1201 }, lost: '' })
     return err
   }
-  const perSecond = 10 * availableParallelism()
-  t.equal(said(0, true, 0.9, 0.2, 0.9, 0.1), '800 of 1,201\n1,600 of 1,201\n')
-  t.equal(said(0, false, 9, 1), '800 of 1,201\n')
-  t.equal(said(perSecond / 2 - 1, true), '', 'less than half a second')
-  const sentence = 'imported secrets will take about 3 s.\n'
-  t.equal(said(3 * perSecond, true), `Hashing ${3 * perSecond} ${sentence}`)
-})
-
-t.test('Seed: an invalid file changes nothing; the message names the place and repeats no secret', async (t) => {
-  const valid = { name: 'A', developer_email: 'a@b.example' }
-  const partner = { name: 'B', developer_email: 'a@b.example', client_id: 'a' }
-  const named = (...ids: string[]) => ids.map((id, n) => ({ id, name: `Suite ${n}` }))
-  const all =
-    /^Nothing was changed\. Problems in seed\.json:\n {2}suites\[2\]: .* as suites\[0\]\n {2}applications\[2\]: .* as .*\[0\]$/
-  const twice = (list: string, fields: string) =>
-    new RegExp(`${list}\\[1\\]: It has the same ${fields} as ${list}\\[0\\]$`)
-  const importing = (client_secret: string) => ({ applications: [{ ...valid, client_secret }] })
-  const hashes = [
-    '$2b$12$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW',
-    '$2y$10$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW',
-    ...['$argon2id$v=19$m=65536,t=3,p=4$c2FsdA$aGFzaA', '$scrypt$ln=14,r=8,p=5$AAAA$AAAA', '{SSHA}aGFzaGhhc2hoYXNo'],
-    ...['$pbkdf2-sha256$29000$c2FsdA$aGFzaA', 'pbkdf2_sha256$260000$salt$hash', '$6$rounds=5000$salt$hash'],
-    'scrypt:32768:8:1$salt$hash',
-  ]
-  const isHash = /applications\[0\]\.client_secret: .* is a hash: import the secret itself, or rotate it$/
-  const invalid: [content: unknown, message: RegExp][] = [
-    ...hashes.map((hash): [unknown, RegExp] => [importing(hash), isHash]),
-    [importing('hunter2'), /applications\[0\]\.client_secret: .* 8 to 200/],
-    ['{"applications":[{"client_secret":"hunter2", }]}', /seed\.json is not JSON \(line 1 column 46\)\.$/],
-    ['', /is not JSON\.$/],
-    [[valid], /the file: /],
-    [{ apps: [] }, /the file: .*apps/],
-    [{ suites: [{ id: 'a/b', name: 'A' }] }, /suites\[0\]\.id: The suite id must be/],
-    [{ suites: named('a', 'a') }, twice('suites', 'id')],
-    [{ applications: [valid, { ...valid, name: 7 }] }, /applications\[1\]\.name: The name must be text$/],
-    [
-      { applications: [{ ...valid, labels: { Owner: 'web' } }] },
-      /applications\[0\]\.labels\.Owner: The key of a label must/,
-    ],
-    [{ applications: [{ ...valid, quota: '9' }] }, /applications\[0\]\.quota: The quota must be a whole number/],
-    [{ applications: [{ name: 'A' }] }, /applications\[0\]\.developer_email: The developer email is missing$/],
-    [{ applications: [{ ...valid, secret: 'hunter2' }] }, /applications\[0\]: .*secret/],
-    [{ applications: [valid, valid] }, twice('applications', 'name and developer_email')],
-    [{ applications: [{ ...valid, client_id: 'a' }, partner] }, twice('applications', 'client_id')],
-    [{ suites: named('a', 'b', 'a'), applications: [valid, partner, valid] }, all],
-  ]
-  for (const [content, expected] of invalid) {
-    const text = typeof content === 'string' ? content : JSON.stringify(content)
-    const { message } = t.throws(() => parseSeedFile('seed.json', text), { message: expected }, text) as Error
-    t.notMatch(message, /hunter2/)
+  function durationOf(imported: number): string {
+    err = ''
+    sayDuration(terminal(true), {}, { added: Array(imported).fill({ after: { client_secret: 'x' } }) })
+    return err
   }
-  t.doesNotThrow(() => parseSeedFile('x', JSON.stringify(importing('$ecret-with-a-dollar$'))), 'which is no hash')
+  t.equal(await progressOf(true, 0.9, 0.2, 0.9, 0.1), '800 of 1,201\n1,600 of 1,201\n')
+  t.equal(await progressOf(false, 9, 1), '800 of 1,201\n')
+  const perSecond = 10 * availableParallelism()
+  t.equal(durationOf(perSecond / 2 - 1), '', 'less than half a second')
+  t.equal(durationOf(3 * perSecond), `Hashing ${3 * perSecond} imported secrets will take about 3 s.\n`)
 })

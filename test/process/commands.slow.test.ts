@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { digestGenerated } from '../../src/domain/secret.ts'
 import { textOf } from '../support/console-world.ts'
 import { askAgain, startLoad } from '../support/load.ts'
 import { LATEST } from '../support/migrations.ts'
@@ -154,7 +153,7 @@ t.test('Seed: a signal ends it after a step, with a whole document, and the next
   const { folder, env } = temporaryDatabase(t)
   const silent = { ...env, LOG_LEVEL: 'silent' }
   const file = seedFile(folder, COUNT)
-  const child = start(t, ['seed', file, '--json'], silent)
+  const child = start(t, ['seed', file, '--create', '--json'], silent)
   child.stdout?.once('data', () => child.kill('SIGTERM'))
   const [out, err, [status]] = await Promise.all([
     text(child.stdout as NodeJS.ReadableStream),
@@ -164,42 +163,11 @@ t.test('Seed: a signal ends it after a step, with a whole document, and the next
   t.equal(status, 1)
   t.match(JSON.parse(err), { error: 'Stopped by SIGTERM. Run seed again to register the rest.' })
   const first = JSON.parse(out)
-  const second = JSON.parse((await command(t, ['seed', file, '--json'], silent)).out)
+  const second = JSON.parse((await command(t, ['seed', file, '--create', '--json'], silent)).out)
   t.equal(second.existing, first.suites.length + first.applications.length)
   t.equal(first.applications.length + second.applications.length, COUNT)
   t.ok(second.applications.length > 0)
 })
-
-t.test(
-  'Seed: however often it is killed, each application has one secret: the one that was printed last',
-  async (t) => {
-    const COUNT = 5000
-    const { folder, env, file: database } = temporaryDatabase(t)
-    const file = seedFile(folder, COUNT)
-    const printed = new Map<string, string>()
-    function note(out: string): void {
-      for (const [, line = ''] of out.matchAll(/^ {4}(\{.*\}),?$/gm)) {
-        const { id, name, client_secret } = JSON.parse(line)
-        if (id === undefined) printed.set(name, digestGenerated(client_secret))
-      }
-    }
-    for (let killed = 0; killed < 8; killed++) {
-      const child = start(t, ['seed', file, '--json'], { ...env, LOG_LEVEL: 'silent' })
-      // At another moment each time: before, while or after a step is registered.
-      child.stdout?.once('data', () => setTimeout(() => child.kill('SIGKILL'), killed * 3))
-      note(await text(child.stdout as NodeJS.ReadableStream))
-    }
-    note((await command(t, ['seed', file, '--json'], env)).out)
-    const db = new Database(database)
-    t.teardown(() => db.close())
-    const secrets = db.prepare(
-      'SELECT name, digest FROM secrets JOIN applications a ON a.id = application_id ORDER BY a.id',
-    )
-    t.equal(printed.size, COUNT)
-    t.strictSame(new Map(secrets.raw().all() as [string, string][]), printed)
-    t.equal(secrets.all().length, COUNT)
-  },
-)
 
 t.test('Seed: an output that cannot be written ends it; the next run registers everything', async (t) => {
   const { folder, env } = temporaryDatabase(t)
@@ -207,7 +175,7 @@ t.test('Seed: an output that cannot be written ends it; the next run registers e
   const err =
     /^The output could not be written: ENOSPC.*[\s\S]*Entries that could not be printed are not registered\. Run seed again/
   for (let n = 0; n < 2; n++) {
-    t.match(await runInto(t, `seed ${file}`, { ...env, LOG_LEVEL: 'silent' }, 'full'), { status: 1, err })
+    t.match(await runInto(t, `seed ${file} --create`, { ...env, LOG_LEVEL: 'silent' }, 'full'), { status: 1, err })
   }
   t.match(await runJson(['seed', file], { env }), {
     suites: [{ id: 'store', client_secret: String }],

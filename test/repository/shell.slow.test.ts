@@ -88,7 +88,7 @@ const PAGES: Record<string, Preparation> = {
   'docs/operations/administration.md': {
     before: `${START}${KEY}
       cp examples/apply/applications.yaml .
-      DATABASE_URL=sqlite:rehearsal.db token-server seed seeds/applications.json --json > credentials.json`,
+      DATABASE_URL=sqlite:rehearsal.db token-server seed seeds/applications.json --create --json > credentials.json`,
     replace: {
       'https://admin.example.com': 'http://127.0.0.1:8081',
       // As the page says, 2: something would change.

@@ -2,11 +2,15 @@ import Database from 'better-sqlite3'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { type Administration, createAdministration } from '../../src/administration/administration.ts'
+import type { Registration } from '../../src/administration/applications.ts'
+import type { Wanted } from '../../src/administration/apply-plan.ts'
+import { jsonNamed } from '../../src/administration/rules.ts'
 import type { SeedStep } from '../../src/administration/seed.ts'
-import type { Seeds } from '../../src/administration/seed-plan.ts'
+import type { SuiteRegistration } from '../../src/administration/suites.ts'
 import { readConfig } from '../../src/config.ts'
 import type { ApplicationKey } from '../../src/domain/application.ts'
 import type { Event, Observer } from '../../src/domain/events.ts'
+import { OperatorError } from '../../src/domain/operator-error.ts'
 import { buildApp } from '../../src/http/app.ts'
 import type { Later } from '../../src/http/wire/late-answers.ts'
 import { createProxies } from '../../src/http/wire/proxies.ts'
@@ -197,10 +201,21 @@ export const ENDINGS: Record<string, [end: (world: WorldOfSuites, token: string)
   ],
 }
 
+export interface Seeds {
+  suites: SuiteRegistration[]
+  applications: Registration[]
+}
+
+/** A parsed seed file with these entries. */
+export function wantedOf({ suites, applications }: Seeds): Wanted {
+  const refuse = (problems: unknown[]) => new OperatorError(JSON.stringify(problems))
+  return { suites: suites.map(jsonNamed), applications: applications.map(jsonNamed), refuse }
+}
+
 /** Registers what is missing of a seed, to the end. */
 async function seedAll({ plan, steps }: Administration['seed'], seeds: Seeds) {
   const all: Omit<SeedStep, 'register'> = { suites: [], applications: [] }
-  for await (const { suites, applications, register } of steps((await plan('seed.json', seeds)).missing)) {
+  for await (const { suites, applications, register } of steps((await plan(wantedOf(seeds))).added)) {
     const refused = new Set(await register())
     all.suites.push(...suites.filter(({ suiteId }) => !refused.has(suiteId)))
     all.applications.push(...applications.filter(({ clientId }) => !refused.has(clientId)))

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os'
 import { Option } from 'commander'
 import type { Administration, Conditions } from '../../administration/administration.ts'
-import type { Config } from '../../config.ts'
+import { type Config, settings } from '../../config.ts'
 import type { Author } from '../../domain/audit-event.ts'
 import { isInMemory, locationText } from '../../domain/database-location.ts'
 import type { Observer } from '../../domain/events.ts'
@@ -26,24 +26,36 @@ export function createOption(): Option {
   return new Option('--create', 'create the database if it does not exist')
 }
 
+/** Elsewhere a missing database is probably a wrong setting, and an empty one would refuse every client. */
+export function isDefaultPlace({ env: { DATABASE_URL } }: Pick<Terminal, 'env'>): boolean {
+  return [undefined, settings.DATABASE_URL.default].includes(DATABASE_URL)
+}
+
+interface AdministerOptions extends CreateOption {
+  /** Whether to use an empty store in memory if there is none. */
+  dryRun?: boolean | undefined
+  /** Called before a missing store is created or replaced by one in memory. */
+  onMissing?: (place: string) => void
+}
+
 /**
  * Runs an action on the store that DATABASE_URL names. Logs changes on standard error; a running server sees them from the
- * next request on. `on`: the same administration, with conditions for its changes. If there is no store and `create` is not set,
- * calls `onMissing` and uses an empty one in memory; without `onMissing` throws OperatorError.
+ * next request on. `on`: the same administration, with conditions for its changes.
  */
 export async function administer<Result>(
   terminal: Terminal,
   action: (administration: Administration, on: (conditions: Conditions) => Administration) => Promise<Result>,
-  { create = false, onMissing }: CreateOption & { onMissing?: (place: string) => void } = {},
+  { create = false, dryRun = false, onMissing }: AdministerOptions = {},
 ): Promise<Result> {
   const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
   const { createAdministration } = await import('../../administration/administration.ts')
   const { openStore } = await import('../../store/open.ts')
   const observe = commandLog(terminal, LOG_LEVEL)
-  const store = await openStore(DATABASE_URL, { lockTimeout: LOCK_TIMEOUT_MS, create }).catch((error) => {
-    if (!onMissing || !(error instanceof StoreMissing)) throw error
-    onMissing(locationText(DATABASE_URL))
-    return openStore({ kind: 'sqlite', file: ':memory:' }, { lockTimeout: 0 })
+  const options = { lockTimeout: LOCK_TIMEOUT_MS, create: false }
+  const store = await openStore(DATABASE_URL, options).catch((error) => {
+    if (!(error instanceof StoreMissing && (create || dryRun))) throw error
+    onMissing?.(locationText(DATABASE_URL))
+    return openStore(dryRun ? { kind: 'sqlite', file: ':memory:' } : DATABASE_URL, { ...options, create: true })
   })
   try {
     const given = { store, now: Date.now, observe, author: commandAuthor() }
