@@ -1,3 +1,6 @@
+-- Before the other tables: a change by an operator locks this table first, too. Checks go on.
+LOCK TABLE changes IN EXCLUSIVE MODE;
+
 -- The email address of the operator who made a change, which stays when the operator is removed. NULL: none was known.
 ALTER TABLE audit_events ADD COLUMN actor_email text COLLATE "C";
 

@@ -4,9 +4,14 @@ import { OperatorError } from '../domain/operator-error.ts'
 /** The migrations in a folder, NNNN_name.sql, in order. Their number is the version of the schema they make. */
 export function readMigrations(folder: URL): { name: string; sql: string }[] {
   return readdirSync(folder)
-    .filter((name) => name.endsWith('.sql'))
+    .filter((name) => /^\d{4}_.*\.sql$/.test(name))
     .sort()
     .map((name) => ({ name, sql: readFileSync(new URL(name, folder), 'utf8') }))
+}
+
+/** What makes the views of a schema anew, in the transaction of its last migration. */
+export function readViews(folder: URL): string {
+  return readFileSync(new URL('views.sql', folder), 'utf8')
 }
 
 interface NewerSchema {

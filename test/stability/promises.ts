@@ -39,7 +39,7 @@ export async function promises(t: Test): Promise<Record<string, Entries>> {
       ...Object.fromEntries(Object.entries(PROBLEM_CODES).map(([code, status]) => [`code: ${code}`, [String(status)]])),
     },
     database: database(),
-    artifacts: Object.fromEntries(ARTIFACTS.map(([name, file, pattern]) => [name, textsIn(file, pattern)])),
+    artifacts: Object.fromEntries(ARTIFACTS.map(([name, file, pattern]) => [name, textsIn(read(file), pattern)])),
   }
 }
 
@@ -82,25 +82,40 @@ const reasons = (kind: string, table: Record<string, ErrorAnswer>): Entries =>
     Object.entries(table).map(([name, { status, code }]) => [`${kind}: ${name}`, [`${status} ${code}`]]),
   )
 
-/** Each migration by the hash of its text, the columns that they lead to, and the oldest program that may run then. */
+/**
+ * Each migration by the hash of its text, the columns and the fields of views that they lead to, and the oldest program that may
+ * run then. Views are made anew by a new migration only: as long as there is none, they must stay the same, too.
+ */
 function database(): Entries {
-  const migrations = globSync('migrations/*/*.sql', { cwd: ROOT }).sort()
+  const migrations = globSync('migrations/*/[0-9]*.sql', { cwd: ROOT }).sort()
+  const views = ['postgres', 'sqlite'].map((store) => {
+    const latest = migrations.findLast((file) => file.startsWith(`migrations/${store}/`))
+    return [`views after ${latest}`, [hashOf(`migrations/${store}/views.sql`)]]
+  })
   const columns = openDatabase(':memory:', (db) => {
     const all = db.prepare<[], [string, string]>(
       `SELECT t.name, c.name FROM pragma_table_list t, pragma_table_xinfo(t.name) c
-       WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite%' ORDER BY t.name, c.name`,
+       WHERE t.type IN ('table', 'view') AND t.name NOT LIKE 'sqlite%' ORDER BY t.name, c.name`,
     )
+    const texts = db
+      .prepare<[], [string, string]>("SELECT name, sql FROM sqlite_schema WHERE type = 'view'")
+      .raw()
+      .all()
+    const fields = texts.flatMap(([view, sql]) => textsIn(sql, /'(\w+)',/g).map((field) => [view, `field ${field}`]))
     const oldest = db.prepare<[], [string]>('SELECT oldest_program FROM compatibility').raw().get()
-    const rows = [...all.raw().all(), ['oldest program', String(oldest)]]
+    const rows = [...all.raw().all(), ...fields, ['oldest program', String(oldest)]]
     db.close()
     return rows
   })
   const byTable = Object.groupBy(columns, ([table]) => String(table)) as Record<string, string[][]>
   return {
     ...entriesOf<string[][]>(byTable, (rows) => rows.map(([, column]) => String(column))),
-    ...Object.fromEntries(migrations.map((file) => [file, [hash('sha256', read(file)).slice(0, 16)]])),
+    ...Object.fromEntries(migrations.map((file) => [file, [hashOf(file)]])),
+    ...Object.fromEntries(views),
   }
 }
+
+const hashOf = (file: string) => hash('sha256', read(file)).slice(0, 16)
 
 const UNIT = 'deploy/systemd/token-server.service'
 const COMMAND = 'lab/release/debian/token-server'
@@ -128,6 +143,6 @@ const ARTIFACTS: [name: string, file: string, pattern: RegExp][] = [
   ],
 ]
 
-function textsIn(file: string, pattern: RegExp): string[] {
-  return [...read(file).matchAll(pattern)].map(([all, ...groups]) => groups.find(Boolean) ?? all)
+function textsIn(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map(([all, ...groups]) => groups.find(Boolean) ?? all)
 }

@@ -5,9 +5,15 @@ import { promises } from './promises.ts'
 
 const kept = (name: string) => read(`test/stability/${name}.txt`)
 
+/** The views of a migration that is not the latest any more. */
+const SUPERSEDED = /^views after [^|]+$/
+
 t.test('Stability: nothing that users rely on is gone or means something else', async (t) => {
   const now = await promises(t)
-  for (const [name, entries] of Object.entries(now)) t.strictSame(lost(entriesIn(kept(name)), entries), [], name)
+  for (const [name, entries] of Object.entries(now)) {
+    const changed = lost(entriesIn(kept(name)), entries).filter((entry) => !SUPERSEDED.test(entry))
+    t.strictSame(changed, [], name)
+  }
 
   const rows = [...read('docs/stability.md').matchAll(/\[(\S+)\.txt\]\(\.\.\/test\/stability\/\1\.txt\)/g)]
   t.strictSame(rows.map(([, name]) => name).sort(), Object.keys(now).sort(), 'each list is in the table')

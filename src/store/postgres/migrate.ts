@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { VERSION } from '../../version.ts'
-import { assertMayRun, readMigrations } from '../migrations.ts'
+import { assertMayRun, readMigrations, readViews } from '../migrations.ts'
 import { StoreMissing } from '../opened.ts'
 import { singleValue } from '../shared/work.ts'
 import { type Ask, askWithin, type Connection } from './connection.ts'
@@ -24,8 +24,8 @@ const MAX_TRIES = 12
 const PAUSE_MS = 4000
 
 /**
- * Migrates a database to this program's version: each migrations/postgres/NNNN_name.sql once, in order, all in one transaction
- * under a lock, so that one of several nodes migrates and the others find it done. A database that a newer program has migrated
+ * Migrates a database to this program's version: each migrations/postgres/NNNN_name.sql once, in order, and then the views, all in one
+ * transaction under a lock, so that one of several nodes migrates and the others find it done. A database that a newer program has migrated
  * stays as it is. Rejects with OperatorError if it requires a newer program than this one, belongs to another program, or is
  * empty and `create` is false. The connection may then still be in a transaction.
  */
@@ -72,6 +72,7 @@ export async function migrate(
       await ask(statements)
       await ask('INSERT INTO migrations (number, name) VALUES ($1, $2)', [index + 1, name])
     }
+    if (current < latest) await ask(readViews(folder))
     await ask('COMMIT')
     return { from: current, to: Math.max(current, latest) }
   }

@@ -1,15 +1,15 @@
 import type { Database } from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { VERSION } from '../../version.ts'
-import { assertMayRun, readMigrations } from '../migrations.ts'
+import { assertMayRun, readMigrations, readViews } from '../migrations.ts'
 import { type Opened, StoreMissing } from '../opened.ts'
 import * as sql from './statements/database.ts'
 
 export const MIGRATIONS = new URL('../../../migrations/sqlite/', import.meta.url)
 
 /**
- * Brings a database to this program's version: runs each new migration in order, all in one transaction. The lock comes
- * first, so that only one of several processes migrates. A database that a newer program has migrated stays as it is.
+ * Brings a database to this program's version: runs each new migration in order and then the views, all in one transaction.
+ * The lock comes first, so that only one of several processes migrates. A database that a newer program has migrated stays as it is.
  * Throws OperatorError if the schema needs a newer program, is another program's, or is missing and may not be made.
  */
 export function migrate(
@@ -34,6 +34,7 @@ export function migrate(
       }
       if (current === 0 && !create) throw new StoreMissing(`The database ${db.name} is empty`)
       for (const migration of migrations.slice(current)) db.exec(migration.sql)
+      if (current < latest) db.exec(readViews(folder))
       const to = Math.max(current, latest)
       db.pragma(`user_version = ${to}`)
       return { from: current, to }

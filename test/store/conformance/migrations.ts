@@ -14,7 +14,8 @@ export interface EmptyDatabase {
   migrate: (options: Options) => Promise<{ from: number; to: number }>
   /** Runs a statement, and resolves to the first column of its rows. */
   query: (statement: string) => Promise<unknown[]>
-  tables: () => Promise<unknown[]>
+  /** Describes everything in it: rows that are equal if two schemas are. */
+  schema: () => Promise<unknown[]>
 }
 
 /** Migrations of consecutive releases. */
@@ -28,6 +29,12 @@ export const EXPANDED = { ...RECORDED, '0003_b.sql': 'ALTER TABLE a ADD COLUMN m
 const CONTRACTED = {
   ...EXPANDED,
   '0004_c.sql': "ALTER TABLE a DROP COLUMN n; UPDATE compatibility SET oldest_program = '0.10.0'",
+}
+
+/** The first migrations after 0.1.0, which had SQLite only; after a build that was in use before 1.0.0; and after 1.0.0. */
+const SINCE = {
+  sqlite: ['_generations_usage.sql', '_shared.sql', '_audit_filters.sql'],
+  postgres: ['_shared.sql', '_audit_filters.sql'],
 }
 
 /** An event of the audit trail before it had email addresses. */
@@ -76,11 +83,37 @@ export function migrationConformance(
     t.strictSame(await query('SELECT n FROM a'), [1, 2])
   })
 
+  t.test('Migrations: an upgraded database has the schema of a new one', async (t) => {
+    const latest = await open(t)
+    await latest.migrate({})
+    for (const name of SINCE[kind]) {
+      const { migrate, schema } = await open(t)
+      await migrate({ folder: folderBefore(t, kind, name) })
+      t.strictNotSame(await schema(), await latest.schema(), name)
+      await migrate({})
+      t.strictSame(await schema(), await latest.schema(), name)
+    }
+  })
+
+  t.test('Migrations: views are made anew with each new migration, and only then', async (t) => {
+    const { migrate, query } = await open(t)
+    const views = (column: string) => ({
+      'views.sql': `DROP VIEW IF EXISTS v; CREATE VIEW v AS SELECT ${column} FROM a`,
+    })
+    await migrate({ folder: folderOf(t, { ...RECORDED, ...views('1 AS one') }) })
+    await query('INSERT INTO a (n) VALUES (7)')
+    await migrate({ folder: folderOf(t, { ...RECORDED, ...views('2 AS two') }) })
+    t.strictSame(await query('SELECT * FROM v'), [1])
+    await migrate({ folder: folderOf(t, { ...EXPANDED, ...views('3 AS three') }) })
+    await migrate({ folder: folderOf(t, { ...RECORDED, ...views('2 AS two') }) })
+    t.strictSame(await query('SELECT three FROM v'), [3], 'an older program leaves those of a newer one')
+  })
+
   t.test('Migrations: one that fails leaves the database as it was', async (t) => {
-    const { migrate, tables } = await open(t)
+    const { migrate, schema } = await open(t)
     const folder = folderOf(t, { ...FIRST, '0002_b.sql': 'CREATE TABLE b (n INTEGER); nonsense' })
     await t.rejects(migrate({ folder }), { message: /syntax error/ })
-    t.strictSame(await tables(), [])
+    t.strictSame(await schema(), [])
     t.strictSame(await migrate({ folder: folderOf(t, FIRST) }), { from: 0, to: 1 })
   })
 
@@ -119,12 +152,12 @@ export function migrationConformance(
 
   t.test("Migrations: somebody else's database is refused, also one with a table migrations", async (t) => {
     for (const theirs of ['CREATE TABLE theirs (n INTEGER)', 'CREATE TABLE migrations (id INTEGER, batch INTEGER)']) {
-      const { migrate, query, tables } = await open(t)
+      const { migrate, query, schema } = await open(t)
       await query(theirs)
-      const before = await tables()
+      const before = await schema()
       const refusal = { name: 'OperatorError', message: /of another program.* name another .* in DATABASE_URL\.$/ }
       await t.rejects(migrate({ folder: folderOf(t, FIRST) }), refusal, theirs)
-      t.strictSame(await tables(), before)
+      t.strictSame(await schema(), before)
     }
   })
 }

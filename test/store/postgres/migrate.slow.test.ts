@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { askWithin } from '../../../src/store/postgres/connection.ts'
-import { folderOf } from '../../support/migrations.ts'
+import { folderBefore, folderOf, LATEST_POSTGRES } from '../../support/migrations.ts'
 import { query } from '../../support/postgres/databases.ts'
 import { startDatabases, startPostgres } from '../../support/postgres/postgres.ts'
 import { startProxy } from '../../support/postgres/proxy.ts'
@@ -48,6 +48,21 @@ t.test('Migrations: one that PostgreSQL ends because of a deadlock is retried', 
   await other.ask('LOCK TABLE a')
   other.end()
   t.strictSame(await migrated, { from: 3, to: 4 })
+})
+
+t.test('Migrations: a change of an operator that is under way is made first', async (t) => {
+  const url = await createEmptyDatabase()
+  await migrateAt(url, { folder: folderBefore(t, 'postgres', '_audit_filters.sql') })
+  const change = await begin(t, url, 'SELECT registry FROM changes FOR UPDATE')
+  await change.ask('SELECT json FROM applications_as_json')
+  const migrated = migrateAt(url, { maxTries: 1 })
+  await untilLocked(url, 'NOT granted')
+  await change.ask(
+    'INSERT INTO audit_events (at, actor, origin, remote_address, action, subject_kind, subject) VALUES (1, $1, $1, $1, $1, $1, $1)',
+    ['a'],
+  )
+  await change.ask('COMMIT')
+  t.match(await migrated, { to: LATEST_POSTGRES })
 })
 
 t.test('Migrations: an autovacuum gives way, however long it would take', async (t) => {

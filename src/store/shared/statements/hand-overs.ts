@@ -1,4 +1,4 @@
-// Hand-over links. The view comes from 0011_hand_over_links.sql and 0007_hand_over_links.sql in migrations/.
+// Hand-over links. The view is in views.sql of either folder in migrations/.
 
 // Read before and after a change, for the audit trail.
 export const readHandOverLinks = `

@@ -1,6 +1,6 @@
 import { APPLICATION_COLUMNS } from '../../../domain/application.ts'
 
-// The registry. The views come from 0014_labels_quota.sql and 0010_labels_quota.sql in migrations/.
+// The registry. The views are in views.sql of either folder in migrations/.
 
 /** The columns of an application that operators set, besides its quota. */
 const APPLICATION = [...APPLICATION_COLUMNS, 'labels', 'note']
