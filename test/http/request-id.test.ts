@@ -16,7 +16,7 @@ const NEW = /^[0-9a-f]{20}$/
 
 /** A world, and requests for every kind of answer, with these headers. */
 async function createAnsweringWorld(t: Test, headers: Record<string, string> = {}) {
-  const world = await createWorldOfSuites(t, { tokenQuota: 3, logDetails: true })
+  const world = await createWorldOfSuites(t, { tokenQuota: 3, logDetails: true, databaseUrl: 'sqlite::memory:' })
   const { app, credentials, post, token, store, basic } = world
   const accessToken = await token()
   const revoked = await token()

@@ -22,6 +22,7 @@ import { describe } from '../../src/server/admin.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createAuditLog } from '../../src/telemetry/audit-log.ts'
 import { statisticsOf } from './statistics.ts'
+import { migratedDatabase } from './temporary-database.ts'
 import { START } from './world.ts'
 
 const DAY = 24 * 60 * 60_000
@@ -39,7 +40,7 @@ export type Asked = Omit<InjectOptions, 'url'> & { as?: 'admin' | 'viewer'; json
 export async function createAdminWorld(
   t: Test,
   {
-    DATABASE_URL: url = 'sqlite::memory:',
+    DATABASE_URL: url = migratedDatabase(t).env.DATABASE_URL,
     handOverUrl,
     onlyProvider,
     ...given

@@ -4,7 +4,7 @@ import type { Store } from '../../src/domain/store.ts'
 import { openStore } from '../../src/store/open.ts'
 import { AUTHOR } from './on.ts'
 import { run, runJson } from './spawn.ts'
-import { temporaryDatabase } from './temporary-database.ts'
+import { migratedDatabase } from './temporary-database.ts'
 
 type Options = Parameters<typeof run>[1]
 
@@ -30,7 +30,7 @@ export function shell(env: NodeJS.ProcessEnv) {
 
 /** Commands on a database with what `fill` registers. */
 export async function startShell(t: Test, fill: (administration: Administration, store: Store) => unknown = () => {}) {
-  const database = temporaryDatabase(t)
+  const database = migratedDatabase(t)
   const store = await openStore({ kind: 'sqlite', file: database.file }, { lockTimeout: 0 })
   await fill(createAdministration({ store, now: Date.now, observe: () => {}, author: AUTHOR }), store)
   await store.close()

@@ -21,7 +21,7 @@ import { createAuditLog } from '../../src/telemetry/audit-log.ts'
 import { createRefusals } from '../../src/telemetry/refusals.ts'
 import { createUsage } from '../../src/telemetry/usage.ts'
 import { AUTHOR } from './on.ts'
-import { temporaryDatabase } from './temporary-database.ts'
+import { migratedDatabase } from './temporary-database.ts'
 
 /** A moment to begin at: 13 digits, like every time in the next 250 years. */
 export const START = 1_800_000_000_000
@@ -35,7 +35,7 @@ export const PUBLIC_URL = 'https://token.example'
 export async function createWorld(
   t: Test,
   {
-    databaseUrl = 'sqlite::memory:',
+    databaseUrl = migratedDatabase(t).env.DATABASE_URL,
     lockTimeout = 2000,
     trustProxy = false as false | string[],
     failureLimit = true,
@@ -164,7 +164,7 @@ export async function createWorldOfSuites(t: Test, options: Parameters<typeof cr
 
 /** The same, with its store in a file, and another connection to it. */
 export async function createWorldWithFile(t: Test, options?: Parameters<typeof createWorld>[1]) {
-  const { file, env } = temporaryDatabase(t)
+  const { file, env } = migratedDatabase(t)
   const world = await createWorldOfSuites(t, { ...options, databaseUrl: env.DATABASE_URL })
   const other = new Database(file)
   t.teardown(() => other.close())

@@ -101,7 +101,8 @@ function statIfVisible(file: string): Stats | undefined {
 export async function describeFiles(path: string): Promise<StoreFiles> {
   const file = await realpath(path).catch(() => resolve(path))
   const [wal, shm] = sideFilesOf(file)
-  const [folder, database, log, index] = await Promise.all([dirname(file), file, wal, shm].map(describeFile))
+  // One after another: of several that fail it is always the first that is reported.
+  const [folder, database, log, index] = await Array.fromAsync([dirname(file), file, wal, shm], describeFile)
   return { folder, database, log, index, isUnsound: isMarked(log) }
 }
 

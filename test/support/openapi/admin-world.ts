@@ -1,11 +1,10 @@
 import { renameSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Application } from '../../../src/domain/application.ts'
 import { openSqlite } from '../../../src/store/sqlite/store.ts'
 import { createAdminWorld } from '../admin.ts'
 import { traffic } from '../statistics.ts'
-import { temporaryFolder } from '../temporary-folder.ts'
+import { migratedDatabase } from '../temporary-database.ts'
 import type { Trouble } from './changes.ts'
 import { type Answered, exchange, type Sent } from './exchange.ts'
 
@@ -20,9 +19,10 @@ const HOUR = 3_600_000
 
 /** An admin listener with the data that the examples in the description refer to. */
 export async function createDescribedAdmin(t: Test, { trouble }: { trouble?: Trouble | undefined } = {}) {
-  const file = join(temporaryFolder(t), 'store.db')
-  const isInFile = trouble === 'store gone' || trouble === 'store moved'
-  const world = await createAdminWorld(t, isInFile ? { DATABASE_URL: `sqlite:${file}` } : {})
+  const { file, env } = migratedDatabase(t)
+  // Only in memory is a closed store an error that nobody foresaw; in a file it is unavailable.
+  const inMemory = { DATABASE_URL: 'sqlite::memory:' }
+  const world = await createAdminWorld(t, trouble === 'store closed' ? inMemory : env)
   const { app, administration, clock, context, store, keys, listen } = world
   const { applications, suites, secrets, operators } = administration
 

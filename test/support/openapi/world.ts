@@ -1,14 +1,13 @@
 import { hash } from 'node:crypto'
 import { renameSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import type { Test } from 'tap'
 import { RequestRefused } from '../../../src/domain/refusal.ts'
 import { digestGenerated } from '../../../src/domain/secret.ts'
 import { parseToken } from '../../../src/domain/token.ts'
 import { registerImported } from '../imported.ts'
 import { on } from '../on.ts'
-import { temporaryFolder } from '../temporary-folder.ts'
+import { migratedDatabase } from '../temporary-database.ts'
 import { createWorld } from '../world.ts'
 import type { Trouble } from './changes.ts'
 import { type Answered, exchange, type Sent } from './exchange.ts'
@@ -28,9 +27,9 @@ export async function createDescribedWorld(
   t: Test,
   { trouble, failureLimit = true }: { trouble?: Trouble | undefined; failureLimit?: boolean } = {},
 ) {
-  const file = join(temporaryFolder(t), 'store.db')
+  const { file, env } = migratedDatabase(t)
   const { app, issuer, store, administration, clock } = await createWorld(t, {
-    databaseUrl: trouble === 'store gone' ? `sqlite:${file}` : 'sqlite::memory:',
+    databaseUrl: trouble === 'store closed' ? 'sqlite::memory:' : env.DATABASE_URL,
     failureLimit,
     requestTimeout: trouble === 'no patience' ? 100 : 10_000,
     tokenQuota: trouble === 'quota exceeded' ? 1 : Infinity,

@@ -51,10 +51,16 @@ export async function createDatabase(superuserUrl: string, template?: string): P
 
 /** Deletes all rows of a migrated database: quicker than a new one. */
 export async function emptyDatabase(url: string): Promise<void> {
-  const kept = "'migrations', 'compatibility', 'changes'"
-  const all = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
-  const tables = await query(url, `${all} AND tablename NOT IN (${kept})`)
-  await query(url, tables.map(({ tablename }) => `DELETE FROM ${tablename}`).join('; '))
+  await query(
+    url,
+    `DO $$
+     DECLARE name text;
+     BEGIN
+       FOR name IN SELECT tablename FROM pg_tables
+           WHERE schemaname = 'public' AND tablename NOT IN ('migrations', 'compatibility', 'changes')
+       LOOP EXECUTE 'DELETE FROM ' || name; END LOOP;
+     END $$`,
+  )
 }
 
 /** The name of a migrated database without rows. The first process that asks makes it. */

@@ -31,7 +31,9 @@ export async function sharedServer(): Promise<string> {
   const temporary = `${file}.new`
   try {
     const endWith = { pid: RUN, files: [file, lock, temporary] }
-    const server = await runPostgres({ endWith, settings: { max_connections: '200' } })
+    // There are so many databases that autovacuum would never rest.
+    const settings = { max_connections: '200', autovacuum: 'off', full_page_writes: 'off' }
+    const server = await runPostgres({ endWith, settings })
     writeFileSync(temporary, server.url(), { mode: 0o600 })
     renameSync(temporary, file)
     return server.url()

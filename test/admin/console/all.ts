@@ -1,0 +1,3 @@
+import { runFolder } from '../../support/folder.ts'
+
+runFolder(import.meta.dirname)
