@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Administration } from '../../administration/administration.ts'
 import type { ShownApplication } from '../../administration/applications.ts'
 import { endingSecret } from '../../administration/diagnosis.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
@@ -74,7 +75,12 @@ export function application(console: FastifyInstance, context: AdminContext): vo
     show,
     inputs: async (owner, request, stateOf) => {
       const { suites } = owner as Application
-      const inputs = editApprovals(await listChoices(context, request), suites, request, stateOf('suite'))
+      const inputs = editApprovals(
+        await listChoices(administrationOf(context, request)),
+        suites,
+        request,
+        stateOf('suite'),
+      )
       return section('approvals', 'Approvals', inputs)
     },
   }
@@ -127,7 +133,7 @@ ${withContents(html`${section('health', 'Status', html`${live.status}${live.figu
 ${lastTokenAt === undefined && use}
 ${await usagePanel(context, request, usage)}
 ${live.refusals}
-${section('approvals', 'Approvals', approvals(approved, await listChoices(context, request)), mayChange && html`<a class="button" href="${`${base}/edit#approvals`}">Edit approvals</a>`)}
+${section('approvals', 'Approvals', approvals(approved, await listChoices(administration)), mayChange && html`<a class="button" href="${`${base}/edit#approvals`}">Edit approvals</a>`)}
 ${secretsPanel({ base, secrets, now: at, request, handsOver: handOvers.isOn, hours: statesOf(errors)('hours') })}
 ${handOversPanel(base, links, { canChange: mayChange, now: at })}
 ${lastTokenAt !== undefined && use}
@@ -230,8 +236,8 @@ ${similarRefusalsPanel('refusals', 'Refused client ids that look like it', simil
 const MAX_CHOICES = 200
 
 /** The suites that an application can be approved for, up to the number that a form offers. */
-export function listChoices(context: AdminContext, request: FastifyRequest): Promise<Suite[]> {
-  return administrationOf(context, request).suites.listFirst(MAX_CHOICES)
+export function listChoices({ suites }: Administration): Promise<Suite[]> {
+  return suites.listFirst(MAX_CHOICES)
 }
 
 /** The approvals that were edited in a form. Those that someone else has changed in the meantime stay as they are. */

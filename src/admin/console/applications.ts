@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RegisteredApplication } from '../../administration/applications.ts'
 import { type BrowseQuery, isHeavy, isQuiet, type ListedApplication } from '../../administration/search.ts'
 import { LISTED_APPLICATION, listedApplicationView } from '../../administration/views.ts'
@@ -9,27 +9,14 @@ import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { listChoices, PARENT, suiteChoices } from './application.ts'
 import { approvalForm, approvalsChanged, changeApprovals, headOf } from './approvals.ts'
-import { age, badge, emptyState, labelLinks, links, name, note, number, pager, sentence, table } from './components.ts'
+import { age, badge, emptyState, labelLinks, links, name, note, number, sentence } from './components.ts'
 import { badges, whyRefused } from './diagnosis.ts'
-import { exportLinks, exportList } from './exports.ts'
-import { many } from './figures.ts'
-import {
-  canChange,
-  type FieldError,
-  field,
-  fieldsOf,
-  formErrors,
-  hidden,
-  newRequestKey,
-  select,
-  textsIn,
-} from './forms.ts'
+import { canChange, field, fieldsOf, hidden, newRequestKey, select, textsIn } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
-import { type Page, showPage } from './layout.ts'
+import type { Page } from './layout.ts'
+import { listPage, numberIn, PAGE_SIZE } from './list.ts'
 import { changesIn, optionalInputs, registrationForm } from './owner.ts'
 import { credentialsPage, tryIt } from './secrets.ts'
-
-const PAGE_SIZE = 50
 
 const ANY = { value: '', label: 'Any' }
 
@@ -66,7 +53,14 @@ const WEEK_MS = 7 * DAY
 /** Begins the id of a suite that is excluded: no id has it. */
 const NOT = '!'
 
-const COLUMNS = ['Application', 'Developer', 'Status', 'Suites', { label: 'Last token', kind: 'line' }] as const
+const COLUMNS = [
+  'Application',
+  'Developer',
+  'Status',
+  'Suites',
+  { label: 'Last token', kind: 'line' } as const,
+  number('Tokens/h'),
+]
 
 const REGISTER = html`<a class="button primary" href="/new-application">Register an application</a>`
 
@@ -75,92 +69,81 @@ const FILTERS = ['search', 'status', 'suite', 'label', 'sort', 'for'] as const
 
 type Filter = Record<(typeof FILTERS)[number], string>
 
+type Asked = Awaited<ReturnType<typeof askedFor>>
+
 /** /applications: the list, with search, and the form that approves many applications for a suite. */
 export function listApplications(console: FastifyInstance, context: AdminContext): void {
-  async function showList(request: FastifyRequest, reply: FastifyReply, errors: readonly FieldError[] = []) {
-    const position = fieldsOf(request.query).text('from')
-    const from = /^\d{1,9}$/.test(position) ? Number(position) : 0
-    const mayChange = canChange(request)
-    const { applications, suites } = administrationOf(context, request)
-    const { filter, states, query } = await askedFor(request)
-    const target = filter.for !== '' && mayChange ? await suites.show(filter.for) : undefined
-    const found = await applications.browse({ ...query, from, limit: PAGE_SIZE })
-    const now = context.now()
-    const rows = found.applications.map((one) => row(one, { ...states, now, target }))
-    const following = address('/applications', { ...filter, from: String(from + PAGE_SIZE) })
-    const next = from + PAGE_SIZE < found.total ? following : undefined
-    const list = html`<p class="hint">${many(found.total, 'application')} · ${exportLinks('/applications', filter)}</p>
-${table('Applications', [...COLUMNS, number('Tokens/h')], rows)}`
-    const pages = pager(from > 0 && address('/applications', filter), next, ['First', 'Next'])
-    const isEmpty = found.total === 0 && Object.values({ ...filter, for: '' }).every((value) => value === '')
-    const content =
-      rows.length > 0
-        ? html`${target ? approvalForm(target, { ...filter, from: position }, found.total > PAGE_SIZE && found.total, list) : list}${pages}`
-        : nothingFound(filter)
-    const page: Page = {
-      title: 'Applications',
-      section: '/applications',
-      lead: 'Programs of your partners. Each gets tokens with its client id and a secret.',
-      actions: mayChange && !isEmpty && REGISTER,
-      ...(target && headOf(target)),
-      content: isEmpty
-        ? nothingYet(mayChange)
-        : html`${formErrors(errors)}${await approvalsChanged(context, request)}${views(filter)}${filterForm(filter, await listChoices(context, request), target)}${content}`,
-    }
-    return showPage(reply, page, { status: errors.length > 0 ? 422 : 200 })
-  }
-
-  console.get('/applications', (request, reply) => showList(request, reply))
-
-  exportList(console, context, {
+  const ask = (request: FastifyRequest) => askedFor(context, request)
+  const showList = listPage(console, context, {
     path: '/applications',
-    list: 'applications',
-    row: LISTED_APPLICATION,
-    async *pages(request) {
-      const { query } = await askedFor(request)
-      const found = administrationOf(context, request).applications.pages(query)
-      for await (const page of found) yield page.map(listedApplicationView)
+    noun: 'application',
+    title: 'Applications',
+    lead: 'Programs of your partners. Each gets tokens with its client id and a secret.',
+    register: REGISTER,
+    caption: 'Applications',
+    columns: COLUMNS,
+    cells: row,
+    pages: ['from', 'First', 'Next'],
+    ask: (_, request) => ask(request),
+    async read({ applications }, { query }, { after, limit }) {
+      const { applications: rows, total } = await applications.browse({ ...query, from: numberIn(after) ?? 0, limit })
+      return { rows, total }
+    },
+    form: {
+      button: 'Search',
+      kept: ({ status, for: target }) => ({ ...(status && { status }), ...(target && { for: target }) }),
+      inputs: async (asked, _, administration) => inputs(asked, await listChoices(administration)),
+    },
+    empty: (asked, { isNew, canChange }) => (isNew ? nothingYet(canChange) : nothingFound(asked)),
+    file: { list: 'applications', schema: LISTED_APPLICATION, view: listedApplicationView },
+    readAll: ({ applications }, { query }) => applications.pages(query),
+    async page({ asked: { filter, target }, after = '', rows, total = 0, form, summary, listed, links }, _, request) {
+      const all = html`${rows.length > 0 && html`<p class="hint">${summary}</p>`}${listed}`
+      const count = total > PAGE_SIZE && total
+      const list = target && rows.length > 0 ? approvalForm(target, { ...filter, from: after }, count, all) : all
+      const content = html`${await approvalsChanged(context, request)}${views(filter)}${form}${list}${links}`
+      return { ...(target && headOf(target)), content }
     },
   })
 
   changeApprovals(console, context, {
-    findMatching: async (request) => {
-      const { query } = await askedFor(request)
+    async findMatching(request) {
+      const { query } = await ask(request)
       return administrationOf(context, request).applications.match(query)
     },
     showList,
   })
-
-  /** What the list, or its file, is asked for. */
-  async function askedFor(request: FastifyRequest) {
-    const { suites, listEndingSecrets } = administrationOf(context, request)
-    const now = context.now()
-    const ending = await listEndingSecrets(now + WEEK_MS, MAX_ENDING)
-    const trouble = await context.statistics.readTrouble()
-    const idsOf = (clients: readonly { id: string }[] = []) => new Set(clients.map(({ id }) => id))
-    const states: States = { failing: idsOf(trouble?.failing), ending: idsOf(ending) }
-    const filter = textsIn(FILTERS, request.query)
-    const { search: text, status, suite, label, sort } = filter
-    const within = status === 'failing' || status === 'ending' ? states[status] : undefined
-    const isWithout = suite.startsWith(NOT)
-    const approved = isWithout ? await suites.listApproved(suite.slice(NOT.length)) : []
-    const without = new Set(approved.map(({ clientId }) => clientId))
-    const query: BrowseQuery = {
-      text,
-      sort,
-      status: status === 'suspended' ? status : undefined,
-      suite: isWithout ? undefined : suite || undefined,
-      labels: label ? [label] : undefined,
-      accepts:
-        (within !== undefined || isWithout) &&
-        (({ clientId }) => within?.has(clientId) !== false && !without.has(clientId)),
-      uses: status === 'heavy' ? isHeavy : status === 'quiet' ? (one) => isQuiet(one, now) : undefined,
-    }
-    return { filter, states, query }
-  }
 }
 
-function nothingYet(canChange: boolean): Html {
+/** What the list, or its file, is asked for. */
+async function askedFor(context: AdminContext, request: FastifyRequest) {
+  const { suites, listEndingSecrets } = administrationOf(context, request)
+  const now = context.now()
+  const idsOf = (clients: readonly { id: string }[] = []) => new Set(clients.map(({ id }) => id))
+  const failing = idsOf((await context.statistics.readTrouble())?.failing)
+  const ending = idsOf(await listEndingSecrets(now + WEEK_MS, MAX_ENDING))
+  const filter = textsIn(FILTERS, request.query)
+  const { search: text, status, suite, label, sort } = filter
+  const within = status === 'failing' ? failing : status === 'ending' ? ending : undefined
+  const isWithout = suite.startsWith(NOT)
+  const approved = isWithout ? await suites.listApproved(suite.slice(NOT.length)) : []
+  const without = new Set(approved.map(({ clientId }) => clientId))
+  const query: BrowseQuery = {
+    text,
+    sort,
+    status: status === 'suspended' ? status : undefined,
+    suite: isWithout ? undefined : suite || undefined,
+    labels: label ? [label] : undefined,
+    accepts:
+      (within !== undefined || isWithout) &&
+      (({ clientId }) => within?.has(clientId) !== false && !without.has(clientId)),
+    uses: status === 'heavy' ? isHeavy : status === 'quiet' ? (one) => isQuiet(one, now) : undefined,
+  }
+  const target = filter.for !== '' && canChange(request) ? await suites.show(filter.for) : undefined
+  return { filter, query, target, failing, ending, now }
+}
+
+function nothingYet(canChange = false): Html {
   return emptyState(
     'No application is registered yet',
     html`<p>Register one for each partner’s program. It gets a client id and a secret, and asks for tokens with them.</p>${canChange && html`<p>${REGISTER}</p>`}`,
@@ -175,22 +158,20 @@ function views(filter: Filter): Html {
   return html`${links('tabs', 'Views', all, hrefOf(filter.status))}${hint && html`<p class="hint">${hint}</p>`}`
 }
 
-/** `target`: the suite to approve applications for. */
-function filterForm(filter: Filter, suites: readonly Suite[], target: Suite | undefined): Html {
-  const { search, status, suite, label, sort } = filter
-  const isFiltered = `${search}${suite}${label}${sort}` !== ''
+function inputs({ filter, target }: Asked, suites: readonly Suite[]): Html[] {
   const named = suites.map(({ suiteId, name }) => ({ value: suiteId, label: name }))
   const others = target ? [{ value: `${NOT}${target.suiteId}`, label: `Not ${target.name}` }] : []
-  return html`<form class="filters" method="get" action="/applications" role="search">${hidden({ ...(status && { status }), ...(filter.for && { for: filter.for }) })}
-${field({ label: 'Search', name: 'search', type: 'search', value: search, placeholder: 'Name, client id, email, label or note' })}
-${select({ label: 'Approved for', name: 'suite', value: suite }, [ANY, ...others, ...named])}
-${field({ label: 'Label', name: 'label', value: label, placeholder: 'owner=web' })}
-${select({ label: 'Sort by', name: 'sort', value: sort }, SORT_CHOICES)}
-<div class="buttons"><button class="button">Search</button>${isFiltered && html`<a class="button" href="${address('/applications', { status, for: filter.for })}">Clear</a>`}</div>
-</form>`
+  const placeholder = 'Name, client id, email, label or note'
+  return [
+    field({ label: 'Search', name: 'search', type: 'search', value: filter.search, placeholder }),
+    select({ label: 'Approved for', name: 'suite', value: filter.suite }, [ANY, ...others, ...named]),
+    field({ label: 'Label', name: 'label', value: filter.label, placeholder: 'owner=web' }),
+    select({ label: 'Sort by', name: 'sort', value: filter.sort }, SORT_CHOICES),
+  ]
 }
 
-function nothingFound({ search: text, for: target, suite, label }: Filter): Html {
+function nothingFound({ filter }: Asked): Html {
+  const { search: text, for: target, suite, label } = filter
   if (`${text}${suite}${label}` === '')
     return emptyState('No application is like this now', html`<p>There is nothing to do here.</p>`)
   return emptyState(
@@ -200,17 +181,7 @@ ${whyRefused(text)}<p><a class="button" href="${address('/applications', { for: 
   )
 }
 
-/** The client ids of those that are refused now, none as long as that is not known, and of those whose secret ends soon. */
-type States = Record<'failing' | 'ending', ReadonlySet<string>>
-
-interface RowContext extends States {
-  now: number
-  /** The suite to approve applications for. */
-  target: Suite | undefined
-}
-
-function row(application: ListedApplication, context: RowContext) {
-  const { now, target, failing, ending } = context
+function row(application: ListedApplication, { now, target, failing, ending }: Asked) {
   const { clientId, suites, lastTokenAt, tokensThisHour } = application
   const id = html`<code title="${clientId}">${clientId}</code>`
   return [
@@ -247,7 +218,7 @@ export function newApplication(console: FastifyInstance, context: AdminContext):
     inputs: async (request, stateOf) => {
       const { body } = request
       const { text, all } = fieldsOf(body)
-      const suites = await listChoices(context, request)
+      const suites = await listChoices(administrationOf(context, request))
       const clientId = text('client_id')
       return html`${APPLICATION_COLUMNS.map((name) => html`${field({ ...INPUTS[name], label: sentence(name), name, value: text(name), required: true, ...stateOf(name) })}\n`)}${
         suites.length === 0

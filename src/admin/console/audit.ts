@@ -1,155 +1,118 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
-import { EXPORT_STEPS, keyOfSubject, type SubjectNames } from '../../administration/audit-trail.ts'
+import { EXPORT_STEPS, keyOfSubject } from '../../administration/audit-trail.ts'
 import { AUDIT_EVENT, auditEventView } from '../../administration/views.ts'
 import type { AuditEvent, PublicFields } from '../../domain/audit-event.ts'
 import { AUDIT_ACTIONS } from '../../domain/events.ts'
 import { type Labels, labelTexts } from '../../domain/labels.ts'
 import { readableName } from '../../domain/operator.ts'
-import { isDay } from '../../domain/time.ts'
-import { DAY } from '../../domain/usage.ts'
 import { text } from '../../domain/views/schema.ts'
 import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/caller.ts'
-import { ProblemError } from '../wire/problem.ts'
-import { emptyState, name, pager, section, sentence, table, time, words } from './components.ts'
-import { everyPage, exportLinks, exportList } from './exports.ts'
+import { emptyState, name, section, sentence, table, time, words } from './components.ts'
 import { many } from './figures.ts'
-import { canChange, type FieldState, field, fieldsOf, select, statesOf, textsIn } from './forms.ts'
+import { type FieldState, field, select, textsIn } from './forms.ts'
 import { address, type Html, html, type Part, path } from './html.ts'
-import { type Page, showPage } from './layout.ts'
-
-const PAGE_SIZE = 50
-
-const WRITE_A_DAY = 'Write a day like this: 2027-01-31.'
+import { listPage, numberIn, periodIn, periodInputs } from './list.ts'
 
 const FILTERS = ['since', 'until', 'action', 'actor', 'subject', 'request_id'] as const
 
-type Filter = Record<(typeof FILTERS)[number], string>
-
 /** /audit: all changes, newest first, and their files. */
 export function auditPage(console: FastifyInstance, context: AdminContext): void {
-  console.get('/audit', async (request, reply) => {
-    const { searchAuditEvents, namesOfSubjects } = administrationOf(context, request)
-    const { filter, wrong, ...query } = await askedFor(searchAuditEvents, request)
-    const given = fieldsOf(request.query).text('before')
-    const before = /^\d{1,15}$/.test(given) ? Number(given) : undefined
-    const { events, next } = await searchAuditEvents({ ...query, before, grouped: true, limit: PAGE_SIZE })
-    const names = await namesOfSubjects(events)
-    const isFiltered = Object.values(filter).some((value) => value !== '')
-    const stateOf = statesOf(wrong.map((field) => ({ field, message: WRITE_A_DAY })))
-    const changes = html`<p class="hint">${exportLinks('/audit', filter)}</p>${eventTable(events, names)}`
-    const older = next === undefined ? undefined : address('/audit', { ...filter, before: String(next) })
-    const page: Page = {
-      title: 'Audit',
-      section: '/audit',
-      lead: 'Every change to applications, suites and operators: who made it, when, and from where. Kept for 400 days.',
-      content: html`${filterForm(filter, stateOf, isFiltered)}
-${events.length > 0 ? changes : noChanges(isFiltered, canChange(request), older)}
-${pager(before !== undefined && address('/audit', filter), older)}`,
-    }
-    return showPage(reply, page, { status: wrong.length > 0 ? 422 : 200 })
-  })
-
-  exportList(console, context, {
+  listPage(console, context, {
     path: '/audit',
-    list: 'audit_events',
-    row: AUDIT_EVENT.extend({ subject_name: text('The name of what was changed; empty: it has none') }),
-    async *pages(request) {
-      const { searchAuditEvents, namesOfSubjects } = administrationOf(context, request)
-      const { wrong, ...query } = await askedFor(searchAuditEvents, request)
-      if (wrong.length > 0) throw new ProblemError('invalid', WRITE_A_DAY)
-      yield* everyPage<number>(async ({ after: before, limit }) => {
-        const { events, next } = await searchAuditEvents({ ...query, before, limit }, EXPORT_STEPS)
-        const names = await namesOfSubjects(events)
-        const nameOf = ({ subject }: AuditEvent) => names.get(keyOfSubject(subject)) ?? ''
-        return { rows: events.map((event) => ({ ...auditEventView(event), subject_name: nameOf(event) })), next }
-      })
+    noun: 'change',
+    title: 'Audit',
+    lead: 'Every change to applications, suites and operators: who made it, when, and from where. Kept for 400 days.',
+    caption: CAPTION,
+    columns: COLUMNS,
+    cells: eventCells,
+    pages: ['before', 'Newest', 'Older'],
+    ask: ({ searchAuditEvents }, request) => askedFor(searchAuditEvents, request),
+    async read(administration, { query }, { after, limit, isFile }) {
+      const page = { ...query, before: numberIn(after), grouped: !isFile, limit }
+      const { events, next } = await administration.searchAuditEvents(page, isFile && EXPORT_STEPS)
+      return { rows: await withNames(administration, events), next }
+    },
+    form: { button: 'Filter', inputs: async ({ filter }, stateOf) => inputs(filter, stateOf) },
+    empty(_, { isNew, canChange, next }) {
+      // Only a part of the changes has been compared.
+      if (next !== undefined)
+        return emptyState(
+          'No changes match so far',
+          html`<p>5,000 changes were compared. <a href="${next}">Look through older ones</a>, or choose other days.</p>`,
+        )
+      if (!isNew) return emptyState('No changes match', html`<p><a href="/audit">Show all changes</a></p>`)
+      return emptyState(
+        'No changes yet',
+        html`<p>Every change that operators make is listed here, whether they make it in the console, through the API or on the command line.${canChange && html` <a href="/new-application">Register an application</a> to begin.`}</p>`,
+      )
+    },
+    file: {
+      list: 'audit_events',
+      schema: AUDIT_EVENT.extend({ subject_name: text('The name of what was changed; empty: it has none') }),
+      view: (event) => ({ ...auditEventView(event), subject_name: event.subjectName ?? '' }),
     },
   })
 }
 
 /**
- * What a page or a file is asked for, and which days are wrong. Finds the events of the actor and the subject with this name and
- * id or, if there are none, with these parts of them.
+ * What a page or a file is asked for. Finds the events of the actor and the subject with this name and id or, if there are none,
+ * with these parts of them.
  */
-async function askedFor(search: Administration['searchAuditEvents'], request: FastifyRequest) {
-  const filter = textsIn(FILTERS, request.query)
-  const timeOf = (day: string) => (isDay(day) ? Date.parse(day) : undefined)
-  const [since, lastDay] = [timeOf(filter.since), timeOf(filter.until)]
+async function askedFor(search: Administration['searchAuditEvents'], { query }: FastifyRequest) {
+  const filter = textsIn(FILTERS, query)
   const requestId = filter.request_id || undefined
   const exact = { requestId, actor: filter.actor || undefined, subject: filter.subject || undefined }
   const [known] = (await search({ ...exact, limit: 1 })).events
-  return {
-    filter,
-    wrong: (['since', 'until'] as const).filter((name) => filter[name] !== '' && !isDay(filter[name])),
-    since,
-    until: lastDay === undefined ? undefined : lastDay + DAY,
-    action: filter.action || undefined,
-    ...(known ? exact : { requestId, actorPart: filter.actor, search: filter.subject }),
-  }
+  const { wrong, ...period } = periodIn(filter, 'date')
+  const named = known ? exact : { requestId, actorPart: filter.actor, search: filter.subject }
+  return { filter, wrong, query: { ...period, ...named, action: filter.action || undefined } }
 }
 
 const ACTIONS = [{ value: '', label: 'Any' }, ...AUDIT_ACTIONS.map((value) => ({ value, label: sentence(value) }))]
 
-function filterForm(filter: Filter, stateOf: (name: string) => FieldState, isFiltered: boolean): Html {
-  const { since, until, action, actor, subject, request_id } = filter
-  return html`<form class="filters" method="get" action="/audit" role="search" aria-label="Filter the changes">${[
-    field({ label: 'Since (UTC)', name: 'since', type: 'date', value: since, ...stateOf('since') }),
-    field({ label: 'Until (UTC)', name: 'until', type: 'date', value: until, ...stateOf('until') }),
+function inputs(filter: Record<(typeof FILTERS)[number], string>, stateOf: (name: string) => FieldState): Html[] {
+  const { action, actor, subject, request_id } = filter
+  return [
+    ...periodInputs(filter, 'date', stateOf),
     select({ label: 'Action', name: 'action', value: action }, ACTIONS),
     field({ label: 'Who', name: 'actor', value: actor, placeholder: 'Name or part' }),
     field({ label: 'Target', name: 'subject', value: subject, placeholder: 'Name, id or part' }),
     field({ label: 'Request id', name: 'request_id', value: request_id, isCode: true }),
-  ]}<div class="buttons"><button class="button">Filter</button>${isFiltered && html`<a class="button" href="/audit">Clear</a>`}</div></form>`
-}
-
-/** `older`: where to look further, because only a part of the changes has been compared. */
-function noChanges(isFiltered: boolean, canChange: boolean, older: string | undefined): Html {
-  if (older !== undefined)
-    return emptyState(
-      'No changes match so far',
-      html`<p>5,000 changes were compared. <a href="${older}">Look through older ones</a>, or choose other days.</p>`,
-    )
-  if (isFiltered) return emptyState('No changes match', html`<p><a href="/audit">Show all changes</a></p>`)
-  return emptyState(
-    'No changes yet',
-    html`<p>Every change that operators make is listed here, whether they make it in the console, through the API or on the command line.${canChange && html` <a href="/new-application">Register an application</a> to begin.`}</p>`,
-  )
+  ]
 }
 
 /** How many changes the page of an application or a suite shows. */
 const LAST_CHANGES = 10
 
 /** The last changes of an application or a suite. */
-export async function lastChanges(
-  { searchAuditEvents, namesOfSubjects }: Administration,
-  { kind, id }: AuditEvent['subject'],
-): Promise<Html> {
-  const { events } = await searchAuditEvents({ subject: id, kind, limit: LAST_CHANGES })
+export async function lastChanges(administration: Administration, { kind, id }: AuditEvent['subject']): Promise<Html> {
+  const { events } = await administration.searchAuditEvents({ subject: id, kind, limit: LAST_CHANGES })
+  const rows = (await withNames(administration, events)).map((event) => withoutTarget(eventCells(event)))
   const content =
-    events.length === 0
+    rows.length === 0
       ? html`<p class="quiet-text">No changes in the last 400 days.</p>`
-      : eventTable(events, await namesOfSubjects(events), true)
+      : table(CAPTION, withoutTarget(COLUMNS), rows)
   const all = html`<a href="${address('/audit', { subject: id })}">All changes</a>`
   return section('changes', 'Last changes', content, all)
 }
 
+const CAPTION = 'Changes, newest first'
+
 const COLUMNS = ['When', { label: 'Action', kind: 'line' }, 'Target', 'Who', 'Change'] as const
 
-/** A table of changes. `isOfOne`: they all have the same subject, so its column is left out. */
-function eventTable(events: readonly AuditEvent[], names: SubjectNames, isOfOne = false): Html {
-  const cells = <Cell>(row: readonly Cell[]) => (isOfOne ? row.toSpliced(2, 1) : row)
-  return table(
-    'Changes, newest first',
-    cells(COLUMNS),
-    events.map((event) => cells(eventCells(event, names))),
-  )
+/** All cells but that of the target. */
+const withoutTarget = <Cell>(row: readonly Cell[]) => row.toSpliced(2, 1)
+
+type NamedEvent = AuditEvent & { subjectName: string | undefined }
+
+async function withNames({ namesOfSubjects }: Administration, events: readonly AuditEvent[]): Promise<NamedEvent[]> {
+  const names = await namesOfSubjects(events)
+  return events.map((event) => ({ ...event, subjectName: names.get(keyOfSubject(event.subject)) }))
 }
 
-function eventCells(event: AuditEvent, names: SubjectNames) {
-  const { at, actor, actorEmail, action, subject, before, after, count, requestId } = event
-  const named = names.get(keyOfSubject(subject))
+function eventCells(event: NamedEvent): Part[] {
+  const { at, actor, actorEmail, action, subject, subjectName: named, before, after, count, requestId } = event
   const isOperator = subject.kind === 'operator'
   const shown = isOperator ? readableName({ name: subject.id, email: named ?? null }) : named
   return [

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Labels, labelTexts } from '../../domain/labels.ts'
 import { timestamp } from '../../domain/time.ts'
 import { type JsonSchema, jsonSchema } from '../../domain/views/schema.ts'
@@ -8,32 +8,9 @@ import { callerOf } from '../wire/caller.ts'
 import { RefusedOperator, reportError } from '../wire/problem.ts'
 import { address, type Html, html } from './html.ts'
 
-const FORMATS = ['csv', 'json'] as const
+export const FORMATS = ['csv', 'json'] as const
 
 type Row = Readonly<Record<string, unknown>>
-
-/** How many rows are read in one turn. */
-const AT_A_TIME = 200
-
-interface List {
-  /** The page of the list: `/audit`. Its files are `/audit.csv` and `/audit.json`. */
-  path: string
-  /** Its name in the files' names and in the log. */
-  list: string
-  row: Parameters<typeof jsonSchema>[0]
-  /**
-   * The rows with the filters of a request, page by page: each is read in a turn of the operator, when the client has taken the
-   * one before.
-   */
-  pages: (request: FastifyRequest) => AsyncIterator<readonly Row[]>
-}
-
-/** Adds the routes that send a list as a file. */
-export function exportList(console: FastifyInstance, context: AdminContext, list: List): void {
-  for (const format of FORMATS) {
-    console.get(`${list.path}.${format}`, (request, reply) => send(context, request, reply, { ...list, format }))
-  }
-}
 
 /** Links to the files of a list with these filters. */
 export function exportLinks(path: string, filter: Readonly<Record<string, string>>): Html {
@@ -41,36 +18,27 @@ export function exportLinks(path: string, filter: Readonly<Record<string, string
   return html`Export <a href="${csv}">CSV</a> · <a href="${json}">JSON</a>`
 }
 
-interface Page<Cursor> {
-  rows: readonly Row[]
-  next?: Cursor | undefined
-}
-
-/** All rows of a list, page by page. `after`: the `next` of the page before. */
-export async function* everyPage<Cursor>(
-  read: (page: { after: Cursor | undefined; limit: number }) => Promise<Page<Cursor>>,
-): AsyncGenerator<readonly Row[]> {
-  let after: Cursor | undefined
-  do {
-    const { rows, next } = await read({ after, limit: AT_A_TIME })
-    yield rows
-    after = next
-  } while (after !== undefined)
+export interface File {
+  format: (typeof FORMATS)[number]
+  /** The name of the list in the file's name and in the log. */
+  list: string
+  schema: Parameters<typeof jsonSchema>[0]
+  /** The rows, page by page: each is read in a turn of the operator, when the client has taken the one before. */
+  pages: AsyncIterator<readonly Row[]>
 }
 
 /**
  * Answers with a whole list as a file. Rejects if the first page cannot be read; if a later one cannot, or the session has ended,
  * the connection is closed before the answer is complete.
  */
-async function send(
+export async function sendFile(
   { now, observe, signIn }: AdminContext,
   request: FastifyRequest,
   reply: FastifyReply,
-  { list, format, row: fields, pages: read }: List & { format: (typeof FORMATS)[number] },
+  { format, list, schema, pages }: File,
 ): Promise<FastifyReply> {
   const { author, credential } = callerOf(request)
-  const { type, begin, row: textOf, between, end } = format === 'csv' ? csvText(jsonSchema(fields)) : JSON_TEXT
-  const pages = read(request)
+  const { type, begin, row: textOf, between, end } = format === 'csv' ? csvText(jsonSchema(schema)) : JSON_TEXT
   let page = await pages.next()
 
   async function nextPage() {

@@ -24,7 +24,7 @@ const SECTIONS = [
 ] as const
 
 /** An entry of the navigation, by its path. */
-type Section = (typeof SECTIONS)[number][0]
+export type Section = (typeof SECTIONS)[number][0]
 
 /** The content of a page, without the frame. */
 export interface Page {

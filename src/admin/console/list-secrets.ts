@@ -4,16 +4,11 @@ import { DAY } from '../../domain/usage.ts'
 import { view } from '../../domain/views/schema.ts'
 import { OWNED_SECRET } from '../../domain/views/secret.ts'
 import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/caller.ts'
-import { emptyState, name, pager, table } from './components.ts'
-import { exportLinks, exportList } from './exports.ts'
-import { many } from './figures.ts'
+import { emptyState, name } from './components.ts'
 import { fieldsOf, select } from './forms.ts'
-import { address, type Html, html, path } from './html.ts'
-import { showPage } from './layout.ts'
+import { type Html, html, path } from './html.ts'
+import { listPage, numberIn } from './list.ts'
 import { SECRET_COLUMNS, secretCells } from './secrets.ts'
-
-const PAGE_SIZE = 50
 
 type Test = (secret: BrowsedSecret, now: number) => boolean
 
@@ -38,37 +33,33 @@ const ORDERS: { value: string; label: string; rank: (secret: BrowsedSecret) => n
 
 /** /secrets: the secrets of all applications and suites, to find those that should be rotated or revoked. */
 export function listSecrets(console: FastifyInstance, context: AdminContext): void {
-  console.get('/secrets', async (request, reply) => {
-    const { filter, matches, rank } = askedFor(request)
-    const position = fieldsOf(request.query).text('from')
-    const from = /^\d{1,9}$/.test(position) ? Number(position) : 0
-    const { secrets } = administrationOf(context, request)
-    const found = await secrets.browse({ matches, rank, from, limit: PAGE_SIZE })
-    const following = address('/secrets', { ...filter, from: String(from + PAGE_SIZE) })
-    const next = from + PAGE_SIZE < found.total ? following : undefined
-    const rows = found.secrets.map((secret) => [ownerOf(secret), ...secretCells(secret, context.now())])
-    const list = html`<p class="hint">${many(found.total, 'secret')} · ${exportLinks('/secrets', { show: filter.show })}</p>
-${table('Secrets', ['Application or suite', ...SECRET_COLUMNS], rows)}${pager(from > 0 && address('/secrets', filter), next, ['First', 'Next'])}`
-    return showPage(reply, {
-      title: 'Secrets',
-      section: '/secrets',
-      lead: 'The secrets of all applications and suites, without their values. They are rotated and revoked on the pages of their owners.',
-      content: html`<form class="filters" method="get" action="/secrets" aria-label="Filter the secrets">
-${select({ label: 'Show', name: 'show', value: filter.show }, FILTERS)}
-${select({ label: 'Sort by', name: 'sort', value: filter.sort }, ORDERS)}
-<div class="buttons"><button class="button">Show</button>${Object.values(filter).join('') !== '' && html`<a class="button" href="/secrets">Clear</a>`}</div>
-</form>${rows.length > 0 ? list : filter.show === '' ? emptyState('No secrets yet', html`<p>Each application and suite gets one when it is registered.</p>`) : emptyState('No matches', html`<p>No secret is like this.</p>`)}`,
-    })
-  })
-
-  exportList(console, context, {
+  listPage(console, context, {
     path: '/secrets',
-    list: 'secrets',
-    row: OWNED_SECRET,
-    async *pages(request) {
-      const found = administrationOf(context, request).secrets.pages(askedFor(request).matches)
-      for await (const page of found) yield page.map((secret) => view(OWNED_SECRET, secret))
+    noun: 'secret',
+    title: 'Secrets',
+    lead: 'The secrets of all applications and suites, without their values. They are rotated and revoked on the pages of their owners.',
+    caption: 'Secrets',
+    columns: ['Application or suite', ...SECRET_COLUMNS],
+    cells: (secret: BrowsedSecret) => [ownerOf(secret), ...secretCells(secret, context.now())],
+    pages: ['from', 'First', 'Next'],
+    ask: async (_, request) => askedFor(request),
+    async read({ secrets }, { matches, rank }, { after, limit }) {
+      const { secrets: rows, total } = await secrets.browse({ matches, rank, from: numberIn(after) ?? 0, limit })
+      return { rows, total }
     },
+    form: {
+      button: 'Show',
+      inputs: async ({ filter: { show, sort } }) => [
+        select({ label: 'Show', name: 'show', value: show }, FILTERS),
+        select({ label: 'Sort by', name: 'sort', value: sort }, ORDERS),
+      ],
+    },
+    empty: (_, { isNew }) =>
+      isNew
+        ? emptyState('No secrets yet', html`<p>Each application and suite gets one when it is registered.</p>`)
+        : emptyState('No matches', html`<p>No secret is like this.</p>`),
+    file: { list: 'secrets', schema: OWNED_SECRET, view: (secret) => view(OWNED_SECRET, secret) },
+    readAll: ({ secrets }, { matches }) => secrets.pages(matches),
   })
 }
 

@@ -26,7 +26,7 @@ export function serveLive(console: FastifyInstance, context: AdminContext): void
   async function partsFor(request: FastifyRequest): Promise<Html[]> {
     const { text } = fieldsOf(request.query)
     const administration = administrationOf(context, request)
-    if (text('page') === 'refusals') return [await liveRefusals(administration, request.query, now())]
+    if (text('page') === 'refusals') return [await liveRefusals(administration, request, now())]
     const clientId = text('client')
     if (clientId === '') {
       return Object.values(liveParts(await ofThisSecond('', () => statistics.read()), canChange(request)))

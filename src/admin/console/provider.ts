@@ -10,7 +10,7 @@ import { ProblemError } from '../wire/problem.ts'
 import { note } from './components.ts'
 import { fieldsOf } from './forms.ts'
 import { BACK } from './fresh.ts'
-import { html } from './html.ts'
+import { type Html, html, type Part } from './html.ts'
 import { showPage } from './layout.ts'
 import { cookieIn, loginPage, originOf, setSessionCookie, shortCookie } from './login.ts'
 
@@ -86,18 +86,25 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
     const { id: requestId, remoteAddress } = request
     const { reason, message: detail } = error
     observe({ type: 'operator refused', reason, operator: identity?.name, detail, requestId, remoteAddress })
-    const host = html`<bdi>${provider?.host}</bdi>`
-    const words = {
-      'unknown sign-in': 'This sign-in was not begun in this browser, or more than ten minutes ago. Sign in again.',
-      'provider unavailable': html`${host} does not answer as expected. Try again, or ${signIn.acceptsLinks ? 'sign in with a link from' : 'use'} the command line.`,
-      'old sign-in': html`Nothing was changed: ${host} does not say that you have signed in again within the last 15 minutes (<bdi>${detail}</bdi>). Sign out there, and try again. If it never sends auth_time, this can be done on the command line only.`,
-      'provider refused': html`${host} has refused the sign-in, or its answer is not valid: <bdi>${detail}</bdi>`,
-      'no role': html`You are signed in at ${host} as <bdi>${identity && readableName(identity)}</bdi>, but this account has no role here. Ask an admin of this server. To use another account, sign out at ${host} first.`,
-    }[reason]
+    const words = wordsFor(error, html`<bdi>${provider?.host}</bdi>`, { identity, acceptsLinks: signIn.acceptsLinks })
     const content = note('bad', html`<p>${words}</p><p class="hint">Request id <code>${requestId}</code></p>`)
     const isAway = reason === 'provider unavailable'
     return showPage(reply, loginPage(context, { reason: content, isAway }), { status: isAway ? 503 : 403 })
   }
+}
+
+function wordsFor(
+  { reason, message: detail }: SignInRefused,
+  host: Html,
+  { identity, acceptsLinks }: { identity: Identity | undefined; acceptsLinks: boolean },
+): Part {
+  return {
+    'unknown sign-in': 'This sign-in was not begun in this browser, or more than ten minutes ago. Sign in again.',
+    'provider unavailable': html`${host} does not answer as expected. Try again, or ${acceptsLinks ? 'sign in with a link from' : 'use'} the command line.`,
+    'old sign-in': html`Nothing was changed: ${host} does not say that you have signed in again within the last 15 minutes (<bdi>${detail}</bdi>). Sign out there, and try again. If it never sends auth_time, this can be done on the command line only.`,
+    'provider refused': html`${host} has refused the sign-in, or its answer is not valid: <bdi>${detail}</bdi>`,
+    'no role': html`You are signed in at ${host} as <bdi>${identity && readableName(identity)}</bdi>, but this account has no role here. Ask an admin of this server. To use another account, sign out at ${host} first.`,
+  }[reason]
 }
 
 /** What the provider has added to the callback URL. */

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
 import type { RefusalQuery } from '../../administration/refused-requests.ts'
 import { abbreviated } from '../../domain/application.ts'
@@ -7,21 +7,17 @@ import { ENDPOINTS, REFUSAL_FILTERS, type RefusedRequest } from '../../domain/re
 import { SECRET_LENGTH } from '../../domain/secret.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { camelCased } from '../../domain/text.ts'
-import { isDay, MINUTE } from '../../domain/time.ts'
 import { REFUSED_REQUEST } from '../../domain/views/refused-request.ts'
 import { view } from '../../domain/views/schema.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
-import { ProblemError } from '../wire/problem.ts'
 import { listChoices } from './application.ts'
-import { asOf, emptyState, facts, liveControls, name, note, pager, section, table, time } from './components.ts'
+import { asOf, emptyState, facts, liveControls, name, note, section, time } from './components.ts'
 import { diagnosisNote, placeOf, refusedTable } from './diagnosis.ts'
-import { everyPage, exportLinks, exportList } from './exports.ts'
-import { type FieldState, field, fieldsOf, select, statesOf, textsIn } from './forms.ts'
+import { type FieldState, field, select, textsIn } from './forms.ts'
 import { address, type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-
-const PAGE_SIZE = 50
+import { isAnySet, type List, listed, listPage, numberIn, PAGE_SIZE, periodIn, periodInputs } from './list.ts'
 
 const PARENT = { href: '/refusals', label: 'Refusals' } as const
 
@@ -29,54 +25,57 @@ const FILTERS = [...REFUSAL_FILTERS, 'since', 'until'] as const
 
 type Filter = Record<(typeof FILTERS)[number], string>
 
+type Asked = Awaited<ReturnType<typeof askedFor>>
+
+const LIST: List<Asked, RefusedRequest> = {
+  path: '/refusals',
+  noun: 'refusal',
+  title: 'Refusals',
+  lead: 'Requests and token checks that were refused or failed, newest first, of all nodes. They show up within five seconds; the last 5,000 of registered clients and 5,000 of others are kept.',
+  caption: 'Refusals, newest first',
+  columns: [
+    { label: 'When and request id', kind: 'line' },
+    { label: 'Reason', kind: 'line' },
+    'Client',
+    'Endpoint',
+    'Address',
+  ],
+  cells: row,
+  pages: ['before', 'Newest', 'Older'],
+  ask: ({ searchRefusedRequests }, request) => askedFor(searchRefusedRequests, request),
+  async read({ searchRefusedRequests }, { query }, { after, limit }) {
+    const { requests, next } = await searchRefusedRequests({ ...query, before: numberIn(after), limit })
+    return { rows: requests, next }
+  },
+  form: {
+    button: 'Filter',
+    inputs: async ({ filter }, stateOf, administration) => inputs(filter, await listChoices(administration), stateOf),
+  },
+  empty: (_, { isNew }) =>
+    isNew
+      ? emptyState('No refusals', html`<p>Nothing was refused in the last 30 days.</p>`)
+      : emptyState('No matches', html`<p><a href="/refusals">All refusals</a></p>`),
+  file: { list: 'refusals', schema: REFUSED_REQUEST, view: (request) => view(REFUSED_REQUEST, request) },
+}
+
 /** /refusals: refused requests one by one, newest first. /requests/ID: those with a request id, and why. */
 export function refusalPages(console: FastifyInstance, context: AdminContext): void {
-  const { now } = context
-
-  console.get('/refusals', async (request, reply) => {
-    const { searchRefusedRequests, listLastRefused } = administrationOf(context, request)
-    const { filter, wrong, query } = await askedFor(searchRefusedRequests, request.query)
-    const before = /^[1-9]\d{0,14}$/.exec(fieldsOf(request.query).text('before'))?.[0]
-    const cursor = before === undefined ? undefined : Number(before)
-    const { requests, next } = await searchRefusedRequests({ ...query, before: cursor, limit: PAGE_SIZE })
-    const base = address('/refusals', filter)
-    const isFiltered = isAnySet(filter)
-    const isFirst = before === undefined
-    // Names are compared one by one, which is too much for every second.
-    const isLive = isFirst && query.search === undefined
-    const stateOf = statesOf(wrong.map((field) => ({ field, message: WRITE_A_TIME })))
-    const older = next === undefined ? undefined : address('/refusals', { ...filter, before: String(next) })
-    const counted =
-      isFirst &&
-      !isFiltered &&
-      requests.length > 0 &&
-      refusedTable(await listLastRefused(), 'None in the last 30 days.')
-    const page: Page = {
-      title: 'Refusals',
-      section: '/refusals',
-      lead: 'Requests and token checks that were refused or failed, newest first, of all nodes. They show up within five seconds; the last 5,000 of registered clients and 5,000 of others are kept.',
-      scripts: isLive ? ['live.js'] : [],
-      actions: isLive && liveControls(base, { page: 'refusals', ...filter }),
-      content: html`${filterForm(filter, await listChoices(context, request), stateOf, isFiltered)}
-${requests.length > 0 && html`<p class="hint">${exportLinks('/refusals', filter)}</p>`}${isLive ? liveList(requests, now(), isFiltered) : list(requests, isFiltered)}
-${pager(!isFirst && base, older)}
-${counted && section('counted', 'By client, suite and reason', counted)}`,
-    }
-    return showPage(reply, page, { status: wrong.length > 0 ? 422 : 200 })
-  })
-
-  exportList(console, context, {
-    path: '/refusals',
-    list: 'refusals',
-    row: REFUSED_REQUEST,
-    async *pages(request) {
-      const { searchRefusedRequests } = administrationOf(context, request)
-      const { wrong, query } = await askedFor(searchRefusedRequests, request.query)
-      if (wrong.length > 0) throw new ProblemError('invalid', WRITE_A_TIME)
-      yield* everyPage<number>(async ({ after: before, limit }) => {
-        const { requests, next } = await searchRefusedRequests({ ...query, before, limit })
-        return { rows: requests.map((one) => view(REFUSED_REQUEST, one)), next }
-      })
+  listPage(console, context, {
+    ...LIST,
+    async page({ asked, rows, after, form, summary, links, ...parts }, { listLastRefused }) {
+      const { filter, query } = asked
+      // Names are compared one by one, which is too much for every second.
+      const isLive = after === undefined && query.search === undefined
+      const isWhole = after === undefined && !isAnySet(filter) && rows.length > 0
+      const counted = isWhole && refusedTable(await listLastRefused(), 'None in the last 30 days.')
+      const listed = isLive ? live(parts.listed, context.now()) : parts.listed
+      return {
+        content: html`${form}${rows.length > 0 && html`<p class="hint">${summary}</p>`}${listed}${links}${counted && section('counted', 'By client, suite and reason', counted)}`,
+        ...(isLive && {
+          scripts: ['live.js'],
+          actions: liveControls(address('/refusals', filter), { page: 'refusals', ...filter }),
+        }),
+      }
     },
   })
 
@@ -89,68 +88,36 @@ ${counted && section('counted', 'By client, suite and reason', counted)}`,
   })
 }
 
-const WRITE_A_TIME = 'Write a time like this: 2027-01-31T15:16.'
-
 /**
- * What a page or a file is asked for, and which times are wrong. Finds the requests of the client with this id, which is stored
- * abbreviated if it is not registered, or else those with these words in the id or the name of the client.
+ * What a page or a file is asked for. Finds the requests of the client with this id, which is stored abbreviated if it is not
+ * registered, or else those with these words in the id or the name of the client.
  */
-async function askedFor(search: Administration['searchRefusedRequests'], values: unknown) {
-  const filter = textsIn(FILTERS, values)
-  const given = Object.entries(filter).filter(([, value]) => value !== '')
-  const { since, until, clientId, ...others } = camelCased<Partial<Record<string, string>>>(Object.fromEntries(given))
-  const times = { since: timeIn(since), until: timeIn(until) }
+async function askedFor(search: Administration['searchRefusedRequests'], request: FastifyRequest) {
+  const filter = textsIn(FILTERS, request.query)
+  const { wrong, ...period } = periodIn(filter, 'datetime-local')
+  const given = Object.entries(filter).filter(([name, value]) => value !== '' && !(name in period))
+  const { clientId, ...others } = camelCased<Partial<Record<string, string>>>(Object.fromEntries(given))
   const ids = clientId === undefined ? [] : [clientId, abbreviated(clientId)]
   const known = await Promise.all(ids.map((clientId) => search({ clientId, limit: 1 })))
   const id = ids.find((_, n) => known[n]?.requests.length)
-  const query: Omit<RefusalQuery, 'limit'> = {
-    ...others,
-    ...(id === undefined ? { search: clientId } : { clientId: id }),
-    since: times.since || undefined,
-    until: times.until ? times.until + MINUTE : undefined,
-  }
-  return { filter, query, wrong: (['since', 'until'] as const).filter((name) => Number.isNaN(times[name])) }
+  const client = id === undefined ? { search: clientId } : { clientId: id }
+  const query: Omit<RefusalQuery, 'limit'> = { ...others, ...client, ...period }
+  return { filter, wrong, query }
 }
 
-/** A time in UTC from a form, in milliseconds since the epoch; NaN: it is malformed. */
-function timeIn(text: string | undefined): number | undefined {
-  if (text === undefined) return
-  const isTime = isDay(text.slice(0, 10)) && /^.{10}T\d\d:\d\d(:\d\d)?$/.test(text)
-  return isTime ? Date.parse(`${text}Z`) : Number.NaN
-}
-
-/** The parts of the first page that change while it is open. `query`: has the filter. */
+/** The part of the first page that changes while it is open. */
 export async function liveRefusals(
-  { searchRefusedRequests }: Administration,
-  values: unknown,
+  administration: Administration,
+  request: FastifyRequest,
   now: number,
 ): Promise<Html> {
-  const { filter, query } = await askedFor(searchRefusedRequests, values)
-  const { requests } = await searchRefusedRequests({ ...query, limit: PAGE_SIZE })
-  return liveList(requests, now, isAnySet(filter))
+  const asked = await LIST.ask(administration, request)
+  const { rows } = await LIST.read(administration, asked, { limit: PAGE_SIZE })
+  return live(listed(LIST, asked, rows, { isNew: !isAnySet(asked.filter) }), now)
 }
 
-function isAnySet(filter: Filter): boolean {
-  return Object.values(filter).some((value) => value !== '')
-}
-
-function liveList(found: readonly RefusedRequest[], now: number, isFiltered: boolean): Html {
-  return html`<div class="panel-part" data-live="refusals">${asOf(now)}${list(found, isFiltered)}</div>`
-}
-
-const COLUMNS = [
-  { label: 'When and request id', kind: 'line' },
-  { label: 'Reason', kind: 'line' },
-  'Client',
-  'Endpoint',
-  'Address',
-] as const
-
-function list(found: readonly RefusedRequest[], isFiltered: boolean): Html {
-  if (found.length === 0 && isFiltered)
-    return emptyState('No matches', html`<p><a href="/refusals">All refusals</a></p>`)
-  if (found.length === 0) return emptyState('No refusals', html`<p>Nothing was refused in the last 30 days.</p>`)
-  return table('Refusals, newest first', COLUMNS, found.map(row))
+function live(list: Html, now: number): Html {
+  return html`<div class="panel-part" data-live="refusals">${asOf(now)}${list}</div>`
 }
 
 function row(request: RefusedRequest) {
@@ -177,28 +144,20 @@ function clientOf({ kind, clientId, name: named, reason, suite }: RefusedRequest
   return suite ? 'no known application' : '–'
 }
 
-function filterForm(
-  filter: Filter,
-  suites: readonly Suite[],
-  stateOf: (name: string) => FieldState,
-  isFiltered: boolean,
-): Html {
-  const moment = (label: string, name: 'since' | 'until') =>
-    field({ label, name, type: 'datetime-local', value: filter[name], ...stateOf(name) })
+function inputs(filter: Filter, suites: readonly Suite[], stateOf: (name: string) => FieldState): Html[] {
   const choices = (label: string, named: 'suite' | 'reason' | 'endpoint', values: readonly string[]) => {
     const all = [...new Set(['', filter[named], ...values])].map((value) => ({ value, label: value || 'Any' }))
     return select({ label, name: named, value: filter[named] }, all)
   }
   const suiteIds = suites.map(({ suiteId }) => suiteId)
-  return html`<form class="filters" method="get" action="/refusals" aria-label="Filter the refusals">${[
-    moment('Since (UTC)', 'since'),
-    moment('Until (UTC)', 'until'),
+  return [
+    ...periodInputs(filter, 'datetime-local', stateOf),
     field({ label: 'Client', name: 'client_id', value: filter.client_id, placeholder: 'Name, id or part' }),
     choices('Reason', 'reason', REASON_NAMES),
     choices('Suite', 'suite', suiteIds),
     choices('Endpoint', 'endpoint', ENDPOINTS),
     field({ label: 'Address', name: 'remote_address', value: filter.remote_address, isCode: true }),
-  ]}<div class="buttons"><button class="button">Filter</button>${isFiltered && html`<a class="button" href="/refusals">Clear</a>`}</div></form>`
+  ]
 }
 
 /** Where the remedies are, seen from the page of a request. */

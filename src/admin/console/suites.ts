@@ -1,20 +1,17 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { type ListedSuite, MANY_APPROVED, type RegisteredSuite } from '../../administration/suites.ts'
 import { suiteView } from '../../administration/views.ts'
 import { SUITE } from '../../domain/views/suite.ts'
 import type { About, AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
-import { badge, emptyState, labelLinks, name, note, number, pager, section, table, time } from './components.ts'
-import { everyPage, exportLinks, exportList } from './exports.ts'
-import { many } from './figures.ts'
-import { canChange, field, fieldsOf } from './forms.ts'
+import { badge, emptyState, labelLinks, name, note, number, section, time } from './components.ts'
+import { field, fieldsOf, textsIn } from './forms.ts'
 import { address, type Html, html, path } from './html.ts'
-import { type Page, showPage } from './layout.ts'
+import type { Page } from './layout.ts'
+import { listPage } from './list.ts'
 import { changesIn, optionalInputs, registrationForm } from './owner.ts'
 import { credentialsPage, howToCheckTokens } from './secrets.ts'
 import { PARENT } from './suite.ts'
-
-const PAGE_SIZE = 50
 
 const COLUMNS = ['Suite', 'Id', 'Secrets', 'Registered', number('Approved applications')] as const
 
@@ -22,43 +19,32 @@ const REGISTER = html`<a class="button primary" href="/new-suite">Register a sui
 
 /** /suites: the list, oldest first. */
 export function listSuites(console: FastifyInstance, context: AdminContext): void {
-  console.get('/suites', async (request, reply) => {
-    const { text } = fieldsOf(request.query)
-    const [after, label] = [text('after') || undefined, text('label')]
-    const { suites } = administrationOf(context, request)
-    const { rows, next } = await suites.listPage({ after, limit: PAGE_SIZE, ...filterOf(request) })
-    const isEmpty = after === undefined && label === '' && rows.length === 0
-    const newer = next && address('/suites', { label, after: next })
-    return showPage(reply, {
-      title: 'Suites',
-      section: '/suites',
-      lead: 'APIs that check tokens, by themselves or through a gateway. A token is valid only at the suites that its application is approved for.',
-      actions: canChange(request) && !isEmpty && REGISTER,
-      content: isEmpty
-        ? nothingYet(canChange(request))
-        : html`<p class="hint">${label !== '' && html`Those with the label <code>${label}</code> · <a href="/suites">All suites</a> · `}${!after && !next && `${many(rows.length, 'suite')} · `}${exportLinks('/suites', { label })}</p>${rows.length > 0 ? table('Suites, oldest first', COLUMNS, rows.map(row)) : emptyState('No suite has this label', '')}${pager(after && address('/suites', { label }), newer, ['Oldest', 'Newer'])}`,
-    })
-  })
-
-  exportList(console, context, {
+  listPage(console, context, {
     path: '/suites',
-    list: 'suites',
-    row: SUITE,
-    pages: (request) =>
-      everyPage<string>(async (page) => {
-        const { suites } = administrationOf(context, request)
-        const { rows, next } = await suites.listPage({ ...page, ...filterOf(request) })
-        return { rows: rows.map(suiteView), next }
-      }),
+    noun: 'suite',
+    title: 'Suites',
+    lead: 'APIs that check tokens, by themselves or through a gateway. A token is valid only at the suites that its application is approved for.',
+    register: REGISTER,
+    caption: 'Suites, oldest first',
+    columns: COLUMNS,
+    cells: row,
+    pages: ['after', 'Oldest', 'Newer'],
+    ask: async (_, { query }) => ({ filter: textsIn(['label'], query) }),
+    async read({ suites }, { filter: { label } }, { after, limit }) {
+      const found = await suites.listPage({ after, limit, labels: label ? [label] : undefined })
+      return { ...found, total: after || found.next ? undefined : found.rows.length }
+    },
+    empty: (_, { isNew, canChange }) => (isNew ? nothingYet(canChange) : emptyState('No suite has this label', '')),
+    file: { list: 'suites', schema: SUITE, view: suiteView },
+    async page({ asked: { filter }, summary, listed, links }) {
+      const { label } = filter
+      const all = label !== '' && html`Those with the label <code>${label}</code> · <a href="/suites">All suites</a> · `
+      return { content: html`<p class="hint">${all}${summary}</p>${listed}${links}` }
+    },
   })
 }
 
-function filterOf({ query }: FastifyRequest) {
-  const label = fieldsOf(query).text('label')
-  return { labels: label ? [label] : undefined }
-}
-
-function nothingYet(canChange: boolean): Html {
+function nothingYet(canChange = false): Html {
   return emptyState(
     'There are no suites yet',
     html`<p>A suite is an API that checks tokens. As long as there are none, the tokens of every application are valid wherever they are checked.</p>${canChange && html`<p>${REGISTER}</p>`}`,
