@@ -19,6 +19,7 @@ import {
 import { digestGenerated, secretState } from '../domain/secret.ts'
 import { StoreUnavailable } from '../domain/store.ts'
 import { randomString } from '../domain/text.ts'
+import { PUBLIC_FIELDS } from '../domain/views/public-fields.ts'
 import type { AdministrationOptions } from './administration.ts'
 
 /** 256 bits. */
@@ -137,7 +138,7 @@ function createLogins({ store, now, observe, onlyProvider = false }: SignInOptio
 
   function change(one: Change, actor: string, { remoteAddress, requestId }: LoginOrigin) {
     const author: Author = { actor, origin: 'console', remoteAddress, requestId }
-    return makeChange({ store, observe }, one, { author, at: now() })
+    return makeChange({ store, observe }, one, { author, at: now(), publicFields: PUBLIC_FIELDS })
   }
 
   /**

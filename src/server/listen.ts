@@ -13,7 +13,6 @@ import { createProxies } from '../http/wire/proxies.ts'
 import { createFailures } from '../issuer/failures.ts'
 import { createIssuer } from '../issuer/issuer.ts'
 import { countUnanswered } from '../listener/pipeline.ts'
-import { loadAudited } from '../store/shared/changes.ts'
 import { createRefusals } from '../telemetry/refusals.ts'
 import { createUsage } from '../telemetry/usage.ts'
 import { startFlushLoop } from './loops.ts'
@@ -41,13 +40,14 @@ export async function listenAndServe(
     usage.observe(event)
     log(event)
   }
-  if (handsOver) await loadAudited()
+  // Loaded at the start, but only if needed: zod is large, and later an upgrade may have removed the files.
+  const publicFields = handsOver ? (await import('../domain/views/public-fields.ts')).PUBLIC_FIELDS : undefined
   const proxies = createProxies({ trustProxy, observe })
   const monotonic = () => performance.now()
   const failures = createFailures({ isLimited: config.FAILURE_LIMIT, isShared: proxies.isShared, monotonic })
-  const issuer = createIssuer({ store, now: Date.now, failures, tokenQuota: config.TOKEN_QUOTA })
+  const issuer = createIssuer({ store, now: Date.now, failures, tokenQuota: config.TOKEN_QUOTA, publicFields })
   const connections = new Set<Socket>()
-  const options = { connections, proxies, trustProxy, connectionLimit, acceptsBasic, publicUrl, docsUrl, handsOver }
+  const options = { connections, proxies, trustProxy, connectionLimit, acceptsBasic, publicUrl, docsUrl }
   const app = await buildApp({ issuer, observe, observeDetails, measure, countCheck: usage.countCheck, ...options })
   const loops: ReturnType<typeof startFlushLoop>[] = []
   app.addHook('onClose', async () => void (await Promise.all(loops.map(({ stop }) => stop()))))

@@ -7,6 +7,7 @@ import type { Seeds } from '../../src/administration/seed-plan.ts'
 import { readConfig } from '../../src/config.ts'
 import type { ApplicationKey } from '../../src/domain/application.ts'
 import type { Event, Observer } from '../../src/domain/events.ts'
+import { PUBLIC_FIELDS } from '../../src/domain/views/public-fields.ts'
 import { buildApp } from '../../src/http/app.ts'
 import type { Later } from '../../src/http/wire/late-answers.ts'
 import { createProxies } from '../../src/http/wire/proxies.ts'
@@ -66,7 +67,7 @@ export async function createWorld(
   const proxies = createProxies({ trustProxy, observe })
   const monotonic = () => clock.monotonic
   const failures = createFailures({ isLimited: failureLimit, isShared: proxies.isShared, monotonic })
-  const issuer = createIssuer({ store, now, failures, tokenQuota })
+  const issuer = createIssuer({ store, now, failures, tokenQuota, publicFields: handsOver ? PUBLIC_FIELDS : undefined })
   const app = await buildApp({
     issuer,
     observe,
@@ -79,7 +80,6 @@ export async function createWorld(
     publicUrl: PUBLIC_URL,
     acceptsBasic,
     docsUrl,
-    handsOver,
     requestTimeout,
     later,
   })
