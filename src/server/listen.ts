@@ -2,7 +2,6 @@ import { lookup } from 'node:dns/promises'
 import type { AddressInfo, Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
-import { hostInUrl } from '../domain/address.ts'
 import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { REFUSALS_INTERVAL_MS } from '../domain/refusal.ts'
@@ -15,6 +14,7 @@ import { createIssuer } from '../issuer/issuer.ts'
 import { countUnanswered } from '../listener/pipeline.ts'
 import { createRefusals } from '../telemetry/refusals.ts'
 import { createUsage } from '../telemetry/usage.ts'
+import { hostInUrl } from '../web/address.ts'
 import { startFlushLoop } from './loops.ts'
 import type { Load } from './reporting.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -41,7 +41,7 @@ export async function listenAndServe(
     log(event)
   }
   // Loaded at the start, but only if needed: zod is large, and later an upgrade may have removed the files.
-  const publicFields = handsOver ? (await import('../domain/views/public-fields.ts')).PUBLIC_FIELDS : undefined
+  const publicFields = handsOver ? (await import('../views/public-fields.ts')).PUBLIC_FIELDS : undefined
   const proxies = createProxies({ trustProxy, observe })
   const monotonic = () => performance.now()
   const failures = createFailures({ isLimited: config.FAILURE_LIMIT, isShared: proxies.isShared, monotonic })

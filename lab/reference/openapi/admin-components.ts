@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { PROBLEM_CODES, type ProblemCode } from '../../../src/admin/wire/problem.ts'
 import { AUDIT_ACTIONS } from '../../../src/domain/events.ts'
-import { choice, jsonSchema, list, object, text, whole } from '../../../src/domain/views/schema.ts'
+import { choice, jsonSchema, list, object, text, whole } from '../../../src/views/schema.ts'
 import { type Examples, lines, type Part, ref } from './document.ts'
 
 // What the operations of the administration API have in common.
