@@ -72,11 +72,16 @@ export function createSignIn(options: SignInOptions) {
     return { operator: found.operator, key }
   }
 
-  return { authenticate, acceptsLinks: !options.onlyProvider, ...createLogins(options) }
+  const sessions = createSessions(options)
+  const { findSession } = sessions
+  return { authenticate, acceptsLinks: !options.onlyProvider, ...createLogins(options, sessions), findSession }
 }
 
-/** Logins with a link or the identity provider, and the sessions that they start. */
-function createLogins({ store, now, observe, onlyProvider = false }: SignInOptions) {
+/** Logins with a link or the identity provider. */
+function createLogins(
+  { store, now, onlyProvider = false }: SignInOptions,
+  { startSession, change }: ReturnType<typeof createSessions>,
+) {
   /** Checks a login code without using it up. Rejects with StoreUnavailable. */
   async function checkLoginCode(code: string): Promise<{ operator: string } | LoginReason> {
     if (onlyProvider) return 'login links not accepted'
@@ -115,6 +120,11 @@ function createLogins({ store, now, observe, onlyProvider = false }: SignInOptio
     return startSession(operator, from, authenticatedAt)
   }
 
+  return { checkLoginCode, logIn, logInAs }
+}
+
+/** The sessions that logins start. */
+function createSessions({ store, now, observe, onlyProvider = false }: SignInOptions) {
   async function startSession(
     operator: string,
     from: LoginOrigin,
@@ -162,7 +172,7 @@ function createLogins({ store, now, observe, onlyProvider = false }: SignInOptio
     return { operator: found.operator, session }
   }
 
-  return { checkLoginCode, logIn, logInAs, findSession }
+  return { startSession, change, findSession }
 }
 
 /** The time of use may be lost: a read-only store must not keep operators out. */
