@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
-import { isPlainTextUrl } from './domain/address.ts'
 import { isInMemory, parseDatabaseUrl, type SqliteLocation } from './domain/database-location.ts'
 import { HAND_OVER_PATH } from './domain/hand-over.ts'
 import type { ClaimRule, ProviderSettings } from './domain/identity.ts'
 import { OperatorError } from './domain/operator-error.ts'
+import { isPlainTextUrl } from './web/address.ts'
 
 /** The longest path of a Unix socket that every system accepts, in bytes. Linux accepts four more. */
 const LONGEST_SOCKET = 103

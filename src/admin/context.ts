@@ -3,8 +3,8 @@ import type { IdentityProvider } from '../administration/identity-provider.ts'
 import type { SignIn } from '../administration/sign-in.ts'
 import type { Author } from '../domain/audit-event.ts'
 import type { Observer } from '../domain/events.ts'
-import type { StatisticsSource } from '../domain/statistics.ts'
 import type { Clock } from '../domain/time.ts'
+import type { StatisticsSource } from '../views/statistics.ts'
 
 /** What the server gives to the API and the console. */
 export interface AdminContext {

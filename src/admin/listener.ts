@@ -6,8 +6,8 @@ import { type AddressInfo, connect } from 'node:net'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
-import { hostInUrl } from '../domain/address.ts'
 import { OperatorError } from '../domain/operator-error.ts'
+import { hostInUrl } from '../web/address.ts'
 
 /** The umask for a new socket: only its owner may connect. */
 const OWNER_ONLY = 0o177

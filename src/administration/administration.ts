@@ -4,6 +4,7 @@ import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 import type { Period } from '../domain/usage.ts'
+import { PUBLIC_FIELDS } from '../views/public-fields.ts'
 import { createApplications } from './applications.ts'
 import { type AuditQuery, namesOfSubjects, searchAuditEvents } from './audit-trail.ts'
 import type { Context } from './context.ts'
@@ -34,7 +35,7 @@ export type Administration = ReturnType<typeof createAdministration>
 
 /** What operators can do. A method that throws OperatorError has changed nothing. */
 export function createAdministration({ store, now, observe, author, conditions, handOverUrl }: AdministrationOptions) {
-  const audit = () => ({ author, at: now(), ...conditions })
+  const audit = () => ({ author, at: now(), publicFields: PUBLIC_FIELDS, ...conditions })
   const context: Context = {
     store,
     now,

@@ -90,7 +90,7 @@ export function createIdentityProvider(settings: identity.ProviderSettings, now:
         isSecretInHeader = !isSecretInHeader
         return grant()
       })
-      const person = identify(await claimsOf(config, tokens), tokens.claims()?.auth_time)
+      const person = identify(rules, await claimsOf(rules, config, tokens), tokens.claims()?.auth_time, now())
       if (back === '' || isFresh(person, now())) return { ...person, back }
       throw new SignInRefused('old sign-in', `auth_time is ${person.authenticatedAt === null ? 'missing' : 'too old'}`)
     } catch (error) {
@@ -110,32 +110,38 @@ export function createIdentityProvider(settings: identity.ProviderSettings, now:
     throw new SignInRefused('unknown sign-in', 'the state is of another browser or too old')
   }
 
-  /** Those of the ID token, and of UserInfo if a claim that matters is missing: many providers put only a few into the token. */
-  async function claimsOf(
-    config: oidc.Configuration,
-    { claims, access_token }: Awaited<ReturnType<typeof oidc.authorizationCodeGrant>>,
-  ): Promise<oidc.IDToken> {
-    const own = claims() as oidc.IDToken
-    const isComplete = Object.values(rules).every((rule) => !rule || identity.valuesOf(own, rule.claim).length > 0)
-    if (isComplete && identity.emailIn(own) !== null) return own
-    if (config.serverMetadata().userinfo_endpoint === undefined) return own
-    const info = await oidc.fetchUserInfo(config, access_token, own.sub)
-    // Neither verifies the address that the other names.
-    const isOfInfo = own.email === undefined || (own.email_verified === undefined && own.email === info.email)
-    return { ...info, ...own, email_verified: (isOfInfo ? info : own).email_verified }
-  }
-
-  function identify(claims: oidc.IDToken, authTime: number | undefined): identity.Identity {
-    const { iss, sub } = claims
-    if (!SUBJECT.test(sub)) throw new SignInRefused('provider refused', 'the subject is not 1 to 255 ASCII characters')
-    const role = identity.roleIn(claims, rules)
-    // It may have fractions (RFC 7519 §2), and the provider's clock may be ahead.
-    const authenticatedAt = authTime === undefined ? null : Math.min(Math.floor(authTime * 1000), now())
-    const person = { name: `${iss}#${sub}`, email: identity.emailIn(claims), role, authenticatedAt }
-    return role ? person : { ...person, whyNoRole: identity.whyNoRole(claims, rules) }
-  }
-
   return { host: new URL(issuer).host, begin, complete }
+}
+
+/** Those of the ID token, and of UserInfo if a claim that matters is missing: many providers put only a few into the token. */
+async function claimsOf(
+  rules: identity.ProviderSettings['rules'],
+  config: oidc.Configuration,
+  { claims, access_token }: Awaited<ReturnType<typeof oidc.authorizationCodeGrant>>,
+): Promise<oidc.IDToken> {
+  const own = claims() as oidc.IDToken
+  const isComplete = Object.values(rules).every((rule) => !rule || identity.valuesOf(own, rule.claim).length > 0)
+  if (isComplete && identity.emailIn(own) !== null) return own
+  if (config.serverMetadata().userinfo_endpoint === undefined) return own
+  const info = await oidc.fetchUserInfo(config, access_token, own.sub)
+  // Neither verifies the address that the other names.
+  const isOfInfo = own.email === undefined || (own.email_verified === undefined && own.email === info.email)
+  return { ...info, ...own, email_verified: (isOfInfo ? info : own).email_verified }
+}
+
+function identify(
+  rules: identity.ProviderSettings['rules'],
+  claims: oidc.IDToken,
+  authTime: number | undefined,
+  time: number,
+): identity.Identity {
+  const { iss, sub } = claims
+  if (!SUBJECT.test(sub)) throw new SignInRefused('provider refused', 'the subject is not 1 to 255 ASCII characters')
+  const role = identity.roleIn(claims, rules)
+  // It may have fractions (RFC 7519 §2), and the provider's clock may be ahead.
+  const authenticatedAt = authTime === undefined ? null : Math.min(Math.floor(authTime * 1000), time)
+  const person = { name: `${iss}#${sub}`, email: identity.emailIn(claims), role, authenticatedAt }
+  return role ? person : { ...person, whyNoRole: identity.whyNoRole(claims, rules) }
 }
 
 /** Like fetch. Rejects if the answer has more than MAX_ANSWER bytes. */

@@ -3,9 +3,9 @@ import { type ApplicationField, MAX_CLIENT_ID_LENGTH } from '../domain/applicati
 import { ROLES } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { camelCased } from '../domain/text.ts'
-import { APPLICATION_TEXTS } from '../domain/views/application.ts'
-import { ANNOTATIONS } from '../domain/views/labels.ts'
-import { textInput } from '../domain/views/schema.ts'
+import { APPLICATION_TEXTS } from '../views/application.ts'
+import { ANNOTATIONS } from '../views/labels.ts'
+import { textInput } from '../views/schema.ts'
 
 /** The beginnings of password hashes: bcrypt, Argon2, scrypt, PBKDF2, crypt(3), LDAP. */
 const HASH =

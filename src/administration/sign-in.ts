@@ -19,6 +19,7 @@ import {
 import { digestGenerated, secretState } from '../domain/secret.ts'
 import { StoreUnavailable } from '../domain/store.ts'
 import { randomString } from '../domain/text.ts'
+import { PUBLIC_FIELDS } from '../views/public-fields.ts'
 import type { AdministrationOptions } from './administration.ts'
 
 /** 256 bits. */
@@ -71,11 +72,16 @@ export function createSignIn(options: SignInOptions) {
     return { operator: found.operator, key }
   }
 
-  return { authenticate, acceptsLinks: !options.onlyProvider, ...createLogins(options) }
+  const sessions = createSessions(options)
+  const { findSession } = sessions
+  return { authenticate, acceptsLinks: !options.onlyProvider, ...createLogins(options, sessions), findSession }
 }
 
-/** Logins with a link or the identity provider, and the sessions that they start. */
-function createLogins({ store, now, observe, onlyProvider = false }: SignInOptions) {
+/** Logins with a link or the identity provider. */
+function createLogins(
+  { store, now, onlyProvider = false }: SignInOptions,
+  { startSession, change }: ReturnType<typeof createSessions>,
+) {
   /** Checks a login code without using it up. Rejects with StoreUnavailable. */
   async function checkLoginCode(code: string): Promise<{ operator: string } | LoginReason> {
     if (onlyProvider) return 'login links not accepted'
@@ -115,6 +121,11 @@ function createLogins({ store, now, observe, onlyProvider = false }: SignInOptio
     return startSession(operator, from, authenticatedAt)
   }
 
+  return { checkLoginCode, logIn, logInAs }
+}
+
+/** The sessions that logins start. */
+function createSessions({ store, now, observe, onlyProvider = false }: SignInOptions) {
   async function startSession(
     operator: string,
     from: LoginOrigin,
@@ -138,7 +149,7 @@ function createLogins({ store, now, observe, onlyProvider = false }: SignInOptio
 
   function change(one: Change, actor: string, { remoteAddress, requestId }: LoginOrigin) {
     const author: Author = { actor, origin: 'console', remoteAddress, requestId }
-    return makeChange({ store, observe }, one, { author, at: now() })
+    return makeChange({ store, observe }, one, { author, at: now(), publicFields: PUBLIC_FIELDS })
   }
 
   /**
@@ -162,7 +173,7 @@ function createLogins({ store, now, observe, onlyProvider = false }: SignInOptio
     return { operator: found.operator, session }
   }
 
-  return { checkLoginCode, logIn, logInAs, findSession }
+  return { startSession, change, findSession }
 }
 
 /** The time of use may be lost: a read-only store must not keep operators out. */

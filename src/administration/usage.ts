@@ -1,7 +1,7 @@
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 import { type ApplicationCounts, beginningsOf, PERIODS, type Period, sumOf } from '../domain/usage.ts'
-import type { Usage } from '../domain/views/statistics.ts'
+import type { Usage } from '../views/statistics.ts'
 import { stepsOfNames } from './pages.ts'
 
 interface Source {

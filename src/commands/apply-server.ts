@@ -6,9 +6,9 @@ import type { Registry } from '../administration/apply.ts'
 import { type Fields, KINDS, type Kind } from '../administration/apply-plan.ts'
 import type { SeedStep } from '../administration/seed.ts'
 import type { RegisteredSuite } from '../administration/suites.ts'
-import { isPlainTextUrl } from '../domain/address.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { camelCased } from '../domain/text.ts'
+import { isPlainTextUrl } from '../web/address.ts'
 import { readInput, type Terminal } from './shared/terminal.ts'
 
 /** How often a request is sent if it is not answered, or the server is busy. */

@@ -12,7 +12,7 @@ import { carryOut } from './seed.ts'
 import { createSeedOutput } from './seed-output.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import type { Terminal } from './shared/terminal.ts'
-import { addCommand, type JsonOption, print, readInput, say, show } from './shared/terminal.ts'
+import { addCommand, type JsonOption, print, prompt, readInput, say, show } from './shared/terminal.ts'
 
 const NONE = { suites: [], applications: [] }
 const LOST = 'Entries that could not be written are not registered'
@@ -99,12 +99,8 @@ async function apply(
 }
 
 /** Throws OperatorError unless `yes` is typed. */
-async function confirm({ stdin, stderr }: Terminal): Promise<void> {
-  if (!stdin.isTTY) throw new OperatorError('Nothing was changed: this is not a terminal, so it needs --yes.')
-  stderr.write('Make these changes? Type yes: ')
-  const typed = stdin[Symbol.asyncIterator]()
-  const { value } = await typed.next()
-  // Otherwise the terminal would keep the process alive.
-  await typed.return?.()
-  if (String(value).trim() !== 'yes') throw new OperatorError('Nothing was changed.')
+async function confirm(terminal: Terminal): Promise<void> {
+  if (!terminal.stdin.isTTY) throw new OperatorError('Nothing was changed: this is not a terminal, so it needs --yes.')
+  if ((await prompt(terminal, 'Make these changes? Type yes: ')) !== 'yes')
+    throw new OperatorError('Nothing was changed.')
 }

@@ -4,13 +4,13 @@ import { createServer, isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { type Config, readConfig, settings } from '../config.ts'
-import { isLocalHost } from '../domain/address.ts'
 import { locationText } from '../domain/database-location.ts'
 import { OperatorError } from '../domain/operator-error.ts'
+import { isLocalHost } from '../web/address.ts'
 import { loginLink, NO_CONSOLE, NO_LINKS } from './console.ts'
 import { administer } from './shared/administer.ts'
 import { ENV_FILE, readEnvFile } from './shared/env-file.ts'
-import { addCommand, type JsonOption, print, type Terminal } from './shared/terminal.ts'
+import { addCommand, type JsonOption, print, prompt, type Terminal } from './shared/terminal.ts'
 import { labelled } from './shared/text.ts'
 
 const ADMIN_ADDRESS = '127.0.0.1:8081'
@@ -39,7 +39,7 @@ export function addInit(program: Command, terminal: Terminal): void {
 }
 
 async function init(terminal: Terminal, options: InitOptions): Promise<void> {
-  const { ask, end } = createAsk(terminal, options)
+  const ask = createAsk(terminal, options)
   const file = resolve(options.settings)
   const isNew = !existsSync(file)
   const env = isNew ? await newSettings(ask, terminal.env) : oldSettings(file, terminal.env, options)
@@ -57,7 +57,6 @@ async function init(terminal: Terminal, options: InitOptions): Promise<void> {
   const { operatorSchema, valid } = await import('../administration/rules.ts')
   const check = (name: string) => valid(operatorSchema, { name, role: 'admin' })
   const name = oldest?.name ?? (await ask('The first operator of the console', 'operator', SUDO_USER ?? USER, check))
-  await end()
   // All questions are answered: from here on things are made.
   if (isNew) writeSettings(file, env)
   const undo = (error: unknown) => {
@@ -113,29 +112,26 @@ async function portsInUse({ HOST, PORT, ADMIN_ADDRESS, OPS_ADDRESS }: Config): P
   return names
 }
 
-function createAsk({ stdin, stderr }: Terminal, options: InitOptions) {
-  const typed = stdin[Symbol.asyncIterator]()
+function createAsk(terminal: Terminal, options: InitOptions): Ask {
   const ask: Ask = async (words, option, proposed, check) => {
     const given = options[option] ?? (options.yes ? proposed : undefined)
-    if (given === undefined && !stdin.isTTY) {
+    if (given === undefined && !terminal.stdin.isTTY) {
       throw new OperatorError('This is not a terminal: answer with --data, --public-url and --operator, or give --yes.')
     }
-    if (given === undefined) stderr.write(`${words} [${proposed}]: `)
-    const { done, value } = given === undefined ? await typed.next() : { done: false, value: given }
-    if (done) throw new OperatorError('Nothing was made: the input ended.')
-    const answer = String(value).trim() || proposed
+    const typed = given ?? (await prompt(terminal, `${words} [${proposed}]: `))
+    if (typed === undefined) throw new OperatorError('Nothing was made: the input ended.')
+    const answer = typed.trim() || proposed
     try {
       check(answer)
       return answer
     } catch (error) {
       const wrong = (error as Error).message.replace(/^(?=[a-z])/, 'It ').replace(/\.?$/, '.')
       if (given !== undefined) throw new OperatorError(`--${option.replace('U', '-u')}: ${wrong}`, { cause: error })
-      stderr.write(`${wrong}\n`)
+      terminal.stderr.write(`${wrong}\n`)
       return ask(words, option, proposed, check)
     }
   }
-  // Otherwise the terminal would keep the process alive.
-  return { ask, end: async () => void (await typed.return?.()) }
+  return ask
 }
 
 /** The environment with the answers, which take precedence. */

@@ -5,7 +5,7 @@ import type { SeedPlan, SeedStep } from '../administration/seed.ts'
 import type { RegisteredSuite } from '../administration/suites.ts'
 import { registeredApplicationView, registeredSuiteView } from '../administration/views.ts'
 import { APPLICATION_COLUMNS } from '../domain/application.ts'
-import { quoted } from '../domain/curl.ts'
+import { quoted } from '../web/curl.ts'
 import { type JsonOption, say, show, type Terminal, write } from './shared/terminal.ts'
 import { registeredApplicationText, registeredSuiteText, SHOWN_ONCE } from './shared/text.ts'
 

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { type Config, originOf, type parseSettings, settings } from '../config.ts'
-import { isLocalHost, isPlainTextUrl, isWildcard } from '../domain/address.ts'
 import { isInMemory } from '../domain/database-location.ts'
+import { isLocalHost, isPlainTextUrl, isWildcard } from '../web/address.ts'
 import { error, type Finding, note, ok, warning } from './finding.ts'
 
 export interface SettingsSource {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { IdempotencyRecord } from './idempotency.ts'
 
 /** Who made a change, and from where. A hand-over link is used on behalf of the operator that made it. */
@@ -11,10 +12,15 @@ export interface Author {
   readonly requestId?: string | undefined
 }
 
-/** Passed to the store with every change, and stored in the same transaction. */
-export interface Audit {
+/** Stored with every change, in the same transaction. */
+export interface Authorship {
   readonly author: Author
   readonly at: number
+}
+
+/** Passed to the store with every change. */
+export interface Audit extends Authorship {
+  readonly publicFields: PublicFieldsOf
   /** Set if the call may be retried. The store throws IdempotencyKeyTaken if the change was already made. */
   readonly idempotency?: IdempotencyRecord | undefined
   /**
@@ -47,6 +53,17 @@ export interface AuditEvent extends Required<Author> {
 }
 
 export type PublicFields = Readonly<Record<string, unknown>>
+
+/** The kinds of subjects that a store reads before and after a change. The database itself is a subject without a row. */
+export type StoredKind = 'application' | 'suite' | 'operator' | 'hand-over links'
+
+/** How each kind of stored subject becomes its public fields. */
+export type PublicFieldsOf = Readonly<Record<StoredKind, (stored: never) => PublicFields>>
+
+/** Identifies the state of an application or a suite: equal as long as its public fields are. */
+export function versionOf(fields: PublicFields): string {
+  return hash('sha256', JSON.stringify(fields), 'base64url').slice(0, 22)
+}
 
 /** An omitted field matches every event. */
 export interface AuditFilter {

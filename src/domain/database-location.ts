@@ -1,4 +1,4 @@
-import { hostInUrl, isLocalHost } from './address.ts'
+import { hostInUrl, isLocalHost } from '../web/address.ts'
 
 export type DatabaseLocation = SqliteLocation | PostgresLocation
 

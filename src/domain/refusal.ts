@@ -1,6 +1,4 @@
 import type { AuthenticationReason, RequestReason } from './reasons.ts'
-import type { REFUSED_REQUEST } from './views/refused-request.ts'
-import type { SourceOf } from './views/schema.ts'
 
 /** A refused request. Its stack is not collected: that is expensive (docs/performance), and the fault is the caller's. */
 export class Refusal<Reason extends string = string> extends Error {
@@ -84,9 +82,18 @@ export interface RefusedClient extends Pick<RefusalCount, 'reason' | 'count' | '
 }
 
 /** Refused requests are in the order of their ids. */
-export interface RefusedRequest extends SourceOf<typeof REFUSED_REQUEST> {
+export interface RefusedRequest {
   readonly id: number
+  readonly at: number
+  readonly requestId: string
+  readonly reason: string
+  readonly endpoint: string
+  /** Abbreviated if it is not registered. */
+  readonly clientId: string | null | undefined
   readonly kind: 'application' | 'suite' | null
+  readonly name: string | null | undefined
+  readonly suite: string | null | undefined
+  readonly remoteAddress: string
 }
 
 export type NewRefusedRequest = Omit<RefusedRequest, 'id' | 'kind' | 'name'> & Pick<RefusalCount, 'isKnown'>

@@ -1,34 +1,3 @@
-import type { ApplicationCounts, Counts, Period } from './usage.ts'
-import type { SourceOf } from './views/schema.ts'
-import type {
-  ENDING_SECRET,
-  ENDING_SECRETS,
-  LIVE_TOKENS,
-  MINUTE,
-  NODE,
-  OUTAGE,
-  REFUSED_FOR,
-  STATISTICS,
-  TRAFFIC,
-  WORKER,
-} from './views/statistics.ts'
-
-type Figures = SourceOf<typeof STATISTICS>
-type WithoutNull<Value> = { readonly [Name in keyof Value]: Exclude<Value[Name], null> }
-
-/** The state and traffic of a server. Undefined: not known. */
-export interface Statistics extends WithoutNull<Omit<Figures, 'nodes' | 'store'>> {
-  readonly store: WithoutNull<Figures['store']>
-  /** The last ten minutes, as a sliding 60-second window that moves by ten seconds. */
-  readonly lastTenMinutes: readonly Minute[]
-  readonly nodes: readonly NodeStatistics[]
-  readonly trouble: Trouble | undefined
-  /** The applications that got many tokens in the last 60 minutes, on all nodes, most first. */
-  readonly heavy: readonly Pick<ApplicationCounts, 'clientId' | 'name' | 'tokens'>[]
-  /** In the first hour: what all applications did in the last one, on all nodes, up to two minutes late. Then nothing. */
-  readonly stored: Counts
-}
-
 /** What clients have trouble with, on all nodes; the most frequent first. */
 export interface Trouble {
   /** Applications and suites that are refused now, and were refused in the last day. */
@@ -46,36 +15,24 @@ interface Refused {
   since: number
 }
 
-/** What works of the store. */
-export type StoreState = Pick<Statistics['store'], 'isUp' | 'canWrite' | 'canCheck' | 'problem'>
-
-export type Traffic = SourceOf<typeof TRAFFIC>
-export type Latency = Traffic['tokenLatency']
-export type Minute = SourceOf<typeof MINUTE>
-export type RefusedFor = SourceOf<typeof REFUSED_FOR>
-export type Outage = SourceOf<typeof OUTAGE>
-export type LiveTokens = SourceOf<typeof LIVE_TOKENS>
-export type EndingSecrets = SourceOf<typeof ENDING_SECRETS>
-export type EndingSecret = SourceOf<typeof ENDING_SECRET>
-export type WorkerStatistics = SourceOf<typeof WORKER>
-
-export type NodeStatistics = ServerNode & Pick<SourceOf<typeof NODE>, 'isThis' | 'isGone'>
-
-export interface StatisticsSource {
-  /** Resolves soon even if the store or a worker hangs: missing values are those of the last call, or undefined. */
-  read(): Promise<Statistics>
-  /** What `read` has as `trouble`. */
-  readTrouble(): Promise<Trouble | undefined>
-  /** What `read` has as `outages`. */
-  outages(): readonly Outage[]
-  /** What each application did that did something in a period, a minute or two late. Resolves soon; undefined: not known yet. */
-  readUsage(period: Period): Promise<readonly ApplicationCounts[] | undefined>
+/** An application or a suite whose last secret ends, or the one that it still uses. */
+export interface EndingSecret {
+  readonly kind: 'application' | 'suite'
+  readonly id: string
+  readonly name: string
+  readonly endsAt: number
 }
 
 /** The last report of one of the servers that share a store. */
-export interface ServerNode extends Omit<SourceOf<typeof NODE>, 'isThis' | 'isGone'> {
+export interface ServerNode {
   /** A UUID, new at each start. */
   readonly id: string
+  readonly name: string
+  readonly version: string
+  readonly startedAt: number
+  readonly lastSeenAt: number
+  readonly workers: { readonly expected: number; readonly serving: number }
+  readonly lastMinute: { readonly tokens: number; readonly checks: number; readonly refusals: number }
 }
 
 /** An outage ends after this long without a failed request. Milliseconds. */

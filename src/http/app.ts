@@ -30,7 +30,6 @@ export interface AppOptions extends CheckOptions, ClientOptions {
   connectionLimit: number
   /** The documentation for developers: the service_documentation of RFC 8414. */
   docsUrl?: string | undefined
-  handsOver?: boolean
   /** How long a request may take to arrive, in milliseconds. */
   requestTimeout?: number
   /** The timer that delays answers of 429. */
@@ -90,6 +89,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   verify(app, options)
   metadata(app, options)
   health(app, options)
-  if (options.handsOver) handOver(app, options)
+  if (issuer.handOver) handOver(app, issuer.handOver, options)
   return app
 }

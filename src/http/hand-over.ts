@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { curl } from '../domain/curl.ts'
 import { HAND_OVER_PATH } from '../domain/hand-over.ts'
-import { type Html, html, type Part } from '../domain/html.ts'
 import type { ErrorAnswer } from '../domain/reasons.ts'
 import { timestamp } from '../domain/time.ts'
+import type { Issuer } from '../issuer/issuer.ts'
+import { curl } from '../web/curl.ts'
+import { type Html, html, type Part } from '../web/html.ts'
 import { ACCESS_TOKEN_PATH } from './access-token.ts'
 import type { CheckOptions } from './wire/checks.ts'
 import { formsOnly, readForm } from './wire/form.ts'
@@ -77,7 +78,11 @@ const config = {
  * The page that a hand-over link opens. It shows nothing and changes nothing: programs that scan mail open links, too. Its button
  * sends the code, and the answer shows the new secret, once.
  */
-export function handOver(app: FastifyInstance, { issuer, observe, publicUrl }: CheckOptions): void {
+export function handOver(
+  app: FastifyInstance,
+  use: NonNullable<Issuer['handOver']>,
+  { observe, publicUrl }: CheckOptions,
+): void {
   app.get(HAND_OVER_PATH, { config }, (_request, reply) =>
     showPage(reply, `A client secret from ${new URL(publicUrl).host}`, FORM),
   )
@@ -85,7 +90,7 @@ export function handOver(app: FastifyInstance, { issuer, observe, publicUrl }: C
   app.post(HAND_OVER_PATH, { config, onRequest: formsOnly }, async (request, reply) => {
     // People may paste the whole link.
     const code = readForm(request, ['code']).code.split('#').at(-1)?.trim() as string
-    const handedOver = await issuer.handOver(code, requesterOf(request), observe)
+    const handedOver = await use(code, requesterOf(request), observe)
     const { name, clientId, clientSecret, othersEndAt } = handedOver
     const command = curl(ACCESS_TOKEN_PATH, 'grant_type=client_credentials', { clientId, clientSecret, publicUrl })
     return showPage(

@@ -1,7 +1,7 @@
-import { prefixOf } from '../domain/address.ts'
-import { type Budget, createBudgets } from '../domain/budgets.ts'
 import { AuthenticationRefused, RequestRefused } from '../domain/refusal.ts'
 import type { Clock } from '../domain/time.ts'
+import { type Budget, createBudgets } from '../limits/budgets.ts'
+import { prefixOf } from '../web/address.ts'
 import type { Party } from './imported-secrets.ts'
 
 /** Failures with one client id from one address prefix. */

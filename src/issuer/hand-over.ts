@@ -1,4 +1,4 @@
-import type { Author } from '../domain/audit-event.ts'
+import type { Author, PublicFieldsOf } from '../domain/audit-event.ts'
 import { type Change, makeChange } from '../domain/change.ts'
 import type { Observer } from '../domain/events.ts'
 import { endOfLinkCode } from '../domain/operator.ts'
@@ -11,13 +11,20 @@ import type { Failures } from './failures.ts'
 /** The name under which wrong codes are counted. With spaces, so that no client id equals it. */
 const GUESSES = 'hand-over links'
 
+interface Handing {
+  store: Store
+  now: Clock
+  failures: Failures
+  publicFields: PublicFieldsOf
+}
+
 /**
  * Uses up a hand-over link: makes a secret for its application in the same transaction, so that the store never holds the secret
  * in clear. Only refused codes count as failures, so nobody can stop the links of others at the same address. Throws
  * AuthenticationRefused; RequestRefused for another wrong code after too many; StoreUnavailable.
  */
 export async function handOver(
-  { store, now, failures, observe }: { store: Store; now: Clock; failures: Failures; observe: Observer },
+  { store, now, failures, publicFields, observe }: Handing & { observe: Observer },
   code: string,
   { remoteAddress, requestId }: Pick<Author, 'remoteAddress' | 'requestId'>,
 ) {
@@ -36,7 +43,7 @@ export async function handOver(
   const { clientSecret, rotation } = newRotation(at, overlapSeconds * 1000)
   const author: Author = { actor: madeBy, origin: 'hand-over link', remoteAddress, requestId }
   const change: Change = { type: 'hand-over link used', clientId, codeDigest, ...rotation }
-  const { changed } = await makeChange({ store, observe }, change, { author, at })
+  const { changed } = await makeChange({ store, observe }, change, { author, at, publicFields })
   // Someone else was faster.
   if (!changed) return refuse('unknown hand-over link')
   return { clientId, name, clientSecret, othersEndAt: rotation.othersEndAt }

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { createFairQueue, type Places } from '../domain/fair-queue.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import { matchesImported, type Secret } from '../domain/secret.ts'
+import { createFairQueue, type Places } from '../limits/fair-queue.ts'
 
 /** How many checks run at a time, and how many may wait: of an address prefix, and of all together. Four take about 0.2 s. */
 const QUEUE = { concurrency: 2, perParty: 4, total: 64 }

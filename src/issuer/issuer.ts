@@ -1,4 +1,5 @@
 import type { Application } from '../domain/application.ts'
+import type { PublicFieldsOf } from '../domain/audit-event.ts'
 import type { Observer } from '../domain/events.ts'
 import { type RegistryState, type Store, StoreUnavailable } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
@@ -24,6 +25,8 @@ interface IssuerOptions {
   failures: Failures
   /** How many tokens an application without a quota of its own may get in an hour. */
   tokenQuota?: number
+  /** Undefined: hand-over links are off. */
+  publicFields?: PublicFieldsOf | undefined
 }
 
 export interface IssuedToken {
@@ -36,7 +39,7 @@ export interface IssuedToken {
 }
 
 /** Creates the issuer: everything that the endpoints do, independent of HTTP. */
-export function createIssuer({ store, now, failures, tokenQuota = Infinity }: IssuerOptions) {
+export function createIssuer({ store, now, failures, tokenQuota = Infinity, publicFields }: IssuerOptions) {
   const secretUses = createSecretUses({ store })
   const tokenCounts = createTokenCounts({ store, tokenQuota })
   const imported = createImportedSecrets()
@@ -53,8 +56,10 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity }: Is
     check: (accessToken: string | undefined, audience: { suite?: string | undefined }) =>
       check(issuer, accessToken, audience),
     revoke: (application: Application, accessToken: string) => revoke(issuer, application, accessToken),
-    handOver: (code: string, source: Parameters<typeof handOver>[2], observe: Observer) =>
-      handOver({ ...issuer, observe }, code, source),
+    handOver:
+      publicFields &&
+      ((code: string, source: Parameters<typeof handOver>[2], observe: Observer) =>
+        handOver({ ...issuer, publicFields, observe }, code, source)),
     /** Hands all counts to the store. Throws StoreUnavailable; the next call tries again. */
     async flushUsage(observe: Observer): Promise<void> {
       await secretUses.flush()

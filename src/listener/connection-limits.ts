@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { prefixOf } from '../domain/address.ts'
 import type { ClosingReason, ListenerName, Observer } from '../domain/events.ts'
+import { prefixOf } from '../web/address.ts'
 import { isIdle, pipelineOf } from './pipeline.ts'
 
 /** The most connections of one process. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { prefixOf } from '../domain/address.ts'
+import { prefixOf } from '../web/address.ts'
 import { saveMemory } from './garbage.ts'
 import { handleOf } from './pipeline.ts'
 

@@ -1,11 +1,11 @@
 import http from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { hostInUrl } from '../domain/address.ts'
 import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { serverOptions } from '../listener/answer.ts'
 import { MALFORMED_STATUSES, type MalformedReason, sendFinal } from '../listener/malformed.ts'
 import { protect } from '../listener/protect.ts'
+import { hostInUrl } from '../web/address.ts'
 
 export interface Page {
   status?: number

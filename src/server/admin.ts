@@ -2,13 +2,12 @@ import { hostname } from 'node:os'
 import type { About } from '../admin/context.ts'
 import type { IdentityProvider } from '../administration/identity-provider.ts'
 import { type Config, handOverUrl, providerSettings, settings } from '../config.ts'
-import { hostInUrl, isWildcard } from '../domain/address.ts'
 import { locationText } from '../domain/database-location.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import type { Listener } from '../ops/listener.ts'
-import { loadAudited } from '../store/shared/changes.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
+import { hostInUrl, isWildcard } from '../web/address.ts'
 import type { ServerFigures } from './figures.ts'
 import { startPresence, startStatistics } from './statistics.ts'
 
@@ -30,7 +29,6 @@ export async function startAdmin(
   const { createAdministration } = await import('../administration/administration.ts')
   const { createSignIn } = await import('../administration/sign-in.ts')
   const { findTrouble } = await import('../administration/trouble.ts')
-  await loadAudited()
 
   const context = { store, now: Date.now, observe }
   const statistics = await startStatistics(store, figures, {

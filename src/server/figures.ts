@@ -1,5 +1,4 @@
 import { usageOf, usageOfAll } from '../administration/usage.ts'
-import type { LiveTokens, StoreState } from '../domain/statistics.ts'
 import { ClocksDiffer, type Figures, type Store } from '../domain/store.ts'
 import { asSentence } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
@@ -9,6 +8,7 @@ import type { Counters } from '../telemetry/metrics/counters.ts'
 import type { MeasuredValues } from '../telemetry/metrics/exposition.ts'
 import { createFleet } from '../telemetry/metrics/fleet.ts'
 import { countFailures } from '../telemetry/metrics/outages.ts'
+import type { LiveTokens, StoreState } from '../views/statistics.ts'
 import { within } from './loops.ts'
 
 /** The processes that answer requests. */

@@ -2,7 +2,6 @@ import { lookup } from 'node:dns/promises'
 import type { AddressInfo, Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
-import { hostInUrl } from '../domain/address.ts'
 import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { REFUSALS_INTERVAL_MS } from '../domain/refusal.ts'
@@ -13,9 +12,9 @@ import { createProxies } from '../http/wire/proxies.ts'
 import { createFailures } from '../issuer/failures.ts'
 import { createIssuer } from '../issuer/issuer.ts'
 import { countUnanswered } from '../listener/pipeline.ts'
-import { loadAudited } from '../store/shared/changes.ts'
 import { createRefusals } from '../telemetry/refusals.ts'
 import { createUsage } from '../telemetry/usage.ts'
+import { hostInUrl } from '../web/address.ts'
 import { startFlushLoop } from './loops.ts'
 import type { Load } from './reporting.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -47,13 +46,14 @@ export async function listenAndServe(
     usage.observe(event)
     log(event)
   }
-  if (handsOver) await loadAudited()
+  // Loaded at the start, but only if needed: zod is large, and later an upgrade may have removed the files.
+  const publicFields = handsOver ? (await import('../views/public-fields.ts')).PUBLIC_FIELDS : undefined
   const proxies = createProxies({ trustProxy, observe })
   const monotonic = () => performance.now()
   const failures = createFailures({ isLimited: config.FAILURE_LIMIT, isShared: proxies.isShared, monotonic })
-  const issuer = createIssuer({ store, now: Date.now, failures, tokenQuota: config.TOKEN_QUOTA })
+  const issuer = createIssuer({ store, now: Date.now, failures, tokenQuota: config.TOKEN_QUOTA, publicFields })
   const connections = new Set<Socket>()
-  const options = { connections, proxies, trustProxy, connectionLimit, acceptsBasic, publicUrl, docsUrl, handsOver }
+  const options = { connections, proxies, trustProxy, connectionLimit, acceptsBasic, publicUrl, docsUrl }
   const app = await buildApp({ issuer, observe, observeDetails, measure, countCheck: usage.countCheck, ...options })
   const loops: ReturnType<typeof startFlushLoop>[] = []
   app.addHook('onClose', async () => void (await Promise.all(loops.map(({ stop }) => stop()))))

@@ -1,11 +1,11 @@
 import type { Config } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
-import type { StoreState } from '../domain/statistics.ts'
 import { type Listener, listenForOperators, type Page, type Pages } from '../ops/listener.ts'
 import { referencePages } from '../ops/reference.ts'
 import type { MeasuredValues } from '../telemetry/metrics/exposition.ts'
 import type { Fleet } from '../telemetry/metrics/fleet.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
+import type { StoreState } from '../views/statistics.ts'
 import type { ServerFigures } from './figures.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'

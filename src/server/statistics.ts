@@ -1,20 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import {
-  NODE_GONE_MS,
-  NODE_INTERVAL_MS,
-  type NodeStatistics,
-  type ServerNode,
-  type Statistics,
-  type StatisticsSource,
-  type Trouble,
-  type WorkerStatistics,
-} from '../domain/statistics.ts'
+import { NODE_GONE_MS, NODE_INTERVAL_MS, type ServerNode, type Trouble } from '../domain/statistics.ts'
 import type { Nodes, Store } from '../domain/store.ts'
 import { HOUR, MANY_TOKENS, sumOf } from '../domain/usage.ts'
 import type { Sample } from '../telemetry/metrics/fleet.ts'
 import { createHistory } from '../telemetry/metrics/history.ts'
 import { countFailures, createOutages } from '../telemetry/metrics/outages.ts'
 import { VERSION } from '../version.ts'
+import type { NodeStatistics, Statistics, StatisticsSource, WorkerStatistics } from '../views/statistics.ts'
 import { LIVE_MAX_AGE_MS, type ServerFigures, STORE_TIMEOUT_MS, shareFigure } from './figures.ts'
 import { startLoop, within } from './loops.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { APPLICATION_COLUMNS } from '../domain/application.ts'
-import type { Audit, Author } from '../domain/audit-event.ts'
+import type { Author, Authorship } from '../domain/audit-event.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { StoreUnavailable } from '../domain/store.ts'
 import { withPeriod } from '../domain/text.ts'
@@ -19,7 +19,7 @@ export interface Source {
     assertNotCopied(): Promise<void>
     begin(place: string, at: number): Promise<void>
     assertBegun(place: string, at: number): Promise<void>
-    complete(place: string, beganAt: number, audit: Audit): Promise<void>
+    complete(place: string, beganAt: number, audit: Authorship): Promise<void>
     abandon(place: string, at: number): Promise<void>
   }
 }
@@ -32,7 +32,7 @@ export interface Target {
   readPage: ReadPage
   /** The next key of the table will be higher than this one. */
   setLastKey(table: string, key: number): Promise<void>
-  record(audit: Audit, entry: AuditEntry): Promise<void>
+  record(audit: Authorship, entry: AuditEntry): Promise<void>
   commit(): Promise<void>
   /** Rolls back unless committed. */
   close(): void

@@ -1,4 +1,4 @@
-import type { Audit } from '../domain/audit-event.ts'
+import type { Authorship } from '../domain/audit-event.ts'
 import type { DatabaseLocation, PostgresLocation, SqliteLocation } from '../domain/database-location.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Clock } from '../domain/time.ts'
@@ -63,7 +63,7 @@ export async function copyStore(
 /** Allows changes in a copied store again. Resolves to the location it was copied to; undefined: it was not copied. */
 export async function reopenStore(
   location: SqliteLocation,
-  audit: Audit,
+  audit: Authorship,
   options: OpenOptions,
 ): Promise<string | undefined> {
   const store = await openSqliteStore(location, { ...options, create: false })

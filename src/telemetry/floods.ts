@@ -1,8 +1,8 @@
-import { peerIn, prefixOf } from '../domain/address.ts'
-import { type Budget, createBudgets } from '../domain/budgets.ts'
 import type { Event, Observer } from '../domain/events.ts'
 import { detachText } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
+import { type Budget, createBudgets } from '../limits/budgets.ts'
+import { peerIn, prefixOf } from '../web/address.ts'
 import type { EventOf } from './audit-log.ts'
 
 type Refusal = EventOf<'authentication refused' | 'request refused' | 'token refused' | 'operator refused'>

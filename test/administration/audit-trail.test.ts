@@ -1,16 +1,15 @@
 import t, { type Test } from 'tap'
 import { type AuditQuery, searchAuditEvents } from '../../src/administration/audit-trail.ts'
-import type { Author } from '../../src/domain/audit-event.ts'
 import { openStore } from '../../src/store/open.ts'
 import { application, suite } from '../support/newcomers.ts'
-import { AUTHOR, on } from '../support/on.ts'
+import { AUDIT, on } from '../support/on.ts'
 import { START } from '../support/world.ts'
 
 /** A store with events of `ann` on two suites, and of `Joanna` on as many applications. */
 async function openTrail(t: Test, applications: number) {
   const store = await openStore({ kind: 'sqlite', file: ':memory:' }, { lockTimeout: 0 })
   t.teardown(() => store.close())
-  const by = (actor: string, at: number): { author: Author; at: number } => ({ author: { ...AUTHOR, actor }, at })
+  const by = (actor: string, at: number) => ({ ...AUDIT, author: { ...AUDIT.author, actor }, at })
   await store.register(
     { suites: [suite('north'), { ...suite('s-2'), name: 'Nördlich' }], applications: [] },
     by('ann', START),

@@ -4,6 +4,7 @@ import t from 'tap'
 import { commandUser } from '../../src/commands/shared/administer.ts'
 import { AUDIT_ACTIONS } from '../../src/domain/events.ts'
 import { LINES } from '../../src/telemetry/audit-log.ts'
+import { AUDIT } from '../support/on.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { expectAll, misused, shell, startShell } from '../support/shell.ts'
 import { runJson } from '../support/spawn.ts'
@@ -167,7 +168,7 @@ t.test(
       const author = { actor: 'i#7', origin: 'console', remoteAddress: '192.0.2.1' } as const
       const operator = { operator: 'i#7', role: 'viewer', email: 'eva@a.example' } as const
       for (const type of ['operator added', 'operator removed'] as const)
-        await store.change({ type, ...operator }, { author, at: Date.now() })
+        await store.change({ type, ...operator }, { ...AUDIT, author, at: Date.now() })
     })
     const { out } = await shell(env).run('audit list --actor eva@a.example')
     const cells = out

@@ -30,34 +30,37 @@ const IMPORTS = FILES.flatMap((file) =>
  */
 const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
   'main.ts': { rooms: 'commands', packages: 'node:module node:path' },
-  'config.ts': { rooms: 'domain', packages: 'node:net node:os' },
+  'config.ts': { rooms: 'domain web', packages: 'node:net node:os' },
   'version.ts': { packages: 'node:fs' },
   commands: {
-    rooms: 'config.ts version.ts doctor server http administration domain telemetry store',
+    rooms: 'config.ts version.ts doctor server http administration domain web telemetry store',
     packages: 'node:* commander',
   },
-  doctor: { rooms: 'config.ts version.ts http administration domain store', packages: 'node:*' },
+  doctor: { rooms: 'config.ts version.ts http administration domain web store', packages: 'node:*' },
   server: {
-    rooms: 'config.ts version.ts http ops admin listener issuer administration domain telemetry store',
+    rooms: 'config.ts version.ts http ops admin listener issuer administration views domain web telemetry store',
     packages: `node:async_hooks node:cluster node:crypto node:dns/promises node:net node:os node:stream
       node:timers/promises fastify`,
   },
-  listener: { rooms: 'domain', packages: 'node:events node:http node:net node:v8 node:vm' },
+  listener: { rooms: 'domain web', packages: 'node:events node:http node:net node:v8 node:vm' },
   http: {
-    rooms: 'listener issuer domain',
+    rooms: 'listener issuer domain web',
     packages: 'node:assert/strict node:crypto node:http node:net fastify @fastify/formbody',
   },
-  ops: { rooms: 'listener domain', packages: 'node:crypto node:fs node:http node:net' },
+  ops: { rooms: 'listener domain web', packages: 'node:crypto node:fs node:http node:net' },
   admin: {
-    rooms: 'listener administration domain',
+    rooms: 'listener administration views domain web limits',
     packages: `node:buffer node:crypto node:dns/promises node:events node:fs node:http node:net node:path node:stream
       node:stream/consumers node:timers/promises node:zlib fastify @fastify/formbody`,
   },
-  issuer: { rooms: 'domain', packages: 'node:crypto' },
-  administration: { rooms: 'domain', packages: 'node:crypto node:fs/promises node:util openid-client yaml zod' },
-  domain: { packages: 'node:crypto node:net node:util node:zlib zod' },
+  issuer: { rooms: 'domain web limits', packages: 'node:crypto' },
+  administration: { rooms: 'views domain', packages: 'node:crypto node:fs/promises node:util openid-client yaml zod' },
+  views: { rooms: 'domain', packages: 'zod' },
+  domain: { rooms: 'web', packages: 'node:crypto node:util node:zlib' },
+  web: { packages: 'node:net' },
+  limits: { packages: 'node:crypto' },
   telemetry: {
-    rooms: 'domain',
+    rooms: 'views domain web limits',
     packages: 'node:fs node:module node:timers/promises node:util @prometheus-io/client pino',
   },
   store: {

@@ -5,12 +5,13 @@ import type { NewSession, Role } from '../../src/domain/operator.ts'
 import type { NewSecret } from '../../src/domain/secret.ts'
 import type { Store } from '../../src/domain/store.ts'
 import type { SuiteChanges } from '../../src/domain/suite.ts'
+import { PUBLIC_FIELDS } from '../../src/views/public-fields.ts'
 
 /** The author of changes in tests. */
 export const AUTHOR: Author = { actor: 'tester', origin: 'command line', remoteAddress: 'a-machine' }
 
 /** For changes whose author does not matter. */
-export const AUDIT: Audit = { author: AUTHOR, at: 1_800_000_000_000 }
+export const AUDIT: Audit = { author: AUTHOR, at: 1_800_000_000_000, publicFields: PUBLIC_FIELDS }
 
 interface Credential {
   digest: string

@@ -1,4 +1,4 @@
-import type { Statistics, Traffic } from '../../src/domain/statistics.ts'
+import type { Statistics, Traffic } from '../../src/views/statistics.ts'
 import { START } from './world.ts'
 
 export const NO_TRAFFIC: Traffic = {

@@ -20,6 +20,7 @@ import { openStore } from '../../src/store/open.ts'
 import { createAuditLog } from '../../src/telemetry/audit-log.ts'
 import { createRefusals } from '../../src/telemetry/refusals.ts'
 import { createUsage } from '../../src/telemetry/usage.ts'
+import { PUBLIC_FIELDS } from '../../src/views/public-fields.ts'
 import { AUTHOR } from './on.ts'
 import { migratedDatabase } from './temporary-database.ts'
 
@@ -70,7 +71,7 @@ export async function createWorld(
   const proxies = createProxies({ trustProxy, observe })
   const monotonic = () => clock.monotonic
   const failures = createFailures({ isLimited: failureLimit, isShared: proxies.isShared, monotonic })
-  const issuer = createIssuer({ store, now, failures, tokenQuota })
+  const issuer = createIssuer({ store, now, failures, tokenQuota, publicFields: handsOver ? PUBLIC_FIELDS : undefined })
   const app = await buildApp({
     issuer,
     observe,
@@ -83,7 +84,6 @@ export async function createWorld(
     publicUrl: PUBLIC_URL,
     acceptsBasic,
     docsUrl,
-    handsOver,
     requestTimeout,
     later,
   })

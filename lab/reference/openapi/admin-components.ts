@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { PROBLEM_CODES, type ProblemCode } from '../../../src/admin/wire/problem.ts'
 import { AUDIT_ACTIONS } from '../../../src/domain/events.ts'
-import { choice, jsonSchema, list, object, text, whole } from '../../../src/domain/views/schema.ts'
+import { choice, jsonSchema, list, object, text, whole } from '../../../src/views/schema.ts'
 import { type Examples, lines, type Part, ref } from './document.ts'
 
 // What the operations of the administration API have in common.
@@ -229,36 +229,31 @@ export function wrongField(summary: string, field: string, detail: string) {
   return problem(summary, 'invalid', `The field ${field} ${detail}.`, [{ detail, pointer: `#/${field}` }])
 }
 
-const NOT_FROM_NEXT = 'must be the value of next in the previous page.'
+/** The example of a wrong value of a parameter. */
+const badParameter = (name: string, summary: string, rule: string) =>
+  problem(summary, 'malformed', `The parameter ${name} must be ${rule}.`)
+
 const everywhere = (example: ReturnType<typeof problem>) => ({ 'x-everywhere': true, ...example })
+
+const NOT_NEXT = ['A cursor that is not from `next`', 'the value of next in the previous page'] as const
+const NOT_BOOLEAN = ['Not `true` or `false`', 'true or false'] as const
+const NOT_TIME = ['A time without a zone, for example', 'a time with its zone, such as 2026-01-31T12:00:00Z'] as const
 
 /** Examples that several answers have. */
 export const EXAMPLES: Examples = {
   'not-HTTP': everywhere(
     problem('Bytes that cannot be read as HTTP; the connection is closed', 'malformed', 'This request cannot be read.'),
   ),
-  'bad-limit': problem(
-    'Not a number, or above 200',
-    'malformed',
-    'The parameter limit must be a whole number from 1 to 200.',
-  ),
-  'bad-status': problem('Another status', 'malformed', 'The parameter status must be active or suspended.'),
-  'bad-cursor': problem('A cursor that is not from `next`', 'malformed', `The parameter after ${NOT_FROM_NEXT}`),
-  'bad-before': problem('A cursor that is not from `next`', 'malformed', `The parameter before ${NOT_FROM_NEXT}`),
-  'bad-force': problem('Not `true` or `false`', 'malformed', 'The parameter force must be true or false.'),
-  'bad-dry-run': problem('Not `true` or `false`', 'malformed', 'The parameter dry_run must be true or false.'),
-  'bad-since': problem(
-    'A time without a zone, for example',
-    'malformed',
-    'The parameter since must be a time with its zone, such as 2026-01-31T12:00:00Z.',
-  ),
-  'bad-period': problem('Another period', 'malformed', 'The parameter period must be 1h or 24h or 7d.'),
-  'bad-until': problem(
-    'A time without a zone, for example',
-    'malformed',
-    'The parameter until must be a time with its zone, such as 2026-01-31T12:00:00Z.',
-  ),
-  'bad-action': problem('Another action', 'malformed', `The parameter action must be ${AUDIT_ACTIONS.join(' or ')}.`),
+  'bad-limit': badParameter('limit', 'Not a number, or above 200', 'a whole number from 1 to 200'),
+  'bad-status': badParameter('status', 'Another status', 'active or suspended'),
+  'bad-cursor': badParameter('after', ...NOT_NEXT),
+  'bad-before': badParameter('before', ...NOT_NEXT),
+  'bad-force': badParameter('force', ...NOT_BOOLEAN),
+  'bad-dry-run': badParameter('dry_run', ...NOT_BOOLEAN),
+  'bad-since': badParameter('since', ...NOT_TIME),
+  'bad-period': badParameter('period', 'Another period', '1h or 24h or 7d'),
+  'bad-until': badParameter('until', ...NOT_TIME),
+  'bad-action': badParameter('action', 'Another action', AUDIT_ACTIONS.join(' or ')),
   'unknown-parameter': problem('A parameter that is not described', 'malformed', 'The parameter page is unknown.'),
   'not-json': problem('The body is not valid JSON', 'malformed', 'The body is not valid JSON.'),
   'bad-idempotency-key': problem(

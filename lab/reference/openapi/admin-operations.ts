@@ -3,7 +3,6 @@ import { type Examples, lines, refs } from './document.ts'
 
 /** What the code does not say of an operation: words and examples. */
 export interface OperationText {
-  tag: string
   operationId: string
   summary: string
   description: string
@@ -159,7 +158,6 @@ const usage = (counts: Record<'tokens' | 'checks' | 'refusals', number>) => ({
 
 const APPLICATIONS: Record<string, OperationText> = {
   'GET /admin/v1/applications': {
-    tag: 'Applications',
     operationId: 'listApplications',
     summary: 'List and search applications',
     description:
@@ -173,7 +171,6 @@ const APPLICATIONS: Record<string, OperationText> = {
     }),
   },
   'POST /admin/v1/applications': {
-    tag: 'Applications',
     operationId: 'registerApplication',
     summary: 'Register an application',
     description: lines(
@@ -208,7 +205,6 @@ const APPLICATIONS: Record<string, OperationText> = {
     },
   },
   'GET /admin/v1/applications/{client_id}': {
-    tag: 'Applications',
     operationId: 'showApplication',
     summary: 'Show an application',
     description: 'With its secrets, but not the secret values.',
@@ -216,7 +212,6 @@ const APPLICATIONS: Record<string, OperationText> = {
     examples: one('application', 'An application with two secrets, one of which ends soon', APPLICATION),
   },
   'PATCH /admin/v1/applications/{client_id}': {
-    tag: 'Applications',
     operationId: 'changeApplication',
     summary: 'Change the name, the developer email, the labels, the note or the quota',
     description: 'Fields that you leave out stay as they are. `labels` replaces all labels.',
@@ -226,7 +221,6 @@ const APPLICATIONS: Record<string, OperationText> = {
     wrong: { ...known('wrong-value', 'unknown-field'), ...NOTHING_TO_CHANGE },
   },
   'PUT /admin/v1/applications/{client_id}': {
-    tag: 'Applications',
     operationId: 'setApplication',
     summary: 'Set an application to these values',
     description: lines(
@@ -254,7 +248,6 @@ const APPLICATIONS: Record<string, OperationText> = {
     },
   },
   'DELETE /admin/v1/applications/{client_id}': {
-    tag: 'Applications',
     operationId: 'removeApplication',
     summary: 'Remove an application',
     description: lines(
@@ -264,7 +257,6 @@ const APPLICATIONS: Record<string, OperationText> = {
     answer: 'It was removed.',
   },
   'GET /admin/v1/applications/{client_id}/diagnosis': {
-    tag: 'Applications',
     operationId: 'explainApplication',
     summary: 'Why is this client refused?',
     description: lines(
@@ -297,7 +289,6 @@ const APPLICATIONS: Record<string, OperationText> = {
     },
   },
   'GET /admin/v1/applications/{client_id}/usage': {
-    tag: 'Applications',
     operationId: 'showApplicationUsage',
     summary: 'Tokens, checks and refusals of an application',
     description: `Of the last hour by five minutes, of the last day and the last week by hours. ${OF_ALL_NODES}`,
@@ -305,7 +296,6 @@ const APPLICATIONS: Record<string, OperationText> = {
     examples: one('hour', 'Three tokens in the last minutes', usage({ tokens: 3, checks: 2, refusals: 1 })),
   },
   'PUT /admin/v1/applications/{client_id}/suspension': {
-    tag: 'Applications',
     operationId: 'suspendApplication',
     summary: 'Suspend an application',
     description: lines(
@@ -315,7 +305,6 @@ const APPLICATIONS: Record<string, OperationText> = {
     answer: 'It is suspended now.',
   },
   'DELETE /admin/v1/applications/{client_id}/suspension': {
-    tag: 'Applications',
     operationId: 'resumeApplication',
     summary: 'Resume an application',
     description: lines(
@@ -324,21 +313,18 @@ const APPLICATIONS: Record<string, OperationText> = {
     answer: 'It is active now.',
   },
   'DELETE /admin/v1/applications/{client_id}/tokens': {
-    tag: 'Applications',
     operationId: 'revokeTokens',
     summary: 'Revoke all tokens',
     description: 'Every token that was issued to the application until now. It can get new ones.',
     answer: 'They were revoked.',
   },
   'PUT /admin/v1/applications/{client_id}/suites/{suite_id}': {
-    tag: 'Applications',
     operationId: 'approveApplication',
     summary: 'Approve an application for a suite',
     description: 'From the next check on, its tokens are valid there. If it is approved already, nothing changes.',
     answer: 'It is approved now.',
   },
   'DELETE /admin/v1/applications/{client_id}/suites/{suite_id}': {
-    tag: 'Applications',
     operationId: 'withdrawApproval',
     summary: 'Withdraw an approval',
     description: 'From the next check on, its tokens are not valid there. If it is not approved, nothing changes.',
@@ -349,14 +335,12 @@ const APPLICATIONS: Record<string, OperationText> = {
 /** The operations on the secrets of an application or of a suite, which are the same. */
 function secretsOperations(
   path: string,
-  tag: string,
   [Owner, owner]: [string, string],
   id: string,
   secrets: [number, number],
 ): Record<string, OperationText> {
   return {
     [`GET ${path}`]: {
-      tag,
       operationId: `list${Owner}Secrets`,
       summary: `List the secrets of ${owner}`,
       description: 'Oldest first. A secret is kept for 30 days after its end.',
@@ -364,7 +348,6 @@ function secretsOperations(
       examples: one('secrets', 'Two secrets, one of which ends soon', { secrets: secretsOf(...secrets) }),
     },
     [`POST ${path}`]: {
-      tag,
       operationId: `rotate${Owner}Secret`,
       summary: `Make a new secret for ${owner}`,
       description: lines(
@@ -380,7 +363,6 @@ function secretsOperations(
       wrong: known('wrong-overlap', 'unknown-field', 'key-reused'),
     },
     [`DELETE ${path}/{id}`]: {
-      tag,
       operationId: `revoke${Owner}Secret`,
       summary: `Revoke a secret of ${owner}`,
       description: 'It is refused from the next request on. The last active secret is revoked only with `force`.',
@@ -392,7 +374,6 @@ function secretsOperations(
 
 const SUITES: Record<string, OperationText> = {
   'GET /admin/v1/suites': {
-    tag: 'Suites',
     operationId: 'listSuites',
     summary: 'List suites',
     description: 'Oldest first.',
@@ -400,7 +381,6 @@ const SUITES: Record<string, OperationText> = {
     examples: one('page', 'The only page', { suites: [SUITE], next: null }),
   },
   'POST /admin/v1/suites': {
-    tag: 'Suites',
     operationId: 'registerSuite',
     summary: 'Register a suite',
     description: 'No application is approved for it yet. Only this answer contains the secret.',
@@ -418,7 +398,6 @@ const SUITES: Record<string, OperationText> = {
     wrong: known('wrong-value', 'unknown-field', 'key-reused'),
   },
   'GET /admin/v1/suites/{suite_id}': {
-    tag: 'Suites',
     operationId: 'showSuite',
     summary: 'Show a suite',
     description: 'With its secrets, but not the secret values.',
@@ -429,7 +408,6 @@ const SUITES: Record<string, OperationText> = {
     }),
   },
   'PATCH /admin/v1/suites/{suite_id}': {
-    tag: 'Suites',
     operationId: 'changeSuite',
     summary: 'Change the name, the labels or the note of a suite',
     description: 'Fields that you leave out stay as they are. `labels` replaces all labels. The id cannot be changed.',
@@ -439,14 +417,12 @@ const SUITES: Record<string, OperationText> = {
     wrong: { ...known('wrong-value', 'unknown-field'), ...NOTHING_TO_CHANGE },
   },
   'DELETE /admin/v1/suites/{suite_id}': {
-    tag: 'Suites',
     operationId: 'removeSuite',
     summary: 'Remove a suite',
     description: 'Deletes it with its secrets and approvals. This cannot be undone.',
     answer: 'It was removed.',
   },
   'GET /admin/v1/suites/{suite_id}/usage': {
-    tag: 'Suites',
     operationId: 'showSuiteUsage',
     summary: 'Checks and refusals of a suite',
     description: `Of the last hour by five minutes, of the last day and the last week by hours. ${OF_ALL_NODES}`,
@@ -454,7 +430,6 @@ const SUITES: Record<string, OperationText> = {
     examples: one('hour', 'Two checks in the last minutes', usage({ tokens: 0, checks: 2, refusals: 1 })),
   },
   'GET /admin/v1/suites/{suite_id}/applications': {
-    tag: 'Suites',
     operationId: 'listApprovedApplications',
     summary: 'List the applications that are approved for a suite',
     description: 'Oldest first.',
@@ -462,7 +437,6 @@ const SUITES: Record<string, OperationText> = {
     examples: one('page', 'The only page', { applications: [APPROVED], next: null }),
   },
   'POST /admin/v1/suites/{suite_id}/approvals': {
-    tag: 'Suites',
     operationId: 'changeApprovals',
     summary: 'Approve many applications for a suite',
     description: lines(
@@ -490,7 +464,6 @@ const SUITES: Record<string, OperationText> = {
 
 const OPERATORS: Record<string, OperationText> = {
   'GET /admin/v1/operators': {
-    tag: 'Operators',
     operationId: 'listOperators',
     summary: 'List operators',
     description: 'With their keys and sessions, but not the key values or cookies.',
@@ -498,7 +471,6 @@ const OPERATORS: Record<string, OperationText> = {
     examples: one('operators', 'A person and a program', { operators: [ANNA, VIKTOR] }),
   },
   'GET /admin/v1/operators/{name}': {
-    tag: 'Operators',
     operationId: 'showOperator',
     summary: 'Show an operator',
     description: 'With keys and sessions, but not the key values or cookies.',
@@ -506,7 +478,6 @@ const OPERATORS: Record<string, OperationText> = {
     examples: one('operator', 'A person', ANNA),
   },
   'DELETE /admin/v1/operators/{name}': {
-    tag: 'Operators',
     operationId: 'removeOperator',
     summary: 'Remove an operator',
     description: lines(
@@ -516,14 +487,12 @@ const OPERATORS: Record<string, OperationText> = {
     answer: 'The operator was removed.',
   },
   'DELETE /admin/v1/operators/{name}/keys/{id}': {
-    tag: 'Operators',
     operationId: 'revokeAdminKey',
     summary: 'Revoke an admin key',
     description: 'The key is refused from the next request on. If it was already revoked, nothing changes.',
     answer: 'It was revoked.',
   },
   'DELETE /admin/v1/operators/{name}/sessions/{id}': {
-    tag: 'Operators',
     operationId: 'endSession',
     summary: 'End a session in the console',
     description: 'It is refused from the next request on.',
@@ -534,7 +503,6 @@ const OPERATORS: Record<string, OperationText> = {
 
 const HISTORY: Record<string, OperationText> = {
   'GET /admin/v1/audit-events': {
-    tag: 'Audit',
     operationId: 'listAuditEvents',
     summary: 'List audit events',
     description: lines(
@@ -568,7 +536,6 @@ const HISTORY: Record<string, OperationText> = {
     }),
   },
   'GET /admin/v1/refusals': {
-    tag: 'Refusals',
     operationId: 'listRefusals',
     summary: 'List refused requests',
     description: lines(
@@ -596,7 +563,6 @@ const HISTORY: Record<string, OperationText> = {
     }),
   },
   'GET /admin/v1/statistics': {
-    tag: 'Statistics',
     operationId: 'showStatistics',
     summary: 'Show statistics',
     description: lines(
@@ -632,12 +598,11 @@ export const OPERATIONS: Record<string, OperationText> = {
   ...APPLICATIONS,
   ...secretsOperations(
     '/admin/v1/applications/{client_id}/secrets',
-    'Secrets of applications',
     ['Application', 'an application'],
     CLIENT_ID,
     [3, 5],
   ),
-  ...secretsOperations('/admin/v1/suites/{suite_id}/secrets', 'Suites', ['Suite', 'a suite'], 'store', [1, 4]),
+  ...secretsOperations('/admin/v1/suites/{suite_id}/secrets', ['Suite', 'a suite'], 'store', [1, 4]),
   ...SUITES,
   ...OPERATORS,
   ...HISTORY,

@@ -117,11 +117,11 @@ function pathParametersOf(path: string): string[] {
 
 function operation(route: Route, text: OperationText | undefined): Part {
   if (!text) throw new Error(`${route.method} ${route.path} is not described in admin-operations.ts.`)
-  const { tag, operationId, summary, description, request = {} } = text
+  const { operationId, summary, description, request = {} } = text
   const parameters = parametersOf(route, text)
   const { body } = route.schema
   return {
-    tags: [tag],
+    tags: [tagOf(route.path)],
     operationId,
     summary,
     description,
@@ -134,6 +134,13 @@ function operation(route: Route, text: OperationText | undefined): Part {
     }),
     responses: responsesOf(route, text),
   }
+}
+
+/** The group of an operation: the first part of its path, up to a hyphen. */
+function tagOf(path: string): string {
+  if (path.startsWith('/admin/v1/applications/{client_id}/secrets')) return 'Secrets of applications'
+  const [first = '', ...rest] = path.split(/[/-]/)[3] ?? ''
+  return first.toUpperCase() + rest.join('')
 }
 
 /** Whether it changes an application or a suite that exists. */

@@ -1,4 +1,4 @@
-import { constant, flag, jsonSchema, object, text, whole } from '../../../src/domain/views/schema.ts'
+import { constant, flag, jsonSchema, object, text, whole } from '../../../src/views/schema.ts'
 
 // The schemas of the forms and answers of the public port, which its routes read and write without schemas.
 

@@ -5,8 +5,8 @@ import {
   type ErrorAnswer,
   REQUEST_REASONS,
 } from '../../../src/domain/reasons.ts'
-import { choice, constant, jsonSchema, list, object, text } from '../../../src/domain/views/schema.ts'
 import { errorBody } from '../../../src/http/wire/refuse.ts'
+import { choice, constant, jsonSchema, list, object, text } from '../../../src/views/schema.ts'
 import { content, type Examples, lines, type Part, refs } from './document.ts'
 
 // What the operations of the public port have in common.

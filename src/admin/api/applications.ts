@@ -10,9 +10,9 @@ import {
   shownApplicationView,
 } from '../../administration/views.ts'
 import { camelCased } from '../../domain/text.ts'
-import { APPLICATION } from '../../domain/views/application.ts'
-import { fields, list, object, text, whole } from '../../domain/views/schema.ts'
-import { PUBLIC_FIELDS } from '../../domain/views/version.ts'
+import { APPLICATION } from '../../views/application.ts'
+import { PUBLIC_FIELDS } from '../../views/public-fields.ts'
+import { fields, list, object, text, whole } from '../../views/schema.ts'
 import { choiceOf, labelsOf, pageOptions } from './query.ts'
 import { type AddRoute, repeatable, showing } from './routes.ts'
 import { answer, body, pageOf, query } from './schemas.ts'

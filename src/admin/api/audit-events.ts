@@ -1,7 +1,7 @@
 import { cursorOf, keyOf } from '../../administration/pages.ts'
 import { AUDIT_EVENT, auditEventView } from '../../administration/views.ts'
 import { AUDIT_ACTIONS } from '../../domain/events.ts'
-import { list } from '../../domain/views/schema.ts'
+import { list } from '../../views/schema.ts'
 import { choiceOf, cursorIn, limitOf, timeOf } from './query.ts'
 import type { AddRoute } from './routes.ts'
 import { answer, pageOf, query } from './schemas.ts'

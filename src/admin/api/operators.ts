@@ -1,6 +1,6 @@
 import { operatorView } from '../../administration/views.ts'
-import { OPERATOR } from '../../domain/views/operator.ts'
-import { list, object } from '../../domain/views/schema.ts'
+import { OPERATOR } from '../../views/operator.ts'
+import { list, object } from '../../views/schema.ts'
 import { idOf } from '../wire/routing.ts'
 import type { AddRoute } from './routes.ts'
 import { answer } from './schemas.ts'

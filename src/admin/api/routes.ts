@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } fro
 import type { Administration } from '../../administration/administration.ts'
 import type { Repeatable } from '../../administration/idempotency.ts'
 import type { PublicFields } from '../../domain/audit-event.ts'
-import { versionOf } from '../../domain/views/version.ts'
+import { versionOf } from '../../domain/audit-event.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
 import { ProblemError } from '../wire/problem.ts'

@@ -1,6 +1,6 @@
 import type { FastifySchema } from 'fastify'
 import { jsonNamed } from '../../administration/rules.ts'
-import { type JsonSchema, jsonSchema, object, text } from '../../domain/views/schema.ts'
+import { type JsonSchema, jsonSchema, object, text } from '../../views/schema.ts'
 
 type Described = Parameters<typeof jsonSchema>[0]
 

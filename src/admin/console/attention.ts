@@ -1,6 +1,7 @@
 import { factsOf } from '../../domain/reasons.ts'
-import { type EndingSecrets, OLD_BACKUP_MS, OUTAGE_GAP_MS, type Statistics } from '../../domain/statistics.ts'
+import { OLD_BACKUP_MS, OUTAGE_GAP_MS } from '../../domain/statistics.ts'
 import { DAY } from '../../domain/usage.ts'
+import type { EndingSecrets, Statistics } from '../../views/statistics.ts'
 import { badge, name, section, type Tone, time } from './components.ts'
 import { placeOf } from './diagnosis.ts'
 import { count, many, percent } from './figures.ts'

@@ -1,6 +1,6 @@
 import { ago } from '../../administration/age.ts'
-import type { Outage } from '../../domain/statistics.ts'
 import { DAY } from '../../domain/usage.ts'
+import type { Outage } from '../../views/statistics.ts'
 import { type Html, html } from './html.ts'
 
 /** The coordinates of the plot, which is stretched to the size of its container. */

@@ -1,5 +1,5 @@
-import type { Latency, RefusedFor, Statistics, Traffic } from '../../domain/statistics.ts'
 import { MINUTE } from '../../domain/time.ts'
+import type { Latency, RefusedFor, Statistics, Traffic } from '../../views/statistics.ts'
 import type { Chart } from './chart.ts'
 
 export function uptime({ at, startedAt }: Pick<Statistics, 'at' | 'startedAt'>): string {

@@ -1,4 +1,4 @@
-export { type Html, html, type Part } from '../../domain/html.ts'
+export { type Html, html, type Part } from '../../web/html.ts'
 
 /** A URL path with percent-encoded values (RFC 3986 §2.1): path`/applications/${clientId}`. */
 export function path(strings: TemplateStringsArray, ...values: (string | number)[]): string {

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { clientIn, prefixOf } from '../../domain/address.ts'
-import { createBudgets } from '../../domain/budgets.ts'
 import { type Identity, SIGN_IN_LIFETIME, SignInRefused } from '../../domain/identity.ts'
 import { readableName } from '../../domain/operator.ts'
 import { randomString } from '../../domain/text.ts'
+import { createBudgets } from '../../limits/budgets.ts'
+import { clientIn, prefixOf } from '../../web/address.ts'
 import type { AdminContext } from '../context.ts'
 import { isProxied } from '../wire/host.ts'
 import { ProblemError } from '../wire/problem.ts'
@@ -23,7 +23,7 @@ const SECRET_LENGTH = 43
 
 /** Signs operators in with the identity provider. */
 export function providerLogin(console: FastifyInstance, context: AdminContext): void {
-  const { provider, adminUrl, signIn, administration, observe } = context
+  const { provider, adminUrl, signIn, administration } = context
   const budgets = createBudgets(() => performance.now(), { slots: 1024 })
 
   // Apart, so that nobody who only begins keeps others from completing.
@@ -47,7 +47,7 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
     const secret = cookieIn(request, COOKIE) ?? randomString(SECRET_LENGTH)
     const url = await provider
       .begin(secret, BACK.test(back) ? back : '')
-      .catch((error) => refuse(request, reply, error))
+      .catch((error) => refuseSignIn(context, request, reply, error))
     if (typeof url !== 'string') return url
     return reply.header('set-cookie', shortCookie(request, COOKIE, secret, SIGN_IN_LIFETIME / 1000)).redirect(url, 303)
   })
@@ -70,27 +70,34 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
       }
       const login = await signIn.logInAs(identity, originOf(request))
       const { whyNoRole = 'an operator of this name was removed' } = identity
-      if (!login) return refuse(request, reply, new SignInRefused('no role', whyNoRole), identity)
+      if (!login) return refuseSignIn(context, request, reply, new SignInRefused('no role', whyNoRole), identity)
       setSessionCookie(reply, login.reference)
       return reply.redirect(identity.back || '/signed-in', 303)
     } catch (error) {
       // Somebody went back in the history.
       if (caller && error instanceof SignInRefused && error.reason !== 'old sign-in') return reply.redirect('/', 303)
-      return refuse(request, reply, error)
+      return refuseSignIn(context, request, reply, error)
     }
   })
+}
 
-  /** Shows the login page with the reason. Throws any other error. */
-  function refuse(request: FastifyRequest, reply: FastifyReply, error: unknown, identity?: Identity): FastifyReply {
-    if (!(error instanceof SignInRefused)) throw error
-    const { id: requestId, remoteAddress } = request
-    const { reason, message: detail } = error
-    observe({ type: 'operator refused', reason, operator: identity?.name, detail, requestId, remoteAddress })
-    const words = wordsFor(error, html`<bdi>${provider?.host}</bdi>`, { identity, acceptsLinks: signIn.acceptsLinks })
-    const content = note('bad', html`<p>${words}</p><p class="hint">Request id <code>${requestId}</code></p>`)
-    const isAway = reason === 'provider unavailable'
-    return showPage(reply, loginPage(context, { reason: content, isAway }), { status: isAway ? 503 : 403 })
-  }
+/** Shows the login page with the reason why a sign-in was refused. Throws any other error. */
+function refuseSignIn(
+  context: AdminContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: unknown,
+  identity?: Identity,
+): FastifyReply {
+  const { provider, signIn, observe } = context
+  if (!(error instanceof SignInRefused)) throw error
+  const { id: requestId, remoteAddress } = request
+  const { reason, message: detail } = error
+  observe({ type: 'operator refused', reason, operator: identity?.name, detail, requestId, remoteAddress })
+  const words = wordsFor(error, html`<bdi>${provider?.host}</bdi>`, { identity, acceptsLinks: signIn.acceptsLinks })
+  const content = note('bad', html`<p>${words}</p><p class="hint">Request id <code>${requestId}</code></p>`)
+  const isAway = reason === 'provider unavailable'
+  return showPage(reply, loginPage(context, { reason: content, isAway }), { status: isAway ? 503 : 403 })
 }
 
 function wordsFor(

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type ListedSuite, MANY_APPROVED, type RegisteredSuite } from '../../administration/suites.ts'
 import { suiteView } from '../../administration/views.ts'
-import { SUITE } from '../../domain/views/suite.ts'
+import { SUITE } from '../../views/suite.ts'
 import type { About, AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { badge, emptyState, labelLinks, name, note, number, section, time } from './components.ts'

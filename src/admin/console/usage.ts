@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { Outage } from '../../domain/statistics.ts'
 import { type ApplicationCounts, type Counts, PERIOD_NAMES, PERIODS, type Period } from '../../domain/usage.ts'
-import type { Usage } from '../../domain/views/statistics.ts'
+import type { Outage, Usage } from '../../views/statistics.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { bar, type Chart, chart } from './chart.ts'

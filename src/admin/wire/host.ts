@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { hostInUrl, withoutZone } from '../../domain/address.ts'
+import { hostInUrl, withoutZone } from '../../web/address.ts'
 import type { AdminContext } from '../context.ts'
 import { isSafe } from './access.ts'
 import { RefusedOperator } from './problem.ts'

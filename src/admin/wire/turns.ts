@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { peerIn } from '../../domain/address.ts'
-import { createFairQueue } from '../../domain/fair-queue.ts'
+import { createFairQueue } from '../../limits/fair-queue.ts'
+import { peerIn } from '../../web/address.ts'
 import { ProblemError, RefusedOperator } from './problem.ts'
 
 declare module 'fastify' {

@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { readFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import { OperatorError } from '../../domain/operator-error.ts'
@@ -64,6 +66,20 @@ export function printSecret(owner: string, ...rest: Parameters<typeof show>): Pr
 export function say({ stderr }: Terminal, { json }: JsonOption, kind: 'error' | 'warning' | 'progress', text: string) {
   const words = kind === 'warning' ? `Warning: ${text}` : text
   stderr.write(visible(`${json ? JSON.stringify({ [kind]: text }) : words}\n`))
+}
+
+/** Asks on standard error. Resolves to the line that is typed; undefined: the input has ended. */
+export async function prompt({ stdin, stderr }: Terminal, question: string): Promise<string | undefined> {
+  stderr.write(question)
+  const input = stdin as unknown as Readable
+  if (input.readableEnded) return undefined
+  const lines = createInterface({ input })
+  return new Promise((resolve) => {
+    lines.once('line', (line) => resolve(line.trim()))
+    // Otherwise the terminal would keep the process alive.
+    lines.once('line', () => lines.close())
+    lines.once('close', () => resolve(undefined))
+  })
 }
 
 const INTERVAL_ON_TERMINAL_MS = 1000

@@ -1,5 +1,5 @@
-import { isPrivate, rangesOf, withoutZone } from '../../domain/address.ts'
 import type { Observer } from '../../domain/events.ts'
+import { isPrivate, rangesOf, withoutZone } from '../../web/address.ts'
 
 /** Untrusted proxies to remember: more than any network has. */
 const CAPACITY = 1024

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { addressIn, withoutZone } from '../../domain/address.ts'
 import { RequestRefused } from '../../domain/refusal.ts'
 import { sentId } from '../../domain/request-id.ts'
+import { addressIn, withoutZone } from '../../web/address.ts'
 
 /** The client's address according to trusted proxies, or else the peer's, and the ids of the request: fields of its events. */
 export function requesterOf(request: FastifyRequest) {

@@ -1,4 +1,4 @@
-import type { Audit, AuditEvent, PublicFields, SubjectKind } from '../../domain/audit-event.ts'
+import type { AuditEvent, Authorship, PublicFields, SubjectKind } from '../../domain/audit-event.ts'
 import type { Event } from '../../domain/events.ts'
 import type { AuditTrail } from '../../domain/store.ts'
 import * as sql from './statements/audit.ts'
@@ -14,7 +14,7 @@ export interface AuditEntry {
 }
 
 /** Adds audit events in the transaction of the change. */
-export function* record({ author, at }: Audit, entries: readonly AuditEntry[]): Work<void> {
+export function* record({ author, at }: Authorship, entries: readonly AuditEntry[]): Work<void> {
   const { actor, origin, remoteAddress, requestId } = author
   const rows = entries.map(({ before, after, ...rest }) => ({
     ...rest,

@@ -1,14 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Audit, PublicFields } from '../../domain/audit-event.ts'
+import { type Audit, type PublicFields, type StoredKind, versionOf } from '../../domain/audit-event.ts'
 import type { Event } from '../../domain/events.ts'
-import type { HandOverLink } from '../../domain/hand-over.ts'
 import { IDEMPOTENCY_LIFETIME, IdempotencyKeyTaken } from '../../domain/idempotency.ts'
-import type { Operator } from '../../domain/operator.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { timestamp } from '../../domain/time.ts'
-import { AUDITED_OPERATOR } from '../../domain/views/operator.ts'
-import { view } from '../../domain/views/schema.ts'
-import { PUBLIC_FIELDS, versionOf } from '../../domain/views/version.ts'
 import { type AuditEntry, record } from './audit.ts'
 import * as sql from './statements/audit.ts'
 import { readHandOverLinks } from './statements/hand-overs.ts'
@@ -16,26 +10,13 @@ import { readOperators } from './statements/operators.ts'
 import { readApplications, readSuites } from './statements/registry.ts'
 import { ask, namesJson, type Work } from './work.ts'
 
-// Loaded only where changes are made: a server that only issues and checks tokens does without the views.
-
-/** The statements that find subjects of each kind by their ids, as JSON. The database itself is a subject without a row. */
-const READ = {
+/** The statements that find subjects of each kind by their ids, as JSON. */
+const READ: Record<StoredKind, string> = {
   application: readApplications,
   suite: readSuites,
   operator: readOperators,
   'hand-over links': readHandOverLinks,
 }
-
-type StoredKind = keyof typeof READ
-
-/** How each kind of stored subject becomes its public fields. */
-const FIELDS = {
-  ...PUBLIC_FIELDS,
-  operator: (stored: Operator) => view(AUDITED_OPERATOR, stored),
-  'hand-over links': (stored: HandOverLink[]) => ({
-    hand_over_links: stored.map(({ id, endsAt }) => ({ id, ends_at: timestamp(endsAt) })),
-  }),
-} satisfies Record<StoredKind, (stored: never) => PublicFields>
 
 /** A subject that a change may affect, or the hand-over links of an application, and the name of the audit event if it does. */
 export interface AuditSubject {
@@ -60,10 +41,10 @@ export function* audited<Result>(
     if (made.length > 0) throw new IdempotencyKeyTaken()
   }
   const before = yield* snapshots(subjects)
-  if (onlyIf) assertVersion(subjects, before, onlyIf)
+  if (onlyIf) assertVersion(audit, subjects, before, onlyIf)
   const result = yield* change
   const after = yield* snapshots(subjects)
-  const entries = subjects.flatMap((subject, index) => entryOf(subject, before[index], after[index]) ?? [])
+  const entries = subjects.flatMap((subject, index) => entryOf(audit, subject, before[index], after[index]) ?? [])
   if (entries.length > 0) yield* record(audit, entries)
   if (idempotency && entries.length > 0) {
     yield* ask(sql.insertIdempotencyRecord, [idempotency.digest, idempotency.sealed, at])
@@ -84,12 +65,13 @@ export class Trial extends Error {
 
 /** Each application or suite must have one of these versions, and there must be one (RFC 9110 §13.1.1). */
 function assertVersion(
+  audit: Audit,
   subjects: readonly AuditSubject[],
   snapshots: readonly (string | undefined)[],
   versions: readonly string[],
 ) {
   const found = subjects.flatMap(({ kind }, at) => {
-    const fields = kind in PUBLIC_FIELDS ? fieldsOf(kind, snapshots[at]) : null
+    const fields = kind === 'application' || kind === 'suite' ? fieldsOf(audit, kind, snapshots[at]) : null
     return fields ? versionOf(fields) : []
   })
   const isExpected = (version: string) => versions.includes('*') || versions.includes(version)
@@ -110,9 +92,14 @@ function* snapshots(subjects: readonly AuditSubject[]): Work<(string | undefined
 }
 
 /** The audit entry of a subject; undefined if it did not change. */
-function entryOf({ action, kind, id }: AuditSubject, jsonBefore?: string, jsonAfter?: string): AuditEntry | undefined {
+function entryOf(
+  audit: Audit,
+  { action, kind, id }: AuditSubject,
+  jsonBefore: string | undefined,
+  jsonAfter: string | undefined,
+): AuditEntry | undefined {
   if (jsonBefore === jsonAfter) return undefined
-  const [before, after] = [fieldsOf(kind, jsonBefore), fieldsOf(kind, jsonAfter)]
+  const [before, after] = [fieldsOf(audit, kind, jsonBefore), fieldsOf(audit, kind, jsonAfter)]
   return {
     action,
     subjectKind: kind === 'hand-over links' ? 'application' : kind,
@@ -122,8 +109,8 @@ function entryOf({ action, kind, id }: AuditSubject, jsonBefore?: string, jsonAf
   }
 }
 
-function fieldsOf(kind: StoredKind, json: string | undefined): PublicFields | null {
-  return json === undefined ? null : FIELDS[kind](JSON.parse(json) as never)
+function fieldsOf({ publicFields }: Audit, kind: StoredKind, json: string | undefined): PublicFields | null {
+  return json === undefined ? null : publicFields[kind](JSON.parse(json) as never)
 }
 
 /** The fields whose values differ from `others`; all fields if `others` is null. */

@@ -3,7 +3,7 @@ import type { Change, ChangeOf, Rotation } from '../../domain/change.ts'
 import { annotationColumns } from '../../domain/labels.ts'
 import type { NewSecret } from '../../domain/secret.ts'
 import type { Changes, NewClients } from '../../domain/store.ts'
-import type { AuditSubject } from './audited.ts'
+import { type AuditSubject, audited, Trial } from './audited.ts'
 import { listUnchangedSince } from './statements/audit.ts'
 import * as handOvers from './statements/hand-overs.ts'
 import * as operators from './statements/operators.ts'
@@ -81,20 +81,10 @@ function* unchanged({ clientIds, undoes }: Extract<Change, { clientIds: unknown 
 /** Changes of data that does not move with the store. They stay allowed after the move: operators can log in and out. */
 const LOGIN_CHANGES = new Set<Change['type']>(['login link made', 'operator logged in', 'session ended'])
 
-/**
- * Loads the views. A server that makes changes does so at its start: later, an upgrade may have removed the file. From here,
- * because Node.js looks for the file once for each file that imports it.
- */
-export async function loadAudited() {
-  const { audited, Trial } = await import('./audited.ts')
-  return { audited, Trial }
-}
-
 /** Every change that operators make, each in one transaction with its audit events. */
 export function createChanges(database: Database): Changes {
   return {
     async change(change, audit) {
-      const { audited, Trial } = await loadAudited()
       const make = MAKE[change.type] as (change: Change, at: number) => Work<[id: number][]>
       const begin = () => audited(audit, subjectsOf(change), make(change, audit.at))
       const made = database.transact(begin, { isCopied: !LOGIN_CHANGES.has(change.type) })
@@ -109,7 +99,6 @@ export function createChanges(database: Database): Changes {
     },
 
     async register(newcomers, audit) {
-      const { audited } = await loadAudited()
       const begin = () => audited(audit, subjectsOfRegistration(newcomers), register(newcomers))
       return (await database.transact(begin, { isCopied: true })).result
     },

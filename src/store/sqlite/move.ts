@@ -1,4 +1,4 @@
-import type { Audit } from '../../domain/audit-event.ts'
+import type { Authorship } from '../../domain/audit-event.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { type ReadPage, type Row, selectPage } from '../copy.ts'
 import type { Move } from '../inspect.ts'
@@ -50,7 +50,7 @@ export function createMove({ db, read, change, runner }: Context) {
       }),
 
     /** Records that the copy is complete, and its author. Rejects with OperatorError if this mark no longer exists. */
-    complete: (place: string, beganAt: number, audit: Audit): Promise<void> =>
+    complete: (place: string, beganAt: number, audit: Authorship): Promise<void> =>
       change(() => {
         const completeMove = db.prepare('UPDATE moved SET copied_at = ? WHERE place = ? AND began_at = ?')
         const { changes } = completeMove.run(audit.at, place, beganAt)
@@ -63,7 +63,7 @@ export function createMove({ db, read, change, runner }: Context) {
       change(() => void db.prepare('DELETE FROM moved WHERE place = ? AND began_at = ?').run(place, at)),
 
     /** Removes any mark. Resolves to its location; undefined: there was none. */
-    reopen: (audit: Audit): Promise<string | undefined> =>
+    reopen: (audit: Authorship): Promise<string | undefined> =>
       change(() => {
         const place = find.get()?.place
         if (place === undefined) return undefined

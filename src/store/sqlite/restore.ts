@@ -12,7 +12,7 @@ import {
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import Database from 'better-sqlite3'
-import type { Audit } from '../../domain/audit-event.ts'
+import type { Authorship } from '../../domain/audit-event.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import type { BackupContents, Restored, RestoreOptions } from '../opened.ts'
 import { databaseEntry, record } from '../shared/audit.ts'
@@ -136,7 +136,7 @@ interface Preparation {
   /** The path that the copy will get. */
   database: string
   revokeAllTokens: boolean
-  audit: Audit
+  audit: Authorship
 }
 
 /** Checks and migrates the copy of a backup, and records the restore in it. Errors name the backup. */

@@ -1,6 +1,6 @@
 import { isFailure } from '../../domain/reasons.ts'
-import type { Latency, Minute, RefusedFor, Statistics, Traffic } from '../../domain/statistics.ts'
 import type { Clock } from '../../domain/time.ts'
+import type { Latency, Minute, RefusedFor, Statistics, Traffic } from '../../views/statistics.ts'
 import { CATALOGUE, CHECKS, type Metric } from './catalogue.ts'
 import type { Counters, Series } from './counters.ts'
 

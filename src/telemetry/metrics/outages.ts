@@ -1,4 +1,5 @@
-import { OUTAGE_GAP_MS, type Outage } from '../../domain/statistics.ts'
+import { OUTAGE_GAP_MS } from '../../domain/statistics.ts'
+import type { Outage } from '../../views/statistics.ts'
 import type { Counters, Series } from './counters.ts'
 
 /** How many outages are kept. */

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { type ApiWorld, createApiWorld } from '../../support/api.ts'
+import { AUDIT } from '../../support/on.ts'
 import { refusal, refusedRequest } from '../../support/refusal.ts'
 import { serverNode } from '../../support/server-node.ts'
 import { statisticsOf } from '../../support/statistics.ts'
@@ -56,7 +57,7 @@ t.test('API: lists can be filtered, and are read page by page', async (t) => {
   }
   const author = { actor: 'i#7', origin: 'console', remoteAddress: '192.0.2.1' } as const
   const added = { type: 'operator added', operator: 'i#7', role: 'viewer', email: 'eva@a.example' } as const
-  await world.store.change(added, { author, at: world.clock.time })
+  await world.store.change(added, { ...AUDIT, author, at: world.clock.time })
   const { audit_events } = (await call('GET', '/audit-events?actor=eva%40a.example')).body
   t.match(audit_events, [{ actor: 'i#7', actor_email: 'eva@a.example' }])
   t.match((await call('GET', '/audit-events?request_id=none')).body, { audit_events: [] })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { attention } from '../../../src/admin/console/attention.ts'
-import type { Statistics } from '../../../src/domain/statistics.ts'
+import type { Statistics } from '../../../src/views/statistics.ts'
 import { textOf } from '../../support/console-world.ts'
 import { serverNode } from '../../support/server-node.ts'
 import { statisticsOf, traffic } from '../../support/statistics.ts'

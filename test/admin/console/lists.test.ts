@@ -64,7 +64,7 @@ t.test('Audit: applications and suites are shown with name and id, even if they 
   const actor = 'https://login.example#7'
   const author = { actor, origin: 'console', remoteAddress: '192.0.2.1', requestId: 'r' } as const
   const added = { type: 'operator added', operator: actor, role: 'admin', email: 'anna' } as const
-  await store.change(added, { author, at: context.now() })
+  await store.change(added, { ...AUDIT, author, at: context.now() })
   const { body: foreign } = await browser('/audit')
   t.match(
     foreign,
@@ -82,7 +82,7 @@ t.test('Audit: who has left is still named, and found by the email address, in t
   const actor = 'https://login.example#7'
   const author = { actor, origin: 'console', remoteAddress: '192.0.2.1', requestId: 'r' } as const
   const added = { type: 'operator added', operator: actor, role: 'admin', email: 'Lea@company.example' } as const
-  await store.change(added, { author, at: context.now() })
+  await store.change(added, { ...AUDIT, author, at: context.now() })
   await context.administration(author).suites.register({ suiteId: 'store', name: 'Store API' })
   await context.administration(author).operators.remove(actor)
   const browser = await signIn('viewer')

@@ -1,9 +1,10 @@
 import type { Test } from 'tap'
 import type { Application } from '../../../src/domain/application.ts'
 import type { Audit, AuditEvent } from '../../../src/domain/audit-event.ts'
+import { versionOf } from '../../../src/domain/audit-event.ts'
 import { IdempotencyKeyTaken } from '../../../src/domain/idempotency.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
-import { PUBLIC_FIELDS, versionOf } from '../../../src/domain/views/version.ts'
+import { PUBLIC_FIELDS } from '../../../src/views/public-fields.ts'
 import { application, suite } from '../../support/newcomers.ts'
 import { AUDIT, on } from '../../support/on.ts'
 import { START } from '../../support/world.ts'
@@ -123,7 +124,10 @@ export function auditConformance(t: Test, harness: Harness): void {
   test('Audit: an event has the author, the time and the address, and only the suites that were added or removed', async (t, store) => {
     const ids = ['one', 'two', 'three']
     const author = { actor: 'Ünï "o" ✓', origin: 'API', remoteAddress: '2001:db8::1', requestId: 'r-1' } as const
-    await store.register({ suites: ids.map(suite), applications: [application('a')] }, { author, at: START - 77 })
+    await store.register(
+      { suites: ids.map(suite), applications: [application('a')] },
+      { ...AUDIT, author, at: START - 77 },
+    )
     await on(store).updateSuite('one', { name: 'New' })
     const [second, first] = await store.listAuditEvents(PAGE)
     t.match(first, { ...author, at: START - 77 })
@@ -192,7 +196,7 @@ export function auditConformance(t: Test, harness: Harness): void {
   })
 
   test('Audit: events are listed newest first, page by page, and by time, actor and subject', async (t, store) => {
-    const by = (actor: string, at: number): Audit => ({ author: { ...AUDIT.author, actor }, at })
+    const by = (actor: string, at: number): Audit => ({ ...AUDIT, author: { ...AUDIT.author, actor }, at })
     await store.register({ suites: [suite('x')], applications: [application('a'), application('b')] }, by('one', START))
     await on(store).setStatus('a', 'suspended', by('two', START + 10))
     await on(store).setStatus('a', 'active', by('one', START + 10))
@@ -252,7 +256,7 @@ export function auditConformance(t: Test, harness: Harness): void {
 
   test('Audit: each event keeps the email address that its author had, and is found by it and by the name', async (t, store) => {
     const name = 'https://login.example#7'
-    const by = (actor: string): Audit => ({ author: { ...AUDIT.author, actor }, at: START })
+    const by = (actor: string): Audit => ({ ...AUDIT, author: { ...AUDIT.author, actor }, at: START })
     const person = { operator: name, role: 'admin', email: 'anna@company.example' } as const
     await store.change({ type: 'operator added', ...person }, by(name))
     await register(store, 'a')
@@ -281,7 +285,7 @@ export function auditConformance(t: Test, harness: Harness): void {
   })
 
   test('Audit: a user name at the identity provider that is the name of an operator finds only that operator', async (t, store) => {
-    const by = (actor: string): Audit => ({ author: { ...AUDIT.author, actor, requestId: 'r' }, at: START })
+    const by = (actor: string): Audit => ({ ...AUDIT, author: { ...AUDIT.author, actor, requestId: 'r' }, at: START })
     const person = 'https://login.example#7'
     await store.change({ type: 'operator added', operator: person, role: 'admin', email: 'ann' }, by('root'))
     await on(store).addOperator({ name: 'ann', role: 'admin', createdAt: START }, by('root'))
@@ -300,6 +304,7 @@ export function auditConformance(t: Test, harness: Harness): void {
 
   test('Audit: a change of many in one request can be listed as one event, with their number', async (t, store) => {
     const by = (requestId: string | undefined, at: number, actor = 'anna'): Audit => ({
+      ...AUDIT,
       author: { ...AUDIT.author, actor, requestId },
       at,
     })
@@ -335,7 +340,7 @@ export function auditConformance(t: Test, harness: Harness): void {
   })
 
   test('Store: a change of approvals is undone only for applications that nothing else has changed', async (t, store) => {
-    const by = (requestId: string): Audit => ({ author: { ...AUDIT.author, requestId }, at: START })
+    const by = (requestId: string): Audit => ({ ...AUDIT, author: { ...AUDIT.author, requestId }, at: START })
     await registerSuites(store, 'one', 'two')
     await register(store, 'a', 'b', 'c', 'd', 'e')
     const all = ['a', 'b', 'c', 'd', 'e', 'gone']

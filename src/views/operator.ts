@@ -1,4 +1,4 @@
-import { ROLES } from '../operator.ts'
+import { ROLES } from '../domain/operator.ts'
 import { choice, list, object, text, time, whole } from './schema.ts'
 
 export const ADMIN_KEY = object('AdminKey', 'An admin key, without its value', {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { type CamelCase, camelCase } from '../text.ts'
-import { timestamp } from '../time.ts'
+import { type CamelCase, camelCase } from '../domain/text.ts'
+import { timestamp } from '../domain/time.ts'
 
 // A view is an object as callers see it. Its schema, with JSON names and descriptions, determines its JSON (`view`), the serializer of
-// the API, and its part of the OpenAPI document (`jsonSchema`). A server without an admin listener loads none of this folder.
+// the API, and its part of the OpenAPI document (`jsonSchema`). A server that makes no changes loads none of this folder.
 
 export const text = (description: string) => z.string().describe(description)
 

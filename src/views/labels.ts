@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { visible } from '../text.ts'
+import { visible } from '../domain/text.ts'
 import { lineInput, text, textInput } from './schema.ts'
 
 const MAX_LABELS = 20

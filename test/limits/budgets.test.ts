@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createBudgets } from '../../src/domain/budgets.ts'
+import { createBudgets } from '../../src/limits/budgets.ts'
 
 const TEN = { atOnce: 10, interval: 6000 }
 

@@ -1,5 +1,4 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { Clock } from './time.ts'
 
 /** How many budgets are remembered: 16 bytes each, 1 MiB in total. */
 const SLOTS = 65_536
@@ -17,7 +16,7 @@ export interface Budget {
  * Creates budgets by name (token buckets) in constant memory: if no slot is free, a name replaces the budget that will be full
  * soonest. So a flood of names can only reset budgets, never spend those of others. The clock must be monotonic.
  */
-export function createBudgets(monotonic: Clock, { slots = SLOTS } = {}) {
+export function createBudgets(monotonic: () => number, { slots = SLOTS } = {}) {
   // Random, so that no caller can choose names that share slots.
   const key = randomBytes(16).toString('hex')
   const fingerprints = new Float64Array(slots)

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
-import { createFairQueue } from '../../src/domain/fair-queue.ts'
+import { createFairQueue } from '../../src/limits/fair-queue.ts'
 
 /** A queue whose tasks end when the test ends them. */
 function createWorld(limits = { concurrency: 2, perParty: 4, total: 6 }) {

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
-import { isPrivate, prefixOf } from '../../src/domain/address.ts'
+import { isPrivate, prefixOf } from '../../src/web/address.ts'
 
 const group = fc.integer({ min: 0, max: 0xffff })
 const groups = (length: number) => fc.array(group, { minLength: length, maxLength: length })

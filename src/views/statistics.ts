@@ -1,4 +1,5 @@
-import { PERIOD_NAMES } from '../usage.ts'
+import type { ServerNode, Trouble } from '../domain/statistics.ts'
+import { type ApplicationCounts, type Counts, PERIOD_NAMES, type Period } from '../domain/usage.ts'
 import { choice, flag, list, object, real, type SourceOf, text, time, whole } from './schema.ts'
 
 const LATENCY = object('Latency', 'How long requests took; null: there were none', {
@@ -6,7 +7,7 @@ const LATENCY = object('Latency', 'How long requests took; null: there were none
   p99_seconds: real('The 99th percentile'),
 }).nullable()
 
-export const TRAFFIC = object('Traffic', 'What the server did in a period', {
+const TRAFFIC = object('Traffic', 'What the server did in a period', {
   tokens: whole('How many tokens were issued'),
   active_checks: whole('How many checks found the token active'),
   inactive_checks: whole('How many checks found the token not active'),
@@ -16,7 +17,7 @@ export const TRAFFIC = object('Traffic', 'What the server did in a period', {
   check_latency: LATENCY,
 })
 
-export const MINUTE = object('Minute', 'One minute', {
+const MINUTE = object('Minute', 'One minute', {
   ended_at: time('When it ended'),
   traffic: TRAFFIC.nullable().meta({
     title: 'MinuteTraffic',
@@ -24,28 +25,24 @@ export const MINUTE = object('Minute', 'One minute', {
   }),
 })
 
-export const REFUSED_FOR = object('RefusedFor', 'A reason for refusals, inactive checks or failures', {
+const REFUSED_FOR = object('RefusedFor', 'A reason for refusals, inactive checks or failures', {
   kind: choice(['authentication', 'request', 'check', 'failure'], 'What was refused; failure: answered with 5xx'),
   reason: text('The real reason, as in the log'),
   count: whole('How many times'),
 })
 
-export const OUTAGE = object(
-  'Outage',
-  'A time in which requests were answered with 503 because the database did not answer',
-  {
-    began_at: time('When the first of them was answered'),
-    ended_at: time('When the last of them was answered, so far'),
-    failures: whole('How many'),
-  },
-)
+const OUTAGE = object('Outage', 'A time in which requests were answered with 503 because the database did not answer', {
+  began_at: time('When the first of them was answered'),
+  ended_at: time('When the last of them was answered, so far'),
+  failures: whole('How many'),
+})
 
-export const LIVE_TOKENS = object('LiveTokens', 'Tokens that are valid now', {
+const LIVE_TOKENS = object('LiveTokens', 'Tokens that are valid now', {
   count: whole('How many'),
   is_exact: flag('true: they were counted; false: it is an estimate'),
 })
 
-export const ENDING_SECRET = object(
+const ENDING_SECRET = object(
   'EndingSecret',
   'An application or a suite whose last secret ends, or the one that it still uses',
   {
@@ -56,7 +53,7 @@ export const ENDING_SECRET = object(
   },
 )
 
-export const ENDING_SECRETS = object('EndingSecrets', 'Applications and suites that will soon have no active secret', {
+const ENDING_SECRETS = object('EndingSecrets', 'Applications and suites that will soon have no active secret', {
   in_a_day: whole('How many within a day'),
   in_a_week: whole('How many within a week'),
   next: list(
@@ -65,7 +62,7 @@ export const ENDING_SECRETS = object('EndingSecrets', 'Applications and suites t
   ),
 })
 
-export const WORKER = object('Worker', 'A process, in the last second', {
+const WORKER = object('Worker', 'A process, in the last second', {
   worker: whole('Its number'),
   cpu_seconds: real('The CPU time that it used'),
   resident_bytes: whole('The memory that it uses'),
@@ -78,7 +75,7 @@ const WORKERS = object('Workers', 'The processes that answer requests', {
   each: list('Those that have reported', WORKER),
 })
 
-export const NODE = object('Node', 'A server, as it was when it last reported; it reports every ten seconds', {
+const NODE = object('Node', 'A server, as it was when it last reported; it reports every ten seconds', {
   name: text('The name of its machine and its port'),
   version: text('Its version'),
   started_at: time('When it started'),
@@ -145,3 +142,44 @@ export const USAGE = object('Usage', 'What an application or a suite did, on all
 })
 
 export type Usage = SourceOf<typeof USAGE>
+
+type Figures = SourceOf<typeof STATISTICS>
+type WithoutNull<Value> = { readonly [Name in keyof Value]: Exclude<Value[Name], null> }
+
+/** The state and traffic of a server. Undefined: not known. */
+export interface Statistics extends WithoutNull<Omit<Figures, 'nodes' | 'store'>> {
+  readonly store: WithoutNull<Figures['store']>
+  /** The last ten minutes, as a sliding 60-second window that moves by ten seconds. */
+  readonly lastTenMinutes: readonly Minute[]
+  readonly nodes: readonly NodeStatistics[]
+  readonly trouble: Trouble | undefined
+  /** The applications that got many tokens in the last 60 minutes, on all nodes, most first. */
+  readonly heavy: readonly Pick<ApplicationCounts, 'clientId' | 'name' | 'tokens'>[]
+  /** In the first hour: what all applications did in the last one, on all nodes, up to two minutes late. Then nothing. */
+  readonly stored: Counts
+}
+
+/** What works of the store. */
+export type StoreState = Pick<Statistics['store'], 'isUp' | 'canWrite' | 'canCheck' | 'problem'>
+
+export type Traffic = SourceOf<typeof TRAFFIC>
+export type Latency = Traffic['tokenLatency']
+export type Minute = SourceOf<typeof MINUTE>
+export type RefusedFor = SourceOf<typeof REFUSED_FOR>
+export type Outage = SourceOf<typeof OUTAGE>
+export type LiveTokens = SourceOf<typeof LIVE_TOKENS>
+export type EndingSecrets = SourceOf<typeof ENDING_SECRETS>
+export type WorkerStatistics = SourceOf<typeof WORKER>
+
+export type NodeStatistics = ServerNode & Pick<SourceOf<typeof NODE>, 'isThis' | 'isGone'>
+
+export interface StatisticsSource {
+  /** Resolves soon even if the store or a worker hangs: missing values are those of the last call, or undefined. */
+  read(): Promise<Statistics>
+  /** What `read` has as `trouble`. */
+  readTrouble(): Promise<Trouble | undefined>
+  /** What `read` has as `outages`. */
+  outages(): readonly Outage[]
+  /** What each application did that did something in a period, a minute or two late. Resolves soon; undefined: not known yet. */
+  readUsage(period: Period): Promise<readonly ApplicationCounts[] | undefined>
+}

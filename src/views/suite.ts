@@ -1,4 +1,4 @@
-import type { Suite } from '../suite.ts'
+import type { Suite } from '../domain/suite.ts'
 import { SHOWN_ANNOTATIONS } from './labels.ts'
 import { object, text, time, view } from './schema.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Application, ApplicationColumn } from '../application.ts'
+import type { Application, ApplicationColumn } from '../domain/application.ts'
 import { SHOWN_ANNOTATIONS } from './labels.ts'
 import { choice, lineInput, list, object, text, textInput, time, view, whole } from './schema.ts'
 

@@ -1,4 +1,4 @@
-import { originOf, type Secret } from '../secret.ts'
+import { originOf, type Secret } from '../domain/secret.ts'
 import { choice, object, text, time, view, whole } from './schema.ts'
 
 export const SECRET = object('Secret', 'A secret, without its value', {
