@@ -1,4 +1,4 @@
-import type { NewApplication } from '../../src/domain/application.ts'
+import { extrasOf, type NewApplication } from '../../src/domain/application.ts'
 import type { NewSuite } from '../../src/domain/suite.ts'
 import { START } from './world.ts'
 
@@ -11,9 +11,7 @@ export function application(clientId: string, more: Partial<NewApplication> = {}
     clientId,
     name: `Application ${clientId}`,
     developerEmail: 'developer@partner.example',
-    labels: {},
-    note: '',
-    quota: null,
+    ...extrasOf({}),
     createdAt: START,
     secret: { digest: DIGEST, createdAt: START },
     suites: [],
