@@ -6,10 +6,11 @@ import type { Seeds } from '../../src/administration/seed-plan.ts'
 import type { Store } from '../../src/domain/store.ts'
 
 import { AUTHOR } from '../support/on.ts'
+import { aRegistration } from '../support/registration.ts'
 import { createWorld } from '../support/world.ts'
 
 const STORE = { suiteId: 'store', name: 'Store API' }
-const PARTNER = { name: 'Partner', developerEmail: 'a@partner.example' }
+const PARTNER = aRegistration({ name: 'Partner', developerEmail: 'a@partner.example' })
 const NONE = { suites: [], applications: [] }
 
 /** A world, and the seed of another process on its store; `store` may be changed. */
@@ -30,7 +31,7 @@ async function setting(t: Test, change: (store: Store) => Partial<Store> = () =>
 }
 
 const some = (count: number, name = (n: number) => `Application ${n}`) =>
-  Array.from({ length: count }, (_, n) => ({ name: name(n), developerEmail: `${n}@partner.example` }))
+  Array.from({ length: count }, (_, n) => aRegistration({ name: name(n), developerEmail: `${n}@partner.example` }))
 
 t.test('Seed: what is missing is registered, what exists is left, again and again', async (t) => {
   const { administration } = await createWorld(t)
