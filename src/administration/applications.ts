@@ -4,6 +4,7 @@ import {
   type ApplicationChanges,
   type ApplicationExtras,
   type ApplicationValues,
+  extrasOf,
   generateClientId,
   type NewApplication,
   namedSuites,
@@ -170,12 +171,9 @@ export async function prepareApplication(registration: Registration, now: Clock,
     clientSecret,
     suites = [],
     status = 'active',
-    labels = {},
-    note = '',
-    quota = null,
-    ...texts
+    ...fields
   } = valid(registrationSchema, registration)
-  const values = { ...texts, status, labels, note, quota }
+  const values = { ...fields, status, ...extrasOf(fields) }
   const generated = generateSecret()
   const digest = clientSecret === undefined ? digestGenerated(generated) : await digestImported(clientSecret)
   const createdAt = now()

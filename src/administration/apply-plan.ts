@@ -1,17 +1,23 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type ApplicationValues, type NewApplication, nameAndDeveloper, namedSuites } from '../domain/application.ts'
+import {
+  APPLICATION_COLUMNS,
+  type ApplicationValues,
+  type NewApplication,
+  nameAndDeveloper,
+  namedSuites,
+} from '../domain/application.ts'
 import { hasLabel, type Labels, labelTexts } from '../domain/labels.ts'
 import type { OperatorError } from '../domain/operator-error.ts'
 import { unknownSuite } from '../domain/suite.ts'
-import { takenId } from './rules.ts'
+import { jsonNamed, settingsSchema, suiteUpdateSchema, takenId } from './rules.ts'
 
 /** The fields that a file may have for a suite or an application, by their names in JSON. `needed`: those of a new one. */
 export const KINDS = {
-  suite: { id: 'id', fields: ['name', 'labels', 'note'], needed: ['name'] },
+  suite: { id: 'id', fields: Object.keys(jsonNamed(suiteUpdateSchema.shape)), needed: ['name'] },
   application: {
     id: 'client_id',
-    fields: ['name', 'developer_email', 'status', 'suites', 'labels', 'note', 'quota'],
-    needed: ['name', 'developer_email'],
+    fields: Object.keys(jsonNamed(settingsSchema.shape)),
+    needed: APPLICATION_COLUMNS,
   },
 } as const
 

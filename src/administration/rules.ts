@@ -1,9 +1,9 @@
 import { type output, type ZodString, type ZodType, z } from 'zod'
-import { type ApplicationField, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
+import { type ApplicationField, MAX_CLIENT_ID_LENGTH, type OptionalTexts } from '../domain/application.ts'
 import { ROLES } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { camelCased } from '../domain/text.ts'
-import { APPLICATION_TEXTS } from '../views/application.ts'
+import { APPLICATION_TEXTS, OPTIONAL_TEXTS } from '../views/application.ts'
 import { ANNOTATIONS } from '../views/labels.ts'
 import { textInput } from '../views/schema.ts'
 
@@ -24,7 +24,8 @@ export const suiteId = textInput('The suite id').regex(
 /** The rules for the texts of an application. */
 export const fields = camelCased<Record<ApplicationField, ZodString>>(APPLICATION_TEXTS)
 
-const annotations = z.object(ANNOTATIONS).partial().shape
+/** The rules for those that may be empty. */
+export const optionalFields = camelCased<Record<keyof OptionalTexts, ZodString>>(OPTIONAL_TEXTS)
 
 const QUOTA = 'The quota must be a whole number from 1 to 999,999,999'
 
@@ -34,6 +35,8 @@ const quota = z
   .max(999_999_999, QUOTA)
   .nullable()
   .describe('How many tokens it may get in an hour of the clock; null: TOKEN_QUOTA of the server')
+
+const extras = z.object({ labels: ANNOTATIONS.labels, ...optionalFields, quota }).partial().shape
 
 const status = z
   .enum(['active', 'suspended'], { error: 'The status must be active or suspended' })
@@ -61,11 +64,10 @@ export const registrationSchema = z.object({
     .optional()
     .describe('The suites to approve it for, or `"all"` for those that exist at this moment; by default, none'),
   status: status.optional(),
-  ...annotations,
-  quota: quota.optional(),
+  ...extras,
 })
 
-export const updateSchema = z.object({ ...fields, ...ANNOTATIONS, quota }).partial()
+export const updateSchema = z.object({ ...fields, ...extras }).partial()
 
 /**
  * All that an operator can set of an application. Status and suites are not optional: what is forgotten must not be withdrawn or
@@ -77,8 +79,7 @@ export const settingsSchema = z.object({
   suites: z
     .array(z.string(), 'The suites must be a list')
     .describe('The suites that it is approved for, and no others'),
-  ...annotations,
-  quota: quota.optional(),
+  ...extras,
 })
 
 export const importedSecretSchema = registrationSchema.pick({ clientSecret: true }).required()
@@ -88,7 +89,7 @@ export const suiteSchema = z.object({
     .refine(canBeInPath, `The suite id ${NO_SEGMENT}`)
     .describe('Its id, and the audience of tokens there: 1 to 100 characters of A-Z a-z 0-9 - . _ ~'),
   name: fields.name,
-  ...annotations,
+  ...z.object(ANNOTATIONS).partial().shape,
 })
 
 /** The most approvals that one transaction changes: a server on the same store waits for its end. */

@@ -1,4 +1,4 @@
-import type { Application, ApplicationKey, ApplicationNames } from '../domain/application.ts'
+import { type Application, type ApplicationKey, type ApplicationNames, TEXT_FIELDS } from '../domain/application.ts'
 import { chunksOf, inSteps } from '../domain/in-steps.ts'
 import { hasLabel, type Labels, labelTexts } from '../domain/labels.ts'
 import type { Page } from '../domain/store.ts'
@@ -7,7 +7,7 @@ import type { Context } from './context.ts'
 import { NAMES_PER_STEP, type PageQuery, pageOf, ROWS_PER_STEP, stepsOfNames } from './pages.ts'
 
 export interface SearchFilter {
-  /** Words in the client id, the name, the developer email, a label (`key=value`) or the note, in any order and case. Empty or omitted: matches all. */
+  /** Words in the client id, a text or a label (`key=value`), in any order and case. Empty or omitted: matches all. */
   text?: string | undefined
   status?: Application['status'] | undefined
   /** The id of a suite that it is approved for. */
@@ -170,7 +170,7 @@ function matcher({ text = '', status, suite, labels = [] }: SearchFilter): (name
     const labelled: Labels = JSON.parse(names.labels)
     return (
       labels.every((label) => hasLabel(labelled, label)) &&
-      isFound(names.clientId, names.name, names.developerEmail, ...labelTexts(labelled), names.note)
+      isFound(names.clientId, ...TEXT_FIELDS.map((field) => names[field]), ...labelTexts(labelled))
     )
   }
 }

@@ -1,4 +1,4 @@
-import { columnsOf } from '../domain/application.ts'
+import { extrasOf } from '../domain/application.ts'
 import type { AuditEvent } from '../domain/audit-event.ts'
 import type { Session } from '../domain/operator.ts'
 import { APPLICATION, applicationSource } from '../views/application.ts'
@@ -109,18 +109,13 @@ export const listedApplicationView = (listed: ListedApplication) => view(LISTED_
 
 export const shownApplicationView = (shown: ShownApplication) => view(SHOWN_APPLICATION, applicationSource(shown))
 
-/** With the secret if it was generated: only this once. An answer that an older version has kept lacks the last four. */
+const REGISTERED = APPLICATION.omit({ suites: true, created_at: true, tokens_valid_from: true })
+
+/** With the secret if it was generated: only this once. An answer that an older version has kept may lack some fields. */
 export function registeredApplicationView(registered: RegisteredApplication) {
-  const { clientId, clientSecret, status = 'active', labels = {}, note = '', quota = null } = registered
-  return {
-    client_id: clientId,
-    ...(clientSecret !== undefined && { client_secret: clientSecret }),
-    ...columnsOf(registered),
-    status,
-    labels,
-    note,
-    quota,
-  }
+  const { clientSecret, status = 'active' } = registered
+  const { client_id, ...fields } = view(REGISTERED, { ...registered, status, ...extrasOf(registered) })
+  return { client_id, ...(clientSecret !== undefined && { client_secret: clientSecret }), ...fields }
 }
 
 export const shownSuiteView = (suite: ShownSuite) => view(SHOWN_SUITE, suiteSource(suite))

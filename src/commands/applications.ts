@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander'
 import type { Administration } from '../administration/administration.ts'
 import type { ShownApplication } from '../administration/applications.ts'
-import { fields } from '../administration/rules.ts'
+import { fields, optionalFields } from '../administration/rules.ts'
 import type { SearchFilter } from '../administration/search.ts'
 import { listedApplicationView, registeredApplicationView, shownApplicationView } from '../administration/views.ts'
-import type { ApplicationField, ApplicationValues } from '../domain/application.ts'
+import { type ApplicationValues, columnsOf, OPTIONAL_COLUMNS } from '../domain/application.ts'
 import { labelTexts } from '../domain/labels.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import {
@@ -15,6 +15,7 @@ import {
   annotationTexts,
   collect,
   completeUpdate,
+  textOptions,
 } from './shared/annotations.ts'
 import {
   addCommand,
@@ -65,15 +66,6 @@ export function addApplications(program: Command, terminal: Terminal): void {
   }
 }
 
-/** An option for each field that operators set, made from its rule: `--developer-email <email>`. */
-function fieldOptions(): Option[] {
-  return (Object.keys(fields) as ApplicationField[]).map((field) => {
-    const flag = field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-    const description = fields[field].description?.replace(/^./, (letter) => letter.toLowerCase())
-    return new Option(`--${flag} <${flag.split('-').at(-1)}>`, description)
-  })
-}
-
 function quotaOption(): Option {
   const parse = number(/^[1-9]\d{0,8}$/, 'It must be a whole number above 0, or default.')
   const description = 'how many tokens it may get in an hour, or default: TOKEN_QUOTA'
@@ -82,8 +74,8 @@ function quotaOption(): Option {
 
 function addRegister(applications: Command, terminal: Terminal): void {
   const command = addCommand(applications, 'register', 'register an application and print its credentials, once')
-  for (const option of fieldOptions()) command.addOption(option.makeOptionMandatory())
-  addAnnotations(command.addOption(quotaOption()))
+  for (const option of textOptions(fields)) command.addOption(option.makeOptionMandatory())
+  addAnnotations(command.addOption(quotaOption()), optionalFields)
     .option('--client-id <id>', 'the client id, if it already has one (default: a new one)')
     .option('--client-secret-file <file>', 'a file with the secret that it already has, or - for standard input')
     .option('--suite <id>', 'a suite to approve it for; may be repeated (default: none)', collect)
@@ -109,8 +101,8 @@ function addRegister(applications: Command, terminal: Terminal): void {
 
 function addUpdates(applications: Command, terminal: Terminal): void {
   const update = addCommand(applications, 'update <client-id>', 'change the name or other fields of an application')
-  for (const option of fieldOptions()) update.addOption(option)
-  update.addOption(quotaOption())
+  for (const option of textOptions(fields)) update.addOption(option)
+  addAnnotations(update.addOption(quotaOption()), optionalFields)
   completeUpdate(update, terminal, 'application', ({ applications }) => applications, shownApplicationView)
 
   addCommand(
@@ -195,17 +187,19 @@ function addApprovals(applications: Command, terminal: Terminal): void {
 }
 
 function applicationText(application: ShownApplication): string {
-  const { suites, tokens_valid_from, last_token_at, secrets, labels, note, quota, ...rest } =
+  const { suites, tokens_valid_from, last_token_at, secrets, labels, quota, ...rest } =
     shownApplicationView(application)
+  const optional = columnsOf(application, OPTIONAL_COLUMNS)
   const values = {
     ...rest,
     suites: suites.join(', ') || 'none',
     tokens_valid_from: tokens_valid_from ?? 'the beginning',
     last_token_at: last_token_at ?? 'never',
     ...(quota !== null && { quota: `${quota} tokens an hour` }),
-    ...annotationTexts({ labels, note }),
   }
-  const lines = Object.entries(values).map(([name, value]) => [name.replaceAll('_', ' '), value])
+  const others = Object.entries(values).filter(([name]) => !(name in optional))
+  const all = [...others, ...Object.entries(annotationTexts(labels, optional))]
+  const lines = all.map(([name, value]) => [name.replaceAll('_', ' '), value])
   return `${labelled(Object.fromEntries(lines))}\n\n${secretsTable(secrets)}`
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { registeredSuiteView, secretView, suiteView } from '../administration/views.ts'
 import { labelTexts } from '../domain/labels.ts'
+import { ANNOTATIONS } from '../views/labels.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import {
   type AnnotationOptions,
@@ -16,6 +17,8 @@ import { labelled, registeredSuiteText, SHOWN_ONCE, secretsTable, table } from '
 /** How many approved applications are named without --all. */
 const MAX_NAMED = 10
 
+const OPTIONAL_TEXTS = { note: ANNOTATIONS.note }
+
 type RegisterOptions = CreateOption & JsonOption & AnnotationOptions & { name: string }
 
 export function addSuites(program: Command, terminal: Terminal): void {
@@ -24,7 +27,7 @@ export function addSuites(program: Command, terminal: Terminal): void {
   const register = addCommand(suites, 'register', 'register a suite and print its credentials, once')
     .argument('<id>', 'its id, which is the audience of tokens there')
     .requiredOption('--name <name>', 'the name of the suite')
-  addAnnotations(register)
+  addAnnotations(register, OPTIONAL_TEXTS)
     .addOption(createOption())
     .action(async (suiteId: string, { create, ...options }: RegisterOptions) => {
       const values = { ...annotated(options), suiteId }
@@ -37,7 +40,7 @@ export function addSuites(program: Command, terminal: Terminal): void {
     })
 
   const update = addCommand(suites, 'update <id>', 'change the name or other fields of a suite')
-  update.option('--name <name>', 'its new name')
+  addAnnotations(update.option('--name <name>', 'its new name'), OPTIONAL_TEXTS)
   completeUpdate(update, terminal, 'suite', ({ suites }) => suites, suiteView)
 
   addLabelFilter(addCommand(suites, 'list', 'list the suites')).action(
@@ -61,7 +64,7 @@ export function addSuites(program: Command, terminal: Terminal): void {
         suite: suiteId,
         name: suite.name,
         approved: approvedText(approved, options),
-        ...annotationTexts(suite),
+        ...annotationTexts(suite.labels, { note: suite.note }),
       })
       await show(terminal, options, result, `${head}\n\n${secretsTable(secrets)}`)
     })

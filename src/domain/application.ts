@@ -1,20 +1,34 @@
-import type { Annotations } from './labels.ts'
+import type { Labels } from './labels.ts'
 import type { NewSecret, Secret } from './secret.ts'
-import { type CamelCase, camelCase, randomString } from './text.ts'
+import { type CamelCase, camelCase, camelCased, randomString } from './text.ts'
 
 /** In characters. The ids of suites are shorter. */
 export const MAX_CLIENT_ID_LENGTH = 200
 
-/** The texts of an application that operators can set, by their names in JSON, also their columns. Rules: views/application.ts. */
+/** The texts that every application has, by their names in JSON, also their columns. Rules: views/application.ts. */
 export const APPLICATION_COLUMNS = ['name', 'developer_email'] as const
 
+/** The texts that may be empty, likewise. */
+export const OPTIONAL_COLUMNS = ['note'] as const
+
+/** All texts that operators can set. */
+export const TEXT_COLUMNS = [...APPLICATION_COLUMNS, ...OPTIONAL_COLUMNS] as const
+
 export type ApplicationColumn = (typeof APPLICATION_COLUMNS)[number]
+export type OptionalColumn = (typeof OPTIONAL_COLUMNS)[number]
 
-export type ApplicationValues = { readonly [Name in ApplicationColumn as CamelCase<Name>]: string }
+type Texts<Column extends string> = { readonly [Name in Column as CamelCase<Name>]: string }
+
+export type ApplicationValues = Texts<ApplicationColumn>
 export type ApplicationField = keyof ApplicationValues
+export type OptionalTexts = Texts<OptionalColumn>
 
-/** What operators set besides. */
-export interface ApplicationExtras extends Annotations {
+/** The names in TypeScript of TEXT_COLUMNS. */
+export const TEXT_FIELDS = TEXT_COLUMNS.map(camelCase) as readonly (ApplicationField | keyof OptionalTexts)[]
+
+/** What operators can add to an application. */
+export interface ApplicationExtras extends OptionalTexts {
+  readonly labels: Labels
   /** How many tokens it may get in an hour of the clock; null: TOKEN_QUOTA. */
   readonly quota: number | null
 }
@@ -24,10 +38,19 @@ type Changeable = ApplicationValues & ApplicationExtras
 /** An undefined field stays as it is. */
 export type ApplicationChanges = { readonly [Field in keyof Changeable]?: Changeable[Field] | undefined }
 
-/** The texts of an application by their columns. */
-export function columnsOf<Texts extends ApplicationChanges>(texts: Texts) {
-  const columns = APPLICATION_COLUMNS.map((column) => [column, texts[camelCase(column) as ApplicationField]])
-  return Object.fromEntries(columns) as Record<ApplicationColumn, Texts[ApplicationField]>
+/** Texts of an application by their columns. */
+export function columnsOf<Fields extends ApplicationChanges, Column extends string = ApplicationColumn>(
+  fields: Fields,
+  columns: readonly Column[] = APPLICATION_COLUMNS as readonly string[] as readonly Column[],
+) {
+  const texts = columns.map((column) => [column, fields[camelCase(column) as keyof Fields]])
+  return Object.fromEntries(texts) as Record<Column, Fields[CamelCase<Column> & keyof Fields]>
+}
+
+/** What an application gets without them. */
+export function extrasOf({ labels = {}, quota = null, ...texts }: ApplicationChanges): ApplicationExtras {
+  const given = Object.entries(columnsOf(texts, OPTIONAL_COLUMNS)).map(([column, text = '']) => [column, text])
+  return { labels, ...camelCased<OptionalTexts>(Object.fromEntries(given)), quota }
 }
 
 /** A registered client (RFC 6749 §2): a partner's application, allowed to ask for access tokens. */
@@ -50,7 +73,9 @@ export type ApplicationKey = Key<'application'>
 
 /** The fields that a search reads. */
 export interface ApplicationNames
-  extends Pick<Application, 'key' | 'clientId' | 'name' | 'developerEmail' | 'status' | 'note'> {
+  extends ApplicationValues,
+    OptionalTexts,
+    Pick<Application, 'key' | 'clientId' | 'status'> {
   /** As JSON: parsing it for each application of a search takes time. */
   readonly labels: string
   /** 1: it is approved for the suite that was asked for. */

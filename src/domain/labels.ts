@@ -1,6 +1,6 @@
 export type Labels = Readonly<Record<string, string>>
 
-/** What operators can add to an application or a suite. */
+/** What operators can add to a suite. */
 export interface Annotations {
   readonly labels: Labels
   readonly note: string
@@ -8,11 +8,6 @@ export interface Annotations {
 
 /** An undefined field stays as it is. */
 export type AnnotationChanges = { readonly [Field in keyof Annotations]?: Annotations[Field] | undefined }
-
-/** The values of the columns. */
-export function annotationColumns({ labels, note }: AnnotationChanges): (string | undefined)[] {
-  return [labels && JSON.stringify(labels), note]
-}
 
 /** One text for each label, `key=value`. */
 export function labelTexts(labels: Labels): string[] {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { APPLICATION_COLUMNS } from '../domain/application.ts'
+import { TEXT_COLUMNS } from '../domain/application.ts'
 import type { Author, Authorship } from '../domain/audit-event.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { StoreUnavailable } from '../domain/store.ts'
@@ -140,7 +140,7 @@ export const TABLES = {
   suites: describeTable(1, { bigint: ['id', 'created_at'], text: ['suite_id', 'name', 'labels', 'note'] }),
   applications: describeTable(1, {
     bigint: ['id', 'tokens_valid_from', 'created_at', 'token_generation', 'quota'],
-    text: ['client_id', ...APPLICATION_COLUMNS, 'status', 'labels', 'note'],
+    text: ['client_id', ...TEXT_COLUMNS, 'status', 'labels'],
   }),
   secrets: describeTable(1, {
     bigint: ['id', 'application_id', 'suite_id', 'created_at', 'ends_at', 'revoked_at'],

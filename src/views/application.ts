@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { Application, ApplicationColumn } from '../domain/application.ts'
-import { SHOWN_ANNOTATIONS } from './labels.ts'
-import { choice, lineInput, list, object, text, textInput, time, view, whole } from './schema.ts'
+import type { Application, ApplicationColumn, OptionalColumn } from '../domain/application.ts'
+import { ANNOTATIONS } from './labels.ts'
+import { choice, lineInput, list, object, shownTexts, text, textInput, time, view, whole } from './schema.ts'
 
 export const APPLICATION_TEXTS = {
   name: lineInput('The name').describe('Its name: 1 to 200 characters'),
@@ -14,22 +14,19 @@ export const APPLICATION_TEXTS = {
     .describe('The contact address of its developer'),
 } satisfies Record<ApplicationColumn, z.ZodString>
 
+export const OPTIONAL_TEXTS = { note: ANNOTATIONS.note } satisfies Record<OptionalColumn, z.ZodString>
+
 export const APPLICATION = object('ApprovedApplication', 'An application that is approved for a suite', {
   client_id: text('The client id'),
-  ...shownTexts(),
+  ...shownTexts(APPLICATION_TEXTS),
   status: choice(['active', 'suspended'], 'A suspended application gets no tokens, and its tokens are refused'),
   suites: list('The suites that it is approved for', z.string()),
   created_at: time('When it was registered'),
   tokens_valid_from: time('When all its tokens were last revoked; null: never').nullable(),
-  ...SHOWN_ANNOTATIONS,
+  labels: ANNOTATIONS.labels,
+  ...shownTexts(OPTIONAL_TEXTS),
   quota: whole('How many tokens it may get in an hour of the clock; null: TOKEN_QUOTA of the server').nullable(),
 })
-
-/** The same texts for a view: without the rules, but with their descriptions. */
-function shownTexts() {
-  const shown = Object.entries(APPLICATION_TEXTS).map(([name, { description = '' }]) => [name, text(description)])
-  return Object.fromEntries(shown) as Record<ApplicationColumn, z.ZodString>
-}
 
 /** The source of the view of an application, also of a view with more fields. */
 export function applicationSource<Shown extends Application>({ tokensValidFrom, ...application }: Shown) {

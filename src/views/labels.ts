@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { visible } from '../domain/text.ts'
-import { lineInput, text, textInput } from './schema.ts'
+import { lineInput, shownTexts, textInput } from './schema.ts'
 
 const MAX_LABELS = 20
 
@@ -30,10 +30,10 @@ const NOTE = textInput('The note')
   .overwrite((note) => note.replace(/\r\n?/g, '\n').trimEnd())
   .max(2000, 'The note may have 2,000 characters at most')
   .refine((note) => visible(note) === note && note.isWellFormed(), 'The note must not have control characters')
-  .describe('A note for operators: up to 2,000 characters, several lines')
+  .describe('A note for operators: up to 2,000 characters, several lines; empty: none')
 
 /** The rules of labels and note, by their names in JSON, which are also their columns. */
 export const ANNOTATIONS = { labels: LABELS, note: NOTE }
 
 /** The same for a view. */
-export const SHOWN_ANNOTATIONS = { labels: LABELS, note: text('The note of its operators; empty: none') }
+export const SHOWN_ANNOTATIONS = { labels: LABELS, ...shownTexts({ note: NOTE }) }

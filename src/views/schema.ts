@@ -25,6 +25,12 @@ export const lineInput = (subject: string) =>
     .regex(/^[^\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]*$/u, `${subject} must not have control characters`)
     .regex(VISIBLE, `${subject} must not have invisible characters`)
 
+/** The same texts in a view: without the rules, but with their descriptions. */
+export function shownTexts<Name extends string>(rules: Record<Name, z.ZodString>) {
+  const shown = Object.entries<z.ZodString>(rules).map(([name, { description = '' }]) => [name, text(description)])
+  return Object.fromEntries(shown) as Record<Name, z.ZodString>
+}
+
 export const whole = (description: string) => z.number().meta({ type: 'integer', description })
 
 export const real = (description: string) => z.number().describe(description)

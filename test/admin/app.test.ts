@@ -107,7 +107,7 @@ t.test('Admin listener: a disconnect after a malformed request affects only its 
 
 t.test('Admin listener: a change is not made if its connection was reset before it is read', async (t) => {
   const { app, dial, events, administration, store, good } = await listening(t)
-  const { clientId } = await administration.applications.register({ name: 'A', developerEmail: 'a@partner.example' })
+  const { clientId } = await administration.applications.register()
   const accepted = once(app.server, 'connection')
   const client = await dial()
   const [connection] = (await accepted) as [Socket]

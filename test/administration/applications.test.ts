@@ -4,10 +4,11 @@ import type { Registration } from '../../src/administration/applications.ts'
 import { StoreUnavailable } from '../../src/domain/store.ts'
 import { cheapDigest, registerImported } from '../support/imported.ts'
 import { on } from '../support/on.ts'
+import { aRegistration } from '../support/registration.ts'
 import { createWorld, createWorldOfSuites, START } from '../support/world.ts'
 
 const STORE = { suiteId: 'store', name: 'Store API' }
-const PARTNER = { name: 'Partner', developerEmail: 'a@partner.example' }
+const PARTNER = aRegistration({ name: 'Partner', developerEmail: 'a@partner.example' })
 const DAY = 24 * 3_600_000
 
 t.test('Registration: every field has its limits, and a refusal names all that is wrong but no secret', async (t) => {

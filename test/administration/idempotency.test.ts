@@ -7,11 +7,12 @@ import type { RepeatableCall } from '../../src/administration/idempotency.ts'
 import type { Event } from '../../src/domain/events.ts'
 import { generateAdminKey } from '../../src/domain/operator.ts'
 import { AUTHOR } from '../support/on.ts'
+import { aRegistration } from '../support/registration.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createWorld } from '../support/world.ts'
 
 const HOUR = 3_600_000
-const NEW = { name: 'Störe', developerEmail: 'developer@partner.example' }
+const NEW = aRegistration({ name: 'Störe' })
 const CREDENTIAL = generateAdminKey()
 
 const call = (more: Partial<RepeatableCall> = {}) => ({

@@ -6,6 +6,7 @@ import { MANY_APPROVED } from '../../src/administration/suites.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { AUTHOR, on } from '../support/on.ts'
+import { aRegistration } from '../support/registration.ts'
 import { createWorld, createWorldOfSuites, START } from '../support/world.ts'
 
 const HOUR = 3_600_000
@@ -21,7 +22,9 @@ async function setting(
   await world.administration.remove(world.credentials.client_id)
   await world.administration.seed({
     suites: [],
-    applications: seeds.map((seed) => ({ name: `Name of ${seed.clientId}`, developerEmail: EMAIL, ...seed })),
+    applications: seeds.map((seed) =>
+      aRegistration({ name: `Name of ${seed.clientId}`, developerEmail: EMAIL, ...seed }),
+    ),
   })
   const store = { ...world.store, ...change(world.store) }
   const now = () => world.clock.time
@@ -83,12 +86,7 @@ t.test('Suites: a page has secrets, the number of approved applications, and a c
 
 t.test('Suites: approved applications are counted up to a limit on a page, and in full for one suite', async (t) => {
   const { administration } = await createWorldOfSuites(t)
-  const others = numbered(MANY_APPROVED + 1).map((one) => ({
-    ...one,
-    name: 'A',
-    developerEmail: EMAIL,
-    suites: ['store'],
-  }))
+  const others = numbered(MANY_APPROVED + 1).map((one) => aRegistration({ ...one, suites: ['store'] }))
   await administration.seed({ suites: [], applications: others })
   t.equal((await administration.listPage({ limit: 1 })).rows[0]?.approved, MANY_APPROVED)
   t.equal(await administration.countApproved('store'), MANY_APPROVED + 2)

@@ -4,10 +4,11 @@ import type { Registration } from '../../src/administration/applications.ts'
 import type { SeedStep } from '../../src/administration/seed.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { AUTHOR } from '../support/on.ts'
+import { aRegistration } from '../support/registration.ts'
 import { createWorld, type Seeds, wantedOf } from '../support/world.ts'
 
 const STORE = { suiteId: 'store', name: 'Store API' }
-const PARTNER = { name: 'Partner', developerEmail: 'a@partner.example' }
+const PARTNER = aRegistration({ name: 'Partner', developerEmail: 'a@partner.example' })
 const NONE = { suites: [], applications: [] }
 
 /** A world, and the seed of another process on its store; `store` may be changed. */
@@ -29,7 +30,7 @@ async function setting(t: Test, change: (store: Store) => Partial<Store> = () =>
 }
 
 const some = (count: number, name = (n: number) => `Application ${n}`) =>
-  Array.from({ length: count }, (_, n) => ({ name: name(n), developerEmail: `${n}@partner.example` }))
+  Array.from({ length: count }, (_, n) => aRegistration({ name: name(n), developerEmail: `${n}@partner.example` }))
 
 t.test('Seed: what is missing is registered, what exists is left, again and again', async (t) => {
   const { administration } = await createWorld(t)

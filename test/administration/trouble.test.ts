@@ -5,6 +5,7 @@ import { abbreviated } from '../../src/domain/application.ts'
 import type { RefusalCount } from '../../src/domain/refusal.ts'
 import { AUDIT } from '../support/on.ts'
 import { refusal } from '../support/refusal.ts'
+import { filling } from '../support/registration.ts'
 import { createWorld, START } from '../support/world.ts'
 
 const HOUR = 60 * 60_000
@@ -13,12 +14,11 @@ t.test('Trouble: applications and suites are failing if they are refused now, mo
   const { store, clock } = await createWorld(t)
   const now = () => clock.time
   const author = { actor: 'tester', origin: 'command line', remoteAddress: 'machine' } as const
-  const administration = createAdministration({ store, now, observe: () => {}, author })
+  const administration = filling(createAdministration({ store, now, observe: () => {}, author }))
   const { applications, suites } = administration
   for (const suiteId of ['s1', 's2']) await suites.register({ suiteId, name: `Suite ${suiteId}` })
   for (const clientId of ['often', 'once', 'suspended', 'mended', 'yesterday']) {
-    const values = { name: clientId, developerEmail: 'a@b.example' }
-    await applications.register({ ...values, clientId, suites: clientId === 'mended' ? ['s1'] : [] })
+    await applications.register({ name: clientId, clientId, suites: clientId === 'mended' ? ['s1'] : [] })
   }
   await applications.approve('often', 's2')
   await applications.suspend('suspended')
@@ -51,12 +51,12 @@ t.test('Trouble: a removed application that still calls is named, with who remov
   const operator = 'https://login.example#7'
   await store.change({ type: 'operator added', operator, role: 'admin', email: 'anna@company.example' }, AUDIT)
   const author = { actor: operator, origin: 'console', remoteAddress: '192.0.2.1' } as const
-  const administration = createAdministration({ store, now, observe: () => {}, author })
+  const administration = filling(createAdministration({ store, now, observe: () => {}, author }))
   const { register, remove } = administration.applications
   for (const clientId of ['orders', 'silent!', 'again', 'before'])
-    await register({ clientId, name: `Name of ${clientId}`, developerEmail: 'a@b.example', suites: [] })
+    await register({ clientId, name: `Name of ${clientId}`, suites: [] })
   for (const clientId of ['orders', 'silent!', 'again', 'before']) await remove(clientId)
-  await register({ clientId: 'again', name: 'Again', developerEmail: 'a@b.example', suites: [] })
+  await register({ clientId: 'again', name: 'Again', suites: [] })
   const unknown = (clientId: string, more: Partial<RefusalCount>) =>
     refusal(abbreviated(clientId), { isKnown: false, reason: 'unknown client', ...more })
   await store.recordRefusals([

@@ -374,7 +374,7 @@ t.test('Why: an application that was removed: by whom, when, and whether it stil
   const refused = 'Since then its client id, or a similar one, was refused, once, 0 s ago, from 127.0.0.1'
   t.equal(await says(/ was removed /, id), `${removed} ${refused}: tell its developer, or register it again.`)
   t.match(await explain(id), { health: 'wrong', application: undefined })
-  await administration.register({ clientId: id, name, developerEmail: 'a@b.example', suites: [] })
+  await administration.register({ clientId: id, name, suites: [] })
   await says(/^(?!.*removed)/, id)
 })
 

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t from 'tap'
-import type { Administration } from '../../src/administration/administration.ts'
 import { table } from '../../src/commands/shared/text.ts'
+import type { Filling } from '../support/registration.ts'
 import { expectAll, fails, misused, startShell } from '../support/shell.ts'
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
@@ -14,8 +14,8 @@ const WITHOUT_SUITES =
   /^Warning: The application is approved for no suite, so its tokens are valid nowhere: applications approve CLIENT_ID --suite ID\.\n$/
 
 /** The application `a`. */
-async function registerA({ applications }: Administration) {
-  await applications.register({ name: 'Äpp', developerEmail: 'a@b.example', clientId: 'a' })
+async function registerA({ applications }: Filling) {
+  await applications.register({ name: 'Äpp', clientId: 'a' })
 }
 
 t.test('Commands: a registered application is shown with its credentials once, then without', async (t) => {
@@ -277,7 +277,7 @@ t.test('Suites: of many applications that are approved, some are named, or all w
   const { run } = await startShell(t, async ({ applications, suites }) => {
     await suites.register({ suiteId: 'store', name: 'Store' })
     for (const clientId of clientIds) {
-      await applications.register({ name: 'A', developerEmail: 'a@b.example', clientId, suites: 'all' })
+      await applications.register({ clientId, suites: 'all' })
     }
   })
   const some = /^approved {2}12 applications: a0, a1, a2, a3, a4, a5, a6, a7, a8, a9 … \(--all names every one\)$/m

@@ -91,7 +91,7 @@ for (const way of ['the database', 'a server']) {
     await administration.applications.resume('shop2')
     await administration.applications.update('shop2', { quota: 5, note: 'not of the file' })
     await administration.suites.update('store', { name: 'By hand', note: 'kept' })
-    await administration.applications.register({ name: 'Foreign', developerEmail: 'a@b' })
+    await administration.applications.register({ name: 'Foreign' })
     const { changes, ...counts } = JSON.parse((await run(`${dry} --json`)).out)
     t.strictSame(changes, [
       {
@@ -142,9 +142,9 @@ for (const way of ['the database', 'a server']) {
 t.test('Apply: what a server lists can be applied to it without a change, and to an empty one', async (t) => {
   const { run, json, write, server, secrets, administration, keys, url } = await setting(t)
   await administration.suites.register({ suiteId: 'store', name: 'Store', labels: { by: 'hand' }, note: 'Two\nlines' })
-  await administration.applications.register({ clientId: 'bare', name: 'Bare', developerEmail: 'a@b' })
+  await administration.applications.register({ clientId: 'bare', name: 'Bare' })
   const more = { suites: ['store'], status: 'suspended' as const, labels: { a: 'b' }, note: 'N', quota: 7 }
-  await administration.applications.register({ clientId: 'full', name: 'Full: "x"', developerEmail: 'a@b', ...more })
+  await administration.applications.register({ clientId: 'full', name: 'Full: "x"', ...more })
   const listed = { suites: await json('suites list'), applications: await json('applications list') }
   const headers = { authorization: `Bearer ${keys.viewer}` }
   const page = async (kind: string) => (await fetch(`${url}/admin/v1/${kind}`, { headers })).json()
@@ -425,7 +425,7 @@ for (const way of ['the database', 'a server']) {
     const refused = (id: string, kind = 'application') => ({
       message: `Others have changed the ${kind} ${id} since the plan, so it is left as it is.`,
     })
-    await applications.register({ clientId: 'a', name: 'A', developerEmail: 'a@b' })
+    await applications.register({ clientId: 'a' })
     await suites.register({ suiteId: 's', name: 'S' })
     let notes = 0
     const others = async () => void (notes++ < 2 && (await applications.update('a', { note: `${notes}` })))

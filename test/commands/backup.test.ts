@@ -16,7 +16,7 @@ async function createDatabase(t: Test) {
   const database = await startShell(t, async ({ suites, applications }) => {
     await suites.register({ suiteId: 'store', name: 'Store API' })
     for (const clientId of ['a', 'b', 'removed']) {
-      await applications.register({ name: 'A', developerEmail: 'a@b.example', clientId })
+      await applications.register({ clientId })
     }
     await applications.remove('removed')
   })

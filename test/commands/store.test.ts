@@ -7,7 +7,7 @@ import { temporaryDatabase } from '../support/temporary-database.ts'
 async function createStore(t: Test) {
   const { createDatabase } = await startDatabases()
   const { env, file } = await startShell(t, async ({ applications, operators }) => {
-    await applications.register({ name: 'A', developerEmail: 'a@b.example' })
+    await applications.register()
     await operators.add('anna', 'admin')
     for (let n = 0; n < 2; n++) await operators.addKey('anna', 60_000)
   })

@@ -19,7 +19,7 @@ function refusalOf(clientId: string): RefusalCount {
 async function startWhy(t: Test, refusals: RefusalCount[], PORT: number) {
   const { env, file } = await startShell(t, async ({ applications, suites }) => {
     await suites.register({ suiteId: 'store', name: 'Store' })
-    await applications.register({ name: 'A', developerEmail: 'a@b.example', clientId: ID, suites: 'all' })
+    await applications.register({ clientId: ID, suites: 'all' })
   })
   const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 2000 })
   await store.recordRefusals(refusals)

@@ -2,7 +2,7 @@ import { readdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { type Administration, createAdministration } from '../../src/administration/administration.ts'
+import { createAdministration } from '../../src/administration/administration.ts'
 import { createSignIn } from '../../src/administration/sign-in.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Diagnosis } from '../../src/doctor/finding.ts'
@@ -21,6 +21,7 @@ import { inspectSqlite } from '../../src/store/sqlite/inspect.ts'
 import { AUDIT, on } from '../support/on.ts'
 import { query } from '../support/postgres/databases.ts'
 import { startDatabases, startPostgres } from '../support/postgres/postgres.ts'
+import { type Filling, filling } from '../support/registration.ts'
 import { shell, startShell } from '../support/shell.ts'
 import { SQLITE, startPostgresStore } from '../support/stores.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
@@ -40,8 +41,8 @@ async function exec(url: string, sql: string): Promise<void> {
 }
 
 /** The application `a`. */
-async function registerA({ applications }: Administration) {
-  await applications.register({ name: 'A', developerEmail: 'a@b.example', clientId: 'a' })
+async function registerA({ applications }: Filling) {
+  await applications.register({ clientId: 'a' })
 }
 
 const ENGINES = [
@@ -72,7 +73,9 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
     const { DATABASE_URL: location } = readConfig({ DATABASE_URL: url })
     const store = await openStore(location, { lockTimeout: 1000 })
     t.teardown(() => store.close())
-    const administration = createAdministration({ store, now: Date.now, observe: () => {}, author: AUDIT.author })
+    const administration = filling(
+      createAdministration({ store, now: Date.now, observe: () => {}, author: AUDIT.author }),
+    )
     await registerA(administration)
     const all = (now = Date.now()) => checkStore(location, () => now)
     // Only SQLite's stores know when a backup was made, and the PostgreSQL of the tests does without fsync.

@@ -21,6 +21,7 @@ import type { Event, Observer } from '../../src/domain/events.ts'
 import { describe } from '../../src/server/admin.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createAuditLog } from '../../src/telemetry/audit-log.ts'
+import { filling } from './registration.ts'
 import { statisticsOf } from './statistics.ts'
 import { migratedDatabase } from './temporary-database.ts'
 import { START } from './world.ts'
@@ -82,7 +83,7 @@ export async function createAdminWorld(
     ...given,
   }
   /** For test data: its events are not logged. */
-  const administration = createAdministration({ store, now, observe: () => {}, author: TESTER })
+  const administration = filling(createAdministration({ store, now, observe: () => {}, author: TESTER }))
   const keys = { admin: await addOperator('anna', 'admin'), viewer: await addOperator('viktor', 'viewer') }
   const { app, routes } = await buildWithRoutes(context)
   t.teardown(async () => {

@@ -1,5 +1,6 @@
-import type { NewApplication } from '../../src/domain/application.ts'
+import { extrasOf, type NewApplication } from '../../src/domain/application.ts'
 import type { NewSuite } from '../../src/domain/suite.ts'
+import { aRegistration } from './registration.ts'
 import { START } from './world.ts'
 
 /** The digest of a generated secret; no text that a store shows contains it by chance. */
@@ -8,12 +9,9 @@ export const DIGEST = '$sha256$DIGESTAAAA'
 /** What is registered of an application in the tests of stores. */
 export function application(clientId: string, more: Partial<NewApplication> = {}): NewApplication {
   return {
+    ...aRegistration({ name: `Application ${clientId}` }),
+    ...extrasOf({}),
     clientId,
-    name: `Application ${clientId}`,
-    developerEmail: 'developer@partner.example',
-    labels: {},
-    note: '',
-    quota: null,
     createdAt: START,
     secret: { digest: DIGEST, createdAt: START },
     suites: [],

@@ -1,8 +1,9 @@
 import type { Test } from 'tap'
-import { type Administration, createAdministration } from '../../src/administration/administration.ts'
+import { createAdministration } from '../../src/administration/administration.ts'
 import type { Store } from '../../src/domain/store.ts'
 import { openStore } from '../../src/store/open.ts'
 import { AUTHOR } from './on.ts'
+import { type Filling, filling } from './registration.ts'
 import { run, runJson } from './spawn.ts'
 import { migratedDatabase } from './temporary-database.ts'
 
@@ -29,10 +30,10 @@ export function shell(env: NodeJS.ProcessEnv) {
 }
 
 /** Commands on a database with what `fill` registers. */
-export async function startShell(t: Test, fill: (administration: Administration, store: Store) => unknown = () => {}) {
+export async function startShell(t: Test, fill: (administration: Filling, store: Store) => unknown = () => {}) {
   const database = migratedDatabase(t)
   const store = await openStore({ kind: 'sqlite', file: database.file }, { lockTimeout: 0 })
-  await fill(createAdministration({ store, now: Date.now, observe: () => {}, author: AUTHOR }), store)
+  await fill(filling(createAdministration({ store, now: Date.now, observe: () => {}, author: AUTHOR })), store)
   await store.close()
   return { ...database, ...shell(database.env) }
 }

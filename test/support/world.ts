@@ -22,6 +22,7 @@ import { createRefusals } from '../../src/telemetry/refusals.ts'
 import { createUsage } from '../../src/telemetry/usage.ts'
 import { PUBLIC_FIELDS } from '../../src/views/public-fields.ts'
 import { AUTHOR } from './on.ts'
+import { filling } from './registration.ts'
 import { migratedDatabase } from './temporary-database.ts'
 
 /** A moment to begin at: 13 digits, like every time in the next 250 years. */
@@ -103,10 +104,8 @@ export async function createWorld(
       handOverUrl: `${PUBLIC_URL}/hand-over`,
     }),
   )
-  const { clientId, clientSecret } = await administration.register({
-    name: 'Störe ✓',
-    developerEmail: 'developer@partner.example',
-  })
+  const registration = { name: 'Störe ✓', developerEmail: 'developer@partner.example' }
+  const { clientId, clientSecret } = await administration.register(registration)
   const credentials = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret as string }
 
   /** Sends a form as a client does; a text goes as it is. */
@@ -195,7 +194,7 @@ export const ENDINGS: Record<string, [end: (world: WorldOfSuites, token: string)
   'a token of an application that was removed and registered again': [
     async ({ administration, credentials }) => {
       await administration.remove(credentials.client_id)
-      await administration.register({ name: 'A', developerEmail: 'a@b.example', clientId: credentials.client_id })
+      await administration.register({ clientId: credentials.client_id })
     },
     'removed application',
   ],
@@ -224,9 +223,10 @@ async function seedAll({ plan, steps }: Administration['seed'], seeds: Seeds) {
 }
 
 /** The administration under one name per action, as tests call it. */
-function flat({ applications, suites, secrets, handOvers, operators, seed, why }: Administration) {
+function flat(administration: Administration) {
+  const { suites, secrets, handOvers, operators, seed, why } = administration
   return {
-    ...applications,
+    ...filling(administration).applications,
     seed: (seeds: Seeds) => seedAll(seed, seeds),
     registerSuite: suites.register,
     listSuites: suites.list,

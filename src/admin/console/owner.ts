@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Repeatable } from '../../administration/idempotency.ts'
-import { type Application, columnsOf } from '../../domain/application.ts'
-import { type Annotations, labelsIn, labelTexts } from '../../domain/labels.ts'
+import { APPLICATION_COLUMNS, type Application, columnsOf, OPTIONAL_COLUMNS } from '../../domain/application.ts'
+import { labelsIn, labelTexts } from '../../domain/labels.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { camelCased } from '../../domain/text.ts'
 import type { AdminContext } from '../context.ts'
@@ -53,10 +53,13 @@ type Values = Readonly<Record<string, string>>
 export type Changes = Readonly<Record<string, unknown>>
 
 function valuesOf(owner: Owner): Values {
-  const { name, labels, note } = owner
-  const annotations = { labels: labelTexts(labels).join('\n'), note }
-  if (!('quota' in owner)) return { name, ...annotations }
+  const annotations = { labels: labelTexts(owner.labels).join('\n'), ...optionalTexts(owner) }
+  if (!('quota' in owner)) return { name: owner.name, ...annotations }
   return { ...columnsOf(owner), ...annotations, quota: String(owner.quota ?? '') }
+}
+
+function optionalTexts(owner: Owner): Values {
+  return 'quota' in owner ? columnsOf(owner, OPTIONAL_COLUMNS) : { note: owner.note }
 }
 
 export function changesIn({ labels, quota, ...values }: Values): Changes {
@@ -160,17 +163,21 @@ ${fields.map(({ name, value }) => input(name, value, stateOf))}</div>`
   return section('names', 'Details', content)
 }
 
-/** Hints of the values that may be empty. */
-const OPTIONAL: Readonly<Record<string, string>> = {
+const REQUIRED: readonly string[] = APPLICATION_COLUMNS
+
+/** Values of several lines. */
+const LONG = ['labels', 'note']
+
+const HINTS: Readonly<Record<string, string>> = {
   quota: 'Tokens in an hour of the clock. If empty, TOKEN_QUOTA of the server applies.',
   labels: 'One per line, such as owner=web. Keys have the characters a-z 0-9 . _ - / only.',
   note: 'For operators only: whom to call, what it is for.',
 }
 
 function input(name: string, value: string, stateOf: (name: string) => FieldState): Html {
-  const control = { label: sentence(name), name, value, hint: OPTIONAL[name], ...stateOf(name) }
-  if (name === 'quota') return field({ ...control, type: 'number' })
-  return name in OPTIONAL ? textarea({ ...control, isCode: name === 'labels' }) : field({ ...control, required: true })
+  const control = { label: sentence(name), name, value, hint: HINTS[name], ...stateOf(name) }
+  if (LONG.includes(name)) return textarea({ ...control, isCode: name === 'labels' })
+  return field({ ...control, required: REQUIRED.includes(name), type: name === 'quota' ? 'number' : 'text' })
 }
 
 /** The inputs of values that may be empty, for a new application or suite, behind a line. */
@@ -181,12 +188,13 @@ export function optionalInputs(names: readonly string[], body: unknown, stateOf:
 <div class="form">${names.map((name) => input(name, text(name), stateOf))}</div></details>`
 }
 
-/** The labels and the note of an application or a suite, for a list of facts. `list`: the path of the list of its kind. */
-export function annotationFacts({ labels, note }: Annotations, list: List['href']) {
-  const links = labelLinks(labels, list)
+/** What an application or a suite has besides, for a list of facts. `list`: the path of the list of its kind. */
+export function annotationFacts(owner: Owner, list: List['href']) {
+  const links = labelLinks(owner.labels, list)
+  const given = Object.entries(optionalTexts(owner)).filter(([, text]) => text !== '')
   return [
     links && (['Labels', links] as const),
-    note !== '' && (['Note', html`<div class="lines" dir="auto">${note}</div>`] as const),
+    ...given.map(([name, text]) => [sentence(name), html`<div class="lines" dir="auto">${text}</div>`] as const),
   ]
 }
 

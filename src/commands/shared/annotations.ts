@@ -1,22 +1,34 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Administration } from '../../administration/administration.ts'
-import { type Annotations, type Labels, labelsIn, labelTexts } from '../../domain/labels.ts'
+import type { OptionalTexts } from '../../domain/application.ts'
+import { type Labels, labelsIn, labelTexts } from '../../domain/labels.ts'
 import { administer } from './administer.ts'
 import { type JsonOption, print, type Terminal } from './terminal.ts'
 
-export interface AnnotationOptions {
+export interface AnnotationOptions extends Partial<OptionalTexts> {
   label?: string[] | undefined
   removeLabel?: string[] | undefined
-  note?: string | undefined
   /** Only of applications; 0: TOKEN_QUOTA. */
   quota?: number | undefined
 }
 
-/** Adds the options for labels and the note. */
-export function addAnnotations(command: Command): Command {
+/** The rules for texts, by their names in TypeScript. */
+type Rules = Readonly<Record<string, { description?: string | undefined }>>
+
+/** Adds the options for labels and the texts that may be empty. */
+export function addAnnotations(command: Command, texts: Rules): Command {
+  command.option('--label <key=value>', 'a label, such as owner=web; may be repeated', collect)
+  for (const option of textOptions(texts, 'text')) command.addOption(option)
   return command
-    .option('--label <key=value>', 'a label, such as owner=web; may be repeated', collect)
-    .option('--note <text>', 'a note for operators')
+}
+
+/** An option for each text that operators set, made from its rule: `--developer-email <email>`. */
+export function textOptions(rules: Rules, placeholder?: string): Option[] {
+  return Object.entries(rules).map(([field, { description }]) => {
+    const flag = field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+    const words = description?.replace(/^./, (letter) => letter.toLowerCase())
+    return new Option(`--${flag} <${placeholder ?? flag.split('-').at(-1)}>`, words)
+  })
 }
 
 export function addLabelFilter(command: Command): Command {
@@ -39,14 +51,14 @@ interface Owners<Shown> {
 }
 
 /** Completes a command that changes an application or a suite. */
-export function completeUpdate<Shown extends Annotations>(
+export function completeUpdate<Shown extends { labels: Labels }>(
   command: Command,
   terminal: Terminal,
   kind: 'application' | 'suite',
   ownersOf: (administration: Administration) => Owners<Shown>,
   view: (shown: Shown) => object,
 ): void {
-  const all = addAnnotations(command).option('--remove-label <key>', 'a label to remove; may be repeated', collect)
+  const all = command.option('--remove-label <key>', 'a label to remove; may be repeated', collect)
   all.action(async (id: string, { json, ...options }: JsonOption & AnnotationOptions) => {
     const names = command.options.map(({ long }) => long).filter((long) => long !== '--json')
     if (Object.keys(options).length === 0) command.error(`error: ${names.join(' or ')} is required`)
@@ -61,9 +73,9 @@ export function completeUpdate<Shown extends Annotations>(
 }
 
 /** For `labelled`; what is not set is left out. */
-export function annotationTexts({ labels, note }: Annotations): Record<string, string> {
-  const texts = labelTexts(labels).join(', ')
-  return { ...(texts && { labels: texts }), ...(note && { note }) }
+export function annotationTexts(labels: Labels, texts: Record<string, string>): Record<string, string> {
+  const all = { labels: labelTexts(labels).join(', '), ...texts }
+  return Object.fromEntries(Object.entries(all).filter(([, text]) => text !== ''))
 }
 
 /** Collects the values of an option that may be repeated. */

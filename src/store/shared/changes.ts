@@ -1,6 +1,12 @@
-import { columnsOf, type NewApplication, nameAndDeveloper, namedSuites } from '../../domain/application.ts'
+import {
+  columnsOf,
+  type NewApplication,
+  nameAndDeveloper,
+  namedSuites,
+  TEXT_COLUMNS,
+} from '../../domain/application.ts'
 import type { Change, ChangeOf, Rotation } from '../../domain/change.ts'
-import { annotationColumns } from '../../domain/labels.ts'
+import type { Labels } from '../../domain/labels.ts'
 import type { NewSecret } from '../../domain/secret.ts'
 import type { Changes, NewClients } from '../../domain/store.ts'
 import { type AuditSubject, audited, Trial } from './audited.ts'
@@ -14,8 +20,8 @@ import { ask, type Database, namesJson, rowsJson, type Work } from './work.ts'
 const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => Work<unknown[][]> } = {
   *'application updated'({ clientId, values, status, suites }) {
     const quota = values.quota === null ? 0 : values.quota
-    const columns = [...Object.values(columnsOf(values)), ...annotationColumns(values), quota]
-    yield* ask(sql.updateApplication, [clientId, ...columns])
+    const texts = Object.values(columnsOf(values, TEXT_COLUMNS))
+    yield* ask(sql.updateApplication, [clientId, ...texts, labelsColumn(values.labels), quota])
     if (status) yield* ask(sql.setStatus, [clientId, status])
     if (!suites) return []
     yield* ask(sql.withdrawOthers, [clientId, namesJson(suites)])
@@ -32,7 +38,8 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
     return yield* ask(sql.withdraw, [namesJson(yield* unchanged(change)), change.suite])
   },
   'all tokens revoked': ({ clientId }, at) => ask(sql.revokeTokens, [clientId, at]),
-  'suite updated': ({ suite, values }) => ask(sql.updateSuite, [suite, values.name, ...annotationColumns(values)]),
+  'suite updated': ({ suite, values: { name, labels, note } }) =>
+    ask(sql.updateSuite, [suite, name, labelsColumn(labels), note]),
   'suite removed': ({ suite }) => ask(sql.deleteSuite, [suite]),
   'secret added': ({ owner, secret }) => insertSecrets([{ owner, ...secret }]),
   'secret rotated': ({ owner, ...rotation }, at) => rotate(owner, rotation, at),
@@ -169,9 +176,13 @@ function insertedOf<Item>(items: readonly Item[], rows: [id: string][], idOf: (i
 }
 
 function rowOf(application: NewApplication) {
-  const { clientId, createdAt, skipNamesake, status, labels, note, quota } = application
-  const columns = { ...columnsOf(application), status, labels, note, quota }
+  const { clientId, createdAt, skipNamesake, status, labels, quota } = application
+  const columns = { ...columnsOf(application, TEXT_COLUMNS), status, labels, quota }
   return { client_id: clientId, created_at: createdAt, skip_namesake: skipNamesake ? 1 : 0, ...columns }
+}
+
+function labelsColumn(labels: Labels | undefined): string | undefined {
+  return labels && JSON.stringify(labels)
 }
 
 function* rotate(owner: string, { secret, othersEndAt, deleteEndedBefore }: Rotation, at: number): Work<never[]> {

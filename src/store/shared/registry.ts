@@ -1,4 +1,4 @@
-import type { Application, ApplicationNames } from '../../domain/application.ts'
+import { type Application, type ApplicationNames, TEXT_FIELDS } from '../../domain/application.ts'
 import type { HandOverLink } from '../../domain/hand-over.ts'
 import type { OwnedSecret } from '../../domain/secret.ts'
 import type { FoundHandOver, Registry } from '../../domain/store.ts'
@@ -28,7 +28,7 @@ export function createRegistryLists({ ask, askPrimary }: Database) {
     },
     async listNames({ after = END, limit, suite }) {
       const rows = await ask(sql.listNames, [after, limit, suite])
-      const names = ['key', 'clientId', 'name', 'developerEmail', 'status', 'labels', 'note', 'isApproved'] as const
+      const names = ['key', 'clientId', 'status', ...TEXT_FIELDS, 'labels', 'isApproved'] as const
       return toObjects<ApplicationNames>(rows, ...names)
     },
     findNamesakes: (names) => list<Application>(sql.findNamesakes, [namesJson(names)]),

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createApiWorld, type Method, type Sent } from '../../support/api.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
+import { registrationJson } from '../../support/registration.ts'
 import { shiftClock } from '../../support/shift-clock.ts'
 import { START } from '../../support/world.ts'
 
@@ -120,7 +121,7 @@ t.test(
       ([, [, path]]) => path.startsWith(A) || (path.startsWith(S) && path !== `${S}/approvals`),
     )
     await administration.suites.register({ suiteId: 's', name: 'S' })
-    await administration.applications.register({ clientId: 'a', name: 'A', developerEmail: 'a@a' })
+    await administration.applications.register({ clientId: 'a' })
     let old = '"x"'
     for (const [, [method, path, json]] of changes) {
       const owner = path.startsWith(A) ? A : S
@@ -145,7 +146,7 @@ t.test(
 t.test('If-Match: usage makes no other ETag, any state is *, and a change answers with its ETag', async (t) => {
   const { call, clock, administration, store } = await createApiWorld(t)
   await administration.suites.register({ suiteId: 's', name: 'S' })
-  await administration.applications.register({ clientId: 'a', name: 'A', developerEmail: 'a@a', suites: ['s'] })
+  await administration.applications.register({ clientId: 'a', suites: ['s'] })
   for (const path of [A, S]) {
     const first = await call('GET', path)
     clock.time += 1000
@@ -172,8 +173,8 @@ t.test('If-Match: usage makes no other ETag, any state is *, and a change answer
 t.test('PUT: an application is set to what is sent, or with dry_run only compared', async (t) => {
   const { call, administration, events, store } = await createApiWorld(t)
   for (const suiteId of ['r', 's']) await administration.suites.register({ suiteId, name: suiteId })
-  await administration.applications.register({ clientId: 'a', name: 'A', developerEmail: 'a@a', suites: ['r'] })
-  const json = { name: 'B', developer_email: 'a@a', status: 'suspended', suites: ['s', 's'] }
+  await administration.applications.register({ clientId: 'a', suites: ['r'] })
+  const json = registrationJson({ name: 'B', status: 'suspended', suites: ['s', 's'] })
   const difference = {
     changed: ['name', 'status', 'suites'],
     before: { name: 'A', status: 'active', suites: ['r'] },

@@ -44,7 +44,7 @@ const REFUSED: [url: string, fields: Fields, status: number, errors: Record<stri
 t.test('Forms: what is wrong is said at its field, input is kept, and nothing is changed', async (t) => {
   const { signIn, administration, store } = await createConsoleWorld(t)
   for (const suiteId of ['store', 'other']) await administration.suites.register({ suiteId, name: suiteId })
-  await administration.applications.register({ clientId: 'shop', name: 'Shop', developerEmail: 'a@b.example' })
+  await administration.applications.register({ clientId: 'shop', name: 'Shop' })
   const browser = await signIn()
   const changes = async () => (await store.listAuditEvents({ limit: 100 })).length
   const before = await changes()

@@ -10,7 +10,7 @@ const URL = 'https://token.example/hand-over'
 /** A console with an application `a` and a suite, with hand-over links if they have a URL. */
 async function setting(t: Test, handOverUrl?: string) {
   const world = await createConsoleWorld(t, { ...(handOverUrl && { handOverUrl }) })
-  await world.administration.applications.register({ clientId: 'a', name: 'The <b>', developerEmail: 'a@b.example' })
+  await world.administration.applications.register({ clientId: 'a', name: 'The <b>' })
   await world.administration.suites.register({ suiteId: 'store', name: 'Store API' })
   return { ...world, browser: await world.signIn() }
 }

@@ -14,7 +14,7 @@ t.test('Secrets: all are listed by age, end or last use, with filters, and each 
   const { signIn, administration, store } = await createConsoleWorld(t)
   const { applications, suites } = administration
   await suites.register({ suiteId: 'store', name: 'Store API' })
-  await applications.register({ clientId: 'Shop/1', name: 'Größe', developerEmail: 'a@b.example' })
+  await applications.register({ clientId: 'Shop/1', name: 'Größe' })
   const secret = (createdAt: number, endsAt: number | null = null) => ({ digest: '$sha256$x', createdAt, endsAt })
   await on(store).addSecret('Shop/1', secret(START - 400 * DAY))
   await on(store).addSecret('store', secret(START - 300 * DAY, START + 30 * DAY))

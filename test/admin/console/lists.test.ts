@@ -3,6 +3,7 @@ import type { Author } from '../../../src/domain/audit-event.ts'
 import { createConsoleWorld, textOf } from '../../support/console-world.ts'
 import { application } from '../../support/newcomers.ts'
 import { AUDIT } from '../../support/on.ts'
+import { aRegistration } from '../../support/registration.ts'
 
 const DAY = 24 * 60 * 60_000
 
@@ -13,7 +14,7 @@ t.test('Audit: changes are listed newest first, with author, origin and differen
   const { signIn, context } = await createConsoleWorld(t)
   const author: Author = { actor: 'bert', origin: 'API', remoteAddress: '192.0.2.1', requestId: 'request-1' }
   const { applications, suites } = context.administration(author)
-  const { clientId } = await applications.register({ name: 'Old', developerEmail: 'dev@partner.example' })
+  const { clientId } = await applications.register(aRegistration({ name: 'Old' }))
   await applications.update(clientId, { name: 'New' })
   await suites.register({ suiteId: 'store', name: 'Store API' })
   const browser = await signIn('viewer')
@@ -39,11 +40,10 @@ t.test('Audit: applications and suites are shown with name and id, even if they 
   const { signIn, context, administration, store } = await createConsoleWorld(t)
   const { applications, suites, operators } = administration
   const browser = await signIn()
-  const developerEmail = 'dev@partner.example'
-  await applications.register({ clientId: 'same-id', name: 'Old', developerEmail })
+  await applications.register({ clientId: 'same-id', name: 'Old' })
   await applications.update('same-id', { name: 'New' })
   await suites.register({ suiteId: 'store', name: 'Store API' })
-  await applications.register({ clientId: 'gone', name: 'Was here', developerEmail })
+  await applications.register({ clientId: 'gone', name: 'Was here' })
   await applications.remove('gone')
   /** How often a page has a part. */
   const count = (body: string, part: string) => body.split(part).length - 1
@@ -151,9 +151,8 @@ t.test('Audit: it can be filtered by day, actor and subject, and the form keeps 
 
 t.test('Audit: a part of a name or id is enough, and a whole id finds only that', async (t) => {
   const { signIn, administration, store } = await createConsoleWorld(t)
-  const developerEmail = 'dev@partner.example'
-  await administration.applications.register({ clientId: 'a-1', name: 'Shop Nord', developerEmail })
-  await administration.applications.register({ clientId: 'a-12', name: 'Feed', developerEmail })
+  await administration.applications.register({ clientId: 'a-1', name: 'Shop Nord' })
+  await administration.applications.register({ clientId: 'a-12', name: 'Feed' })
   await administration.applications.remove('a-1')
   for (let n = 0; n < 120; n++) await administration.suites.register({ suiteId: `s-${n}`, name: 'X' })
   const browser = await signIn()
@@ -213,7 +212,7 @@ t.test('Audit: events of a database have no link', async (t) => {
 t.test('Lists: pages are linked, and the links keep the filter', async (t) => {
   const { signIn, administration } = await createConsoleWorld(t)
   const { applications, suites } = administration
-  const named = { name: 'Shop', developerEmail: 'dev@partner.example' }
+  const named = { name: 'Shop' }
   for (let n = 0; n <= 50; n++) await suites.register({ suiteId: `s-${n}`, name: 'X' })
   for (let n = 0; n <= 50; n++) await applications.register({ ...named, clientId: `a-${n}`, suites: ['s-0'] })
   const browser = await signIn()

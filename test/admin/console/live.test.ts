@@ -51,7 +51,7 @@ t.test('Live: a window gets the figures of this second, which are read once for 
 
 t.test('Live: the page of a suite gets its status and refusals', async (t) => {
   const { open, signIn, administration, store } = await start(t)
-  await administration.applications.register({ name: 'Shop', developerEmail: 'a@b.example', clientId: 'shop-1' })
+  await administration.applications.register({ name: 'Shop', clientId: 'shop-1' })
   const anna = await signIn()
   t.match((await anna('/applications/shop-1/edit')).body, 'href="/new-suite">Register a suite</a>', 'there is none yet')
   await administration.suites.register({ suiteId: 'store', name: 'Store API' })
@@ -62,7 +62,7 @@ t.test('Live: the page of a suite gets its status and refusals', async (t) => {
 
 t.test('Live: the page of an application gets its status and refusals, read once a second for all', async (t) => {
   const { open, signIn, administration, store, clock } = await start(t)
-  await administration.applications.register({ name: 'Shop', developerEmail: 'a@b.example', clientId: 'shop-1' })
+  await administration.applications.register({ name: 'Shop', clientId: 'shop-1' })
   const [anna, viktor] = [await signIn(), await signIn('viewer')]
   const pages = [await open(anna, 'a', 'shop-1'), await open(anna, 'b', 'shop-1'), await open(viktor, 'a', 'shop-1')]
   for (const { first } of pages) {

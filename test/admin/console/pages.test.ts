@@ -5,6 +5,7 @@ import type { Author } from '../../../src/domain/audit-event.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { actionsOf, createConsoleWorld, textOf } from '../../support/console-world.ts'
 import { refusal, refusedRequest } from '../../support/refusal.ts'
+import { aRegistration } from '../../support/registration.ts'
 
 const CONSOLE = new URL('../../../src/admin/console/', import.meta.url)
 
@@ -22,7 +23,7 @@ t.test('Console: every page is free of inline code, whatever the names that it s
   const { signIn, codeFor, context, store } = await createConsoleWorld(t)
   const author: Author = { actor: HOSTILE, origin: 'API', remoteAddress: HOSTILE, requestId: HOSTILE }
   const { applications, suites } = context.administration(author)
-  await applications.register({ clientId: HOSTILE, name: HOSTILE, developerEmail: '<b>"\'@x.example' })
+  await applications.register(aRegistration({ clientId: HOSTILE, name: HOSTILE, developerEmail: '<b>"\'@x.example' }))
   await suites.register({ suiteId: 'store', name: HOSTILE })
   await applications.approve(HOSTILE, 'store')
   await store.recordRefusals(
@@ -75,7 +76,7 @@ t.test('Console: a viewer sees every page without forms that change something', 
   const { signIn, administration } = await createConsoleWorld(t)
   const { suites, applications } = administration
   await suites.register({ suiteId: 'store', name: 'Store API' })
-  await applications.register({ clientId: 'a', name: 'A', developerEmail: 'a@b.example', suites: [] })
+  await applications.register({ clientId: 'a', suites: [] })
   const viewer = await signIn('viewer')
   for (const [page, ...words] of [
     ...[['/'], ['/applications'], ['/suites'], ['/audit'], ['/about']],

@@ -264,7 +264,7 @@ const FOR_GOOD: [path: string, form: Record<string, string>][] = [
 async function startChanges(t: Test) {
   const world = await start(t, { handOverUrl: 'https://token.example/hand-over' })
   world.clock.time = Date.now()
-  await world.administration.applications.register({ clientId: 'a/', name: 'Shop', developerEmail: 'a@b.example' })
+  await world.administration.applications.register({ clientId: 'a/', name: 'Shop' })
   await world.administration.suites.register({ suiteId: 'store', name: 'Store API' })
   const post = (url: string, cookie: string, form: Record<string, string>) =>
     world.visit(url, { form, headers: { ...HOST, cookie } })

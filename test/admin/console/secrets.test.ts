@@ -11,7 +11,7 @@ async function setting(t: Test, kind: 'application' | 'suite' = 'application') {
   const world = await createConsoleWorld(t)
   const { applications, suites, secrets } = world.administration
   if (kind === 'suite') await suites.register({ suiteId: 'client', name: 'The <b>' })
-  else await applications.register({ clientId: 'client', name: 'The <b>', developerEmail: 'a@b.example' })
+  else await applications.register({ clientId: 'client', name: 'The <b>' })
   const browser = await world.signIn()
   const path = `/${kind}s/client`
   /** The form of a page as a browser submits it, with these fields. */

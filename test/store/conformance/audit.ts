@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Application } from '../../../src/domain/application.ts'
+import { type Application, columnsOf, TEXT_COLUMNS } from '../../../src/domain/application.ts'
 import type { Audit, AuditEvent } from '../../../src/domain/audit-event.ts'
 import { versionOf } from '../../../src/domain/audit-event.ts'
 import { IdempotencyKeyTaken } from '../../../src/domain/idempotency.ts'
@@ -46,9 +46,9 @@ export function auditConformance(t: Test, harness: Harness): void {
   test('Audit: each change is one event with the fields before and after, and without secrets', async (t, store) => {
     const at = (time: number) => new Date(START + time).toISOString()
     const shown = {
-      ...{ client_id: 'a', name: 'Application a', developer_email: 'developer@partner.example', status: 'active' },
+      ...{ client_id: 'a', ...columnsOf(application('a'), TEXT_COLUMNS), status: 'active' },
       ...{ suites: ['store'], created_at: TIME, tokens_valid_from: null, secrets: [GENERATED] },
-      ...{ labels: {}, note: '', quota: null },
+      ...{ labels: {}, quota: null },
     }
     const shownSuite = {
       id: 'store',

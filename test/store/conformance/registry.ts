@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Application } from '../../../src/domain/application.ts'
+import { type Application, TEXT_FIELDS } from '../../../src/domain/application.ts'
 import type { Store } from '../../../src/domain/store.ts'
 import { application, DIGEST, suite } from '../../support/newcomers.ts'
 import { AUDIT, on } from '../../support/on.ts'
@@ -25,14 +25,14 @@ export function applicationConformance(t: Test, harness: Harness): void {
 
   test('Store: an application is found with every field of its type and no other', async (t, store) => {
     t.equal(await store.findApplication('a'), undefined)
-    const settings = { labels: { owner: 'wéb', 'a/b': '="✓' }, note: 'Två\n\trader', quota: 7 }
-    await register(store, application('a', { name: 'Ünï "quoted" ✓', ...settings }))
+    const texts = Object.fromEntries(TEXT_FIELDS.map((field) => [field, `${field}: Ünï "quoted"\n\t✓`]))
+    const settings = { ...texts, labels: { owner: 'wéb', 'a/b': '="✓' }, quota: 7 }
+    await register(store, application('a', settings))
+    t.match(await store.listNames(PAGE), [texts])
     const { key, secrets, ...rest } = (await store.findApplication('a')) as Application
     t.not(key, undefined)
     t.strictSame(rest, {
       clientId: 'a',
-      name: 'Ünï "quoted" ✓',
-      developerEmail: 'developer@partner.example',
       status: 'active',
       tokenGeneration: 0,
       tokensValidFrom: 0,
@@ -58,8 +58,9 @@ export function applicationConformance(t: Test, harness: Harness): void {
     await on(store).setStatus('a', 'suspended')
     const [applications, names] = [await store.listApplications(PAGE), await store.listNames(PAGE)]
     t.strictSame(applications[1], await store.findApplication('a'))
-    const { key, clientId, name, developerEmail, status } = applications[1] as Application
-    t.strictSame(names[2], { key, clientId, name, developerEmail, status, labels: '{}', note: '', isApproved: 0 })
+    const { key, clientId, status, ...more } = applications[1] as Application
+    const texts = Object.fromEntries(TEXT_FIELDS.map((field) => [field, more[field]]))
+    t.strictSame(names[2], { key, clientId, status, ...texts, labels: '{}', isApproved: 0 })
     const approved = await store.listNames({ ...PAGE, suite: 'store' })
     t.strictSame(idsOf(approved.filter(({ isApproved }) => isApproved)), ['c'])
     await on(store).removeApplication('d')
@@ -117,14 +118,12 @@ export function applicationConformance(t: Test, harness: Harness): void {
     await register(store, application('a', { secret: { digest: IMPORTED, createdAt: START } }), 'b')
     const [before, other] = [await store.findApplication('a'), await store.findApplication('b')]
     const steps: [step: () => Promise<boolean>, fields: Partial<Application>][] = [
-      [() => on(store).updateApplication('a', { name: 'New' }), { name: 'New' }],
-      [() => on(store).updateApplication('a', { developerEmail: 'n@p.example' }), { developerEmail: 'n@p.example' }],
-      [() => on(store).updateApplication('a', { labels: { owner: 'web' } }), { labels: { owner: 'web' } }],
-      [() => on(store).updateApplication('a', { note: 'Call', quota: 9 }), { note: 'Call', quota: 9 }],
-      [
-        () => on(store).updateApplication('a', { quota: null, labels: {}, note: '' }),
+      ...[
+        ...TEXT_FIELDS.map((field) => ({ [field]: 'New' })),
+        { labels: { owner: 'web' } },
+        { note: 'Call', quota: 9 },
         { quota: null, labels: {}, note: '' },
-      ],
+      ].map((changes): (typeof steps)[0] => [() => on(store).updateApplication('a', changes), changes]),
       [() => on(store).setStatus('a', 'suspended'), { status: 'suspended' }],
       // Each revoke-all is a new generation of tokens, whatever its time.
       ...[START, START, START - 5000].map((tokensValidFrom, at): (typeof steps)[0] => [

@@ -1,9 +1,9 @@
-import { APPLICATION_COLUMNS } from '../../../domain/application.ts'
+import { TEXT_COLUMNS } from '../../../domain/application.ts'
 
 // The registry. The views are in views.sql of either folder in migrations/.
 
 /** The columns of an application that operators set, besides its quota. */
-const APPLICATION = [...APPLICATION_COLUMNS, 'labels', 'note']
+const APPLICATION = [...TEXT_COLUMNS, 'labels']
 
 // Read before and after a change, for the audit trail.
 
@@ -24,7 +24,7 @@ export const listApplicationsOf = `
 
 // Whether each is approved for the suite $3 is a column and no condition, so that a step takes the same time for every suite.
 export const listNames = `
-  SELECT a.id, a.client_id, a.name, a.developer_email, a.status, a.labels, a.note,
+  SELECT a.id, a.client_id, a.status, ${APPLICATION.map((column) => `a.${column}`).join(', ')},
          CAST(EXISTS (
            SELECT 1
              FROM approvals p
