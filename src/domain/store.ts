@@ -184,15 +184,10 @@ export interface Refusals {
 
 /** Figures of the store for metrics and statistics. */
 export interface Figures {
-  /** Bytes on disk. `log`: the write-ahead log; undefined: it is on another server. */
-  size(): Promise<{ database: number; log: number | undefined }>
-  /** When the oldest stored token was issued; undefined: there is none. */
-  oldestTokenAt(): Promise<number | undefined>
-  /** How many suites, and applications that are not suspended, have an active secret now but none at the time `before`. */
-  countEndingSecrets(now: number, before: number): Promise<number>
+  measure(now: number): Promise<StoreFigures>
   /**
-   * Those whose active secret that was used last, or else the last to end, ends by then, with its end, earliest first: the same
-   * ones, and those that still use an old secret.
+   * Suites, and applications that are not suspended, whose active secret that was used last, or else the last to end, ends by
+   * then, with its end, earliest first: those that `measure` counts, and those that still use an old secret.
    */
   listEndingSecrets(now: number, before: number, limit: number): Promise<EndingSecret[]>
   /**
@@ -200,8 +195,17 @@ export interface Figures {
    * Undefined if that requires reading more than `limit` tokens.
    */
   countLiveTokens(fromId: Buffer, limit: number): Promise<number | undefined>
+}
+
+export interface StoreFigures {
+  /** Bytes on disk. `log`: the write-ahead log; undefined: it is on another server. */
+  readonly size: { readonly database: number; readonly log: number | undefined }
+  /** When the oldest stored token was issued; undefined: there is none. */
+  readonly oldestTokenAt: number | undefined
   /** When `token-server backup` last made a backup; undefined: never, or the store is PostgreSQL. */
-  lastBackupAt(): Promise<number | undefined>
+  readonly lastBackupAt: number | undefined
+  /** How many suites, and applications that are not suspended, have an active secret now but none a day or a week later. */
+  readonly ending: { readonly inADay: number; readonly inAWeek: number }
 }
 
 /** An application as a process has last read it, and the state of the registry then, which is opaque outside of its store. */

@@ -173,9 +173,11 @@ t.test('Store figures: they describe the store, and all exist before it is open'
   const { measure, measureNow, open, readState, store, clock, token, credentials, endSecret } = await createFigures(t)
   t.strictSame(await measure(), NOTHING)
   t.strictSame(await readState(), { isUp: false, canWrite: false, canCheck: false, problem: NOT_OPEN })
-  open(store)
+  // A scrape needs no list.
+  const refuseList = () => Promise.reject(new Error('not asked for'))
+  open({ ...store, listEndingSecrets: refuseList, listNames: refuseList })
   t.strictSame(await readState(), USABLE)
-  const { database, log } = await store.size()
+  const { database, log } = (await store.measure(START)).size
   const sizes = { store_up: [[[], 1]], database_bytes: [[[], database]], wal_bytes: [[[], log]] }
   t.strictSame(await measure(), { ...NOTHING, ...sizes }, 'what was unknown is read at once')
   await token()
@@ -191,11 +193,11 @@ t.test('Store figures: they describe the store, and all exist before it is open'
 t.test('Store figures: queries run at most every 15 seconds', async (t) => {
   const { measure, open, store, clock } = await createFigures(t)
   let times = 0
-  const lastBackupAt = async () => {
+  const measureStore = async (now: number) => {
     times++
-    return START
+    return { ...(await store.measure(now)), lastBackupAt: START }
   }
-  open({ ...store, lastBackupAt })
+  open({ ...store, measure: measureStore })
   t.strictSame((await measure()).last_backup_timestamp_seconds, [[[], START / 1000]])
   clock.monotonic += 14_999
   await measure()
@@ -211,7 +213,7 @@ t.test('Store figures: if the store hangs or fails they keep their values, but i
   open({
     ...store,
     ping: () => trouble().then(() => store.ping()),
-    size: () => trouble().then(store.size),
+    measure: (now) => trouble().then(() => store.measure(now)),
     clockOffset: () => -1500,
   })
   const before = await measureNow()
@@ -277,7 +279,7 @@ t.test('Statistics: a server that has just started has all fields, even before i
 
 t.test('Statistics: they show traffic, and the state of processes and store', async (t) => {
   const { read, countToken, open, fleet, store, clock, token } = await createFigures(t)
-  open({ ...store, lastBackupAt: async () => START - 1 })
+  open({ ...store, measure: async (now) => ({ ...(await store.measure(now)), lastBackupAt: START - 1 }) })
   const samples = [
     { cpuSeconds: 0.25, residentBytes: 100, lagSeconds: 0.01 },
     { cpuSeconds: 0.5, residentBytes: 200, lagSeconds: 0.02 },
@@ -290,7 +292,7 @@ t.test('Statistics: they show traffic, and the state of processes and store', as
   countToken()
   await token()
   clock.time += 500
-  const { database, log } = await store.size()
+  const { database, log } = (await store.measure(START)).size
   const [one, two] = [
     { worker: 1, ...samples[0] },
     { worker: 2, ...samples[1] },
