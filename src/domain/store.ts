@@ -8,7 +8,7 @@ import type { OwnedSecret } from './secret.ts'
 import type { EndingSecret, ServerNode } from './statistics.ts'
 import type { NewSuite, Suite, SuiteKey } from './suite.ts'
 import type { StoredToken } from './token.ts'
-import type { ApplicationUse, ClientCounts, SecretUse, SpanCounts, TokenCount, TokenCountChange } from './usage.ts'
+import type { ClientCounts, SecretUse, SpanCounts, TokenCount, TokenUse } from './usage.ts'
 
 /**
  * What a store promises; test/store/conformance/ tests it. Times are milliseconds since the epoch.
@@ -153,11 +153,9 @@ export interface Tokens {
 /** Token counts, last uses, and what applications and suites did, as reported by all processes: for operators to see, and for quotas. */
 export interface Usage {
   /** Adds all or none. Resolves to the sums, in the order of the changes. */
-  addTokenCounts(changes: readonly TokenCountChange[]): Promise<TokenCount[]>
-  /** Applications without tokens in this hour are left out. */
-  listTokenCounts(applicationKeys: readonly ApplicationKey[], hour: number): Promise<TokenCount[]>
-  /** Applications that never got a token are left out. */
-  listApplicationUses(applicationKeys: readonly ApplicationKey[]): Promise<ApplicationUse[]>
+  addTokenCounts(changes: readonly TokenUse[]): Promise<TokenCount[]>
+  /** One for each of the applications: its counts in this hour, and when it last got a token, in whatever hour. */
+  listTokenCounts(applicationKeys: readonly ApplicationKey[], hour: number): Promise<TokenUse[]>
   /** Skips secrets that are gone or have a later use. */
   recordSecretUses(uses: readonly SecretUse[]): Promise<void>
   /** Secrets that were never used are left out. */

@@ -66,7 +66,6 @@ export function callsOf(
     tokens: () => store.purge('tokens', START + 1, 10),
     addTokenCounts: () => store.addTokenCounts([count]),
     listTokenCounts: () => store.listTokenCounts([key], 1),
-    listApplicationUses: () => store.listApplicationUses([key]),
     listApplicationsOf: () => store.listApplicationsOf([key]),
     recordSecretUses: () => store.recordSecretUses([{ secretId: 1, lastUsedAt: START }]),
     listSecretUses: () => store.listSecretUses([1]),
