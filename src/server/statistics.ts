@@ -3,6 +3,7 @@ import {
   NODE_GONE_MS,
   NODE_INTERVAL_MS,
   type NodeStatistics,
+  type Outage,
   type ServerNode,
   type Statistics,
   type StatisticsSource,
@@ -13,7 +14,7 @@ import type { Nodes, Store } from '../domain/store.ts'
 import { HOUR, MANY_TOKENS, sumOf } from '../domain/usage.ts'
 import type { Sample } from '../telemetry/metrics/fleet.ts'
 import { createHistory } from '../telemetry/metrics/history.ts'
-import { countFailures, createOutages } from '../telemetry/metrics/outages.ts'
+import { countFailures, joinOutages } from '../telemetry/metrics/outages.ts'
 import { VERSION } from '../version.ts'
 import { LIVE_MAX_AGE_MS, type ServerFigures, STORE_TIMEOUT_MS, shareFigure } from './figures.ts'
 import { startLoop, within } from './loops.ts'
@@ -39,19 +40,32 @@ export async function startStatistics(
   { storeKind, name, findTrouble }: StatisticsOptions,
 ): Promise<StatisticsSource & { thisNode(): ServerNode; stop(): void }> {
   const history = createHistory(counters, { now, monotonic })
-  const outages = createOutages()
+  let outages: Outage[] = []
   const newFailures = countFailures(counters)
-  const failures = await store.listRefusedRequests(FAILURES).catch(() => [])
-  for (const { at } of failures.toReversed()) outages.add(1, at)
+  const startedAt = now()
+  const readFailures = () => store.listRefusedRequests({ ...FAILURES, until: startedAt })
+  const failuresBefore = shareFigure(readFailures, { maxAge: Infinity, timeout: STORE_TIMEOUT_MS, monotonic })
+  let areJoined = false
+  await joinStored()
   const ages = { maxAge: LIVE_MAX_AGE_MS, grace: TROUBLE_GRACE_MS }
   const trouble = shareFigure(findTrouble, { ...ages, timeout: STORE_TIMEOUT_MS, monotonic })
-  const startedAt = now()
   const id = randomUUID()
   const timer = setInterval(everySecond, 1000).unref()
 
   function everySecond(): void {
     history.takeSnapshot()
-    outages.add(newFailures(), now())
+    const [failures, at] = [newFailures(), now()]
+    if (failures > 0) outages = joinOutages([...outages, { beganAt: at, endedAt: at, failures }])
+    void joinStored()
+  }
+
+  /** Adds the outages before the start, as soon as the store answers. */
+  async function joinStored(): Promise<void> {
+    const { figure: failures } = await failuresBefore()
+    if (!failures || areJoined) return
+    areJoined = true
+    const before = failures.toReversed().map(({ at }) => ({ beganAt: at, endedAt: at, failures: 1 }))
+    outages = joinOutages([...before, ...outages])
   }
 
   /** This node as it is recorded in the store for the others. */
@@ -71,7 +85,7 @@ export async function startStatistics(
   return {
     thisNode,
     readTrouble: async () => (await trouble()).figure,
-    outages: outages.list,
+    outages: () => outages,
     readUsage: storeFigures.readUsage,
     async read() {
       const { readAll, readUsage } = storeFigures
@@ -83,7 +97,7 @@ export async function startStatistics(
         startedAt,
         version: VERSION,
         ...seen,
-        outages: outages.list(),
+        outages,
         stored: sumOf(now() - startedAt < HOUR ? usage : []),
         trouble: figure,
         heavy: usage.filter(({ tokens }) => tokens > MANY_TOKENS).sort((one, other) => other.tokens - one.tokens),

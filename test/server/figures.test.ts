@@ -13,6 +13,7 @@ import { VERSION } from '../../src/version.ts'
 import { application } from '../support/newcomers.ts'
 import { AUDIT, on } from '../support/on.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
+import { until } from '../support/until.ts'
 import { createWorld, createWorldWithFile, START } from '../support/world.ts'
 
 const HOUR = 60 * 60 * 1000
@@ -342,15 +343,18 @@ t.test('Statistics: applications that got many tokens in the last 60 minutes are
   ])
 })
 
+const failedRequest = (at: number) => ({
+  ...{ at, requestId: 'r', reason: 'store unavailable', endpoint: 'other', remoteAddress: '192.0.2.1' },
+  ...{ isKnown: false, clientId: undefined, suite: undefined },
+})
+
 t.test('Statistics: what was stored before a restart is known after it', async (t) => {
   const world = await createWorld(t)
   const { store, credentials, clock } = world
   const [counts, before] = [{ tokens: 1242, checks: 9, refusals: 1 }, START - HOUR / 2]
   await store.addUsage([{ clientId: credentials.client_id, ...counts }], before)
-  const failed = { requestId: 'r', reason: 'store unavailable', endpoint: 'other', remoteAddress: '192.0.2.1' }
-  const request = { ...failed, isKnown: false, clientId: undefined, suite: undefined }
   const times = [before - HOUR, before, before + 59_999]
-  await store.recordRefusedRequests(times.map((at) => ({ ...request, at })))
+  await store.recordRefusedRequests(times.map(failedRequest))
   const { read, open, outages } = await startFigures(t, world)
   open(store)
   const stored = [
@@ -361,8 +365,31 @@ t.test('Statistics: what was stored before a restart is known after it', async (
   t.strictSame(outages(), stored)
   clock.time += HOUR
   t.match(await read(), { stored: { tokens: 0 } }, 'then its own figures are enough')
+})
+
+t.test('Statistics: outages before the start are known as soon as the store answers', async (t) => {
+  const world = await createWorld(t)
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const { clock, store } = world
   const gone = { ...store, listRefusedRequests: () => Promise.reject(new Error('gone')) }
-  t.strictSame((await startFigures(t, { ...world, store: gone })).outages(), [], 'as far as the store answers')
+  const { outages, countFailure } = await startFigures(t, { ...world, store: gone })
+  await store.recordRefusedRequests([START - HOUR, START - 1].map(failedRequest))
+  clock.time += 1000
+  countFailure()
+  mock.timers.tick(1000)
+  t.strictSame(outages(), [{ beganAt: START + 1000, endedAt: START + 1000, failures: 1 }])
+  await store.recordRefusedRequests([failedRequest(START + 1000)])
+  Object.assign(gone, store)
+  const all = [
+    { beganAt: START - HOUR, endedAt: START - HOUR, failures: 1 },
+    { beganAt: START - 1, endedAt: START + 1000, failures: 2 },
+  ]
+  for (const why of ['once it is read', 'and counted once']) {
+    mock.timers.tick(1000)
+    await until(() => outages().length > 1)
+    t.strictSame(outages(), all, why)
+  }
 })
 
 const { createDatabase } = await startDatabases()

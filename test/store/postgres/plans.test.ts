@@ -94,7 +94,10 @@ t.test('PostgreSQL: an index finds pages of audit events, refusals, secrets, usa
     t.match(plan, new RegExp(`Index .*${index}`))
     // Else each row would be compared with each owner.
     if (statement === recordUses) t.match(plan, 'hashed SubPlan')
-    t.notMatch(plan, /Seq Scan on (audit_events|token_counts|application_uses|refusals|usage_counts|applications|secrets)/)
+    t.notMatch(
+      plan,
+      /Seq Scan on (audit_events|token_counts|application_uses|refusals|usage_counts|applications|secrets)/,
+    )
     const counts = [...plan.matchAll(/actual rows=(\d+)|Rows Removed by Filter: (\d+)/g)]
     for (const [, read = 0, removed = 0] of counts) t.ok(Number(read) <= 100 && Number(removed) <= 100, plan)
   }
