@@ -14,7 +14,7 @@ import type { Nodes, Store } from '../domain/store.ts'
 import { HOUR, MANY_TOKENS, sumOf } from '../domain/usage.ts'
 import type { Sample } from '../telemetry/metrics/fleet.ts'
 import { createHistory } from '../telemetry/metrics/history.ts'
-import { countFailures, joinOutages } from '../telemetry/metrics/outages.ts'
+import { countFailures, joinOutages, outageAt } from '../telemetry/metrics/outages.ts'
 import { VERSION } from '../version.ts'
 import { LIVE_MAX_AGE_MS, type ServerFigures, STORE_TIMEOUT_MS, shareFigure } from './figures.ts'
 import { startLoop, within } from './loops.ts'
@@ -40,13 +40,13 @@ export async function startStatistics(
   { storeKind, name, findTrouble }: StatisticsOptions,
 ): Promise<StatisticsSource & { thisNode(): ServerNode; stop(): void }> {
   const history = createHistory(counters, { now, monotonic })
-  let outages: Outage[] = []
   const newFailures = countFailures(counters)
   const startedAt = now()
-  const readFailures = () => store.listRefusedRequests({ ...FAILURES, until: startedAt })
-  const failuresBefore = shareFigure(readFailures, { maxAge: Infinity, timeout: STORE_TIMEOUT_MS, monotonic })
-  let areJoined = false
-  await joinStored()
+  const readStored = async () =>
+    (await store.listRefusedRequests({ ...FAILURES, until: startedAt })).map(({ at }) => outageAt(at, 1)).toReversed()
+  const stored = shareFigure(readStored, { maxAge: Infinity, timeout: STORE_TIMEOUT_MS, monotonic })
+  let { figure: before = [] } = await stored()
+  let since: Outage[] = []
   const ages = { maxAge: LIVE_MAX_AGE_MS, grace: TROUBLE_GRACE_MS }
   const trouble = shareFigure(findTrouble, { ...ages, timeout: STORE_TIMEOUT_MS, monotonic })
   const id = randomUUID()
@@ -54,19 +54,15 @@ export async function startStatistics(
 
   function everySecond(): void {
     history.takeSnapshot()
-    const [failures, at] = [newFailures(), now()]
-    if (failures > 0) outages = joinOutages([...outages, { beganAt: at, endedAt: at, failures }])
-    void joinStored()
+    const failures = newFailures()
+    if (failures > 0) since = joinOutages([...since, outageAt(now(), failures)])
+    // Read once, but again if the store did not answer.
+    void stored().then(({ figure = [] }) => {
+      before = figure
+    })
   }
 
-  /** Adds the outages before the start, as soon as the store answers. */
-  async function joinStored(): Promise<void> {
-    const { figure: failures } = await failuresBefore()
-    if (!failures || areJoined) return
-    areJoined = true
-    const before = failures.toReversed().map(({ at }) => ({ beganAt: at, endedAt: at, failures: 1 }))
-    outages = joinOutages([...before, ...outages])
-  }
+  const outages = () => joinOutages([...before, ...since])
 
   /** This node as it is recorded in the store for the others. */
   function thisNode({ lastMinute } = history.read()): ServerNode {
@@ -85,7 +81,7 @@ export async function startStatistics(
   return {
     thisNode,
     readTrouble: async () => (await trouble()).figure,
-    outages: () => outages,
+    outages,
     readUsage: storeFigures.readUsage,
     async read() {
       const { readAll, readUsage } = storeFigures
@@ -97,7 +93,7 @@ export async function startStatistics(
         startedAt,
         version: VERSION,
         ...seen,
-        outages,
+        outages: outages(),
         stored: sumOf(now() - startedAt < HOUR ? usage : []),
         trouble: figure,
         heavy: usage.filter(({ tokens }) => tokens > MANY_TOKENS).sort((one, other) => other.tokens - one.tokens),

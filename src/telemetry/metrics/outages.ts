@@ -4,6 +4,11 @@ import type { Counters, Series } from './counters.ts'
 /** How many outages are kept. */
 const MAX_OUTAGES = 10
 
+/** Requests that failed at the same time. */
+export function outageAt(at: number, failures: number): Outage {
+  return { beganAt: at, endedAt: at, failures }
+}
+
 /** The outages of the store, oldest first, known by the requests that fail: joins those that are less than a minute apart. */
 export function joinOutages(outages: readonly Outage[]): Outage[] {
   const joined: Outage[] = []
