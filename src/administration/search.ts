@@ -2,7 +2,7 @@ import { type Application, type ApplicationKey, type ApplicationNames, TEXT_FIEL
 import { chunksOf, inSteps } from '../domain/in-steps.ts'
 import { hasLabel, type Labels, labelTexts } from '../domain/labels.ts'
 import type { Page } from '../domain/store.ts'
-import { beginningsOf, DAY, hourOf, LAST_TWO_HOURS, MANY_TOKENS } from '../domain/usage.ts'
+import { beginningsOf, DAY, hourOf, LAST_TWO_HOURS, MANY_TOKENS, type TokenUse } from '../domain/usage.ts'
 import type { Context } from './context.ts'
 import { NAMES_PER_STEP, type PageQuery, pageOf, ROWS_PER_STEP, stepsOfNames } from './pages.ts'
 
@@ -136,7 +136,6 @@ export async function withUse<Row extends Pick<Application, 'key' | 'clientId'>>
 ): Promise<(Row & RecentUse)[]> {
   const keys = applications.map(({ key }) => key)
   const hour = hourOf(now())
-  const uses = new Map((await store.listApplicationUses(keys)).map((use) => [use.applicationKey, use.lastTokenAt]))
   const counts = new Map((await store.listTokenCounts(keys, hour)).map((count) => [count.applicationKey, count]))
   const beginnings = beginningsOf(LAST_TWO_HOURS, now())
   const anHourAgo = beginnings[beginnings.length / 2] as number
@@ -146,14 +145,17 @@ export async function withUse<Row extends Pick<Application, 'key' | 'clientId'>>
     ({ clientId, since }) => `${since >= anHourAgo} ${clientId}`,
   )
   const tokensOf = (key: string) => (usage.get(key) ?? []).reduce((sum, { tokens }) => sum + tokens, 0)
-  return applications.map((application) => ({
-    ...application,
-    tokensThisHour: tokensOf(`true ${application.clientId}`),
-    tokensLastHour: tokensOf(`false ${application.clientId}`),
-    issuedThisHour: counts.get(application.key)?.issued ?? 0,
-    refusedThisHour: counts.get(application.key)?.refused ?? 0,
-    lastTokenAt: uses.get(application.key),
-  }))
+  return applications.map((application) => {
+    const { issued, refused, lastTokenAt } = counts.get(application.key) as TokenUse
+    return {
+      ...application,
+      tokensThisHour: tokensOf(`true ${application.clientId}`),
+      tokensLastHour: tokensOf(`false ${application.clientId}`),
+      issuedThisHour: issued,
+      refusedThisHour: refused,
+      lastTokenAt: lastTokenAt ?? undefined,
+    }
+  })
 }
 
 const { compare: byName } = new Intl.Collator('en', { numeric: true })

@@ -8,7 +8,7 @@ import type { OwnedSecret } from './secret.ts'
 import type { EndingSecret, ServerNode } from './statistics.ts'
 import type { NewSuite, Suite, SuiteKey } from './suite.ts'
 import type { StoredToken } from './token.ts'
-import type { ApplicationUse, ClientCounts, SecretUse, SpanCounts, TokenCount, TokenCountChange } from './usage.ts'
+import type { ClientCounts, SecretUse, SpanCounts, TokenCount, TokenUse } from './usage.ts'
 
 /**
  * What a store promises; test/store/conformance/ tests it. Times are milliseconds since the epoch.
@@ -155,11 +155,9 @@ export interface Tokens {
 /** Token counts, last uses, and what applications and suites did, as reported by all processes: for operators to see, and for quotas. */
 export interface Usage {
   /** Adds all or none. Resolves to the sums, in the order of the changes. */
-  addTokenCounts(changes: readonly TokenCountChange[]): Promise<TokenCount[]>
-  /** Applications without tokens in this hour are left out. */
-  listTokenCounts(applicationKeys: readonly ApplicationKey[], hour: number): Promise<TokenCount[]>
-  /** Applications that never got a token are left out. */
-  listApplicationUses(applicationKeys: readonly ApplicationKey[]): Promise<ApplicationUse[]>
+  addTokenCounts(changes: readonly TokenUse[]): Promise<TokenCount[]>
+  /** One for each of the applications: its counts in this hour, and when it last got a token, in whatever hour. */
+  listTokenCounts(applicationKeys: readonly ApplicationKey[], hour: number): Promise<TokenUse[]>
   /** Skips secrets that are gone or have a later use. */
   recordSecretUses(uses: readonly SecretUse[]): Promise<void>
   /** Secrets that were never used are left out. */
@@ -186,15 +184,10 @@ export interface Refusals {
 
 /** Figures of the store for metrics and statistics. */
 export interface Figures {
-  /** Bytes on disk. `log`: the write-ahead log; undefined: it is on another server. */
-  size(): Promise<{ database: number; log: number | undefined }>
-  /** When the oldest stored token was issued; undefined: there is none. */
-  oldestTokenAt(): Promise<number | undefined>
-  /** How many suites, and applications that are not suspended, have an active secret now but none at the time `before`. */
-  countEndingSecrets(now: number, before: number): Promise<number>
+  measure(now: number): Promise<StoreFigures>
   /**
-   * Those whose active secret that was used last, or else the last to end, ends by then, with its end, earliest first: the same
-   * ones, and those that still use an old secret.
+   * Suites, and applications that are not suspended, whose active secret that was used last, or else the last to end, ends by
+   * then, with its end, earliest first: those that `measure` counts, and those that still use an old secret.
    */
   listEndingSecrets(now: number, before: number, limit: number): Promise<EndingSecret[]>
   /**
@@ -202,8 +195,17 @@ export interface Figures {
    * Undefined if that requires reading more than `limit` tokens.
    */
   countLiveTokens(fromId: Buffer, limit: number): Promise<number | undefined>
+}
+
+export interface StoreFigures {
+  /** Bytes on disk. `log`: the write-ahead log; undefined: it is on another server. */
+  readonly size: { readonly database: number; readonly log: number | undefined }
+  /** When the oldest stored token was issued; undefined: there is none. */
+  readonly oldestTokenAt: number | undefined
   /** When `token-server backup` last made a backup; undefined: never, or the store is PostgreSQL. */
-  lastBackupAt(): Promise<number | undefined>
+  readonly lastBackupAt: number | undefined
+  /** How many suites, and applications that are not suspended, have an active secret now but none a day or a week later. */
+  readonly ending: { readonly inADay: number; readonly inAWeek: number }
 }
 
 /** An application as a process has last read it, and the state of the registry then, which is opaque outside of its store. */

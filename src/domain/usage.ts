@@ -9,14 +9,9 @@ export interface TokenCount {
   readonly refused: number
 }
 
-export interface TokenCountChange extends TokenCount {
+export interface TokenUse extends TokenCount {
   /** When the last one was issued; null: none was. */
   readonly lastTokenAt: number | null
-}
-
-export interface ApplicationUse {
-  readonly applicationKey: ApplicationKey
-  readonly lastTokenAt: number
 }
 
 /** When a secret last authenticated its application or suite. */

@@ -4,18 +4,10 @@ import { drain, inSteps } from '../domain/in-steps.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { Store } from '../domain/store.ts'
 import { timestamp } from '../domain/time.ts'
-import {
-  countKey,
-  HOUR,
-  hourOf,
-  MANY_TOKENS,
-  type SecretUse,
-  type TokenCount,
-  type TokenCountChange,
-} from '../domain/usage.ts'
+import { countKey, HOUR, hourOf, MANY_TOKENS, type SecretUse, type TokenCount, type TokenUse } from '../domain/usage.ts'
 
 /** The tokens of one application in one hour, as this process has counted them since the store was last read. */
-type TokenCounter = { -readonly [Field in keyof TokenCountChange]: TokenCountChange[Field] } & {
+type TokenCounter = { -readonly [Field in keyof TokenUse]: TokenUse[Field] } & {
   clientId: string
   /** How many tokens all processes had issued when the store was last read. */
   stored: number

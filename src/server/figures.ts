@@ -89,7 +89,8 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
   const share = <Figure>(maxAge: number, read: (store: StoreSource) => Promise<Figure>, grace = 0) =>
     shareFigure(async () => read(await opened()), { maxAge, grace, timeout: STORE_TIMEOUT_MS, monotonic })
   const state = share(0, (store) => stateOf(store, newFailures() > 0))
-  const queried = share(MAX_AGE_MS, (store) => query(store, now()))
+  const measured = share(MAX_AGE_MS, (store) => store.measure(now()))
+  const ending = share(MAX_AGE_MS, (store) => store.listEndingSecrets(now(), now() + 7 * DAY, MAX_ENDING))
   const nodes = share(LIVE_MAX_AGE_MS, async (store) => store.nodes?.list(MAX_NODES))
   const live = share(LIVE_MAX_AGE_MS, (store) => countLiveTokens(store, now))
   const usage = new Map(
@@ -106,7 +107,7 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
 
   /** The figures of /metrics, and the state of the store. Undefined while unknown. */
   async function readBasic() {
-    const [state, { figure }] = await Promise.all([readState(), queried()])
+    const [state, { figure }] = await Promise.all([readState(), measured()])
     return { state, ...figure }
   }
 
@@ -121,12 +122,17 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
 
     /** The figures of /metrics, and those that only the statistics have. */
     async readAll() {
-      const [basic, { figure: liveTokens }, { figure: known }] = await Promise.all([readBasic(), live(), nodes()])
-      return { ...basic, liveTokens, nodes: known }
+      const shared = Promise.all([ending(), live(), nodes()])
+      const [basic, [{ figure: next }, { figure: liveTokens }, { figure: known }]] = await Promise.all([
+        readBasic(),
+        shared,
+      ])
+      const endingSecrets = basic.ending && next && { ...basic.ending, next }
+      return { ...basic, endingSecrets, liveTokens, nodes: known }
     },
 
     async measure(): Promise<MeasuredValues> {
-      const { state, size, oldestTokenAt, endingSecrets, lastBackupAt } = await readBasic()
+      const { state, size, oldestTokenAt, ending, lastBackupAt } = await readBasic()
       const expiredFor = oldestTokenAt === undefined ? 0 : now() - oldestTokenAt - TOKEN_LIFETIME
       return {
         store_up: [[[], state.isUp ? 1 : 0]],
@@ -134,26 +140,14 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
         wal_bytes: [[[], size?.log ?? 0]],
         oldest_expired_token_seconds: [[[], Math.max(0, expiredFor) / 1000]],
         secrets_ending: [
-          [['1d'], endingSecrets?.inADay ?? 0],
-          [['7d'], endingSecrets?.inAWeek ?? 0],
+          [['1d'], ending?.inADay ?? 0],
+          [['7d'], ending?.inAWeek ?? 0],
         ],
         last_backup_timestamp_seconds: [[[], (lastBackupAt ?? 0) / 1000]],
         clock_offset_seconds: [[[], (store?.clockOffset() ?? 0) / 1000]],
       }
     },
   }
-}
-
-async function query(store: Figures, now: number) {
-  const [size, oldestTokenAt, inADay, inAWeek, next, lastBackupAt] = await Promise.all([
-    store.size(),
-    store.oldestTokenAt(),
-    store.countEndingSecrets(now, now + DAY),
-    store.countEndingSecrets(now, now + 7 * DAY),
-    store.listEndingSecrets(now, now + 7 * DAY, MAX_ENDING),
-    store.lastBackupAt(),
-  ])
-  return { size, oldestTokenAt, endingSecrets: { inADay, inAWeek, next }, lastBackupAt }
 }
 
 /** Up to this number, tokens are counted exactly: about 50 ms of work, in steps of less than a millisecond. */

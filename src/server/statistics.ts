@@ -4,9 +4,9 @@ import type { Nodes, Store } from '../domain/store.ts'
 import { HOUR, MANY_TOKENS, sumOf } from '../domain/usage.ts'
 import type { Sample } from '../telemetry/metrics/fleet.ts'
 import { createHistory } from '../telemetry/metrics/history.ts'
-import { countFailures, createOutages } from '../telemetry/metrics/outages.ts'
+import { countFailures, joinOutages, outageAt } from '../telemetry/metrics/outages.ts'
 import { VERSION } from '../version.ts'
-import type { NodeStatistics, Statistics, StatisticsSource, WorkerStatistics } from '../views/statistics.ts'
+import type { NodeStatistics, Outage, Statistics, StatisticsSource, WorkerStatistics } from '../views/statistics.ts'
 import { LIVE_MAX_AGE_MS, type ServerFigures, STORE_TIMEOUT_MS, shareFigure } from './figures.ts'
 import { startLoop, within } from './loops.ts'
 
@@ -31,20 +31,29 @@ export async function startStatistics(
   { storeKind, name, findTrouble }: StatisticsOptions,
 ): Promise<StatisticsSource & { thisNode(): ServerNode; stop(): void }> {
   const history = createHistory(counters, { now, monotonic })
-  const outages = createOutages()
   const newFailures = countFailures(counters)
-  const failures = await store.listRefusedRequests(FAILURES).catch(() => [])
-  for (const { at } of failures.toReversed()) outages.add(1, at)
+  const startedAt = now()
+  const readStored = async () =>
+    (await store.listRefusedRequests({ ...FAILURES, until: startedAt })).map(({ at }) => outageAt(at, 1)).toReversed()
+  const stored = shareFigure(readStored, { maxAge: Infinity, timeout: STORE_TIMEOUT_MS, monotonic })
+  let { figure: before = [] } = await stored()
+  let since: Outage[] = []
   const ages = { maxAge: LIVE_MAX_AGE_MS, grace: TROUBLE_GRACE_MS }
   const trouble = shareFigure(findTrouble, { ...ages, timeout: STORE_TIMEOUT_MS, monotonic })
-  const startedAt = now()
   const id = randomUUID()
   const timer = setInterval(everySecond, 1000).unref()
 
   function everySecond(): void {
     history.takeSnapshot()
-    outages.add(newFailures(), now())
+    const failures = newFailures()
+    if (failures > 0) since = joinOutages([...since, outageAt(now(), failures)])
+    // Read once, but again if the store did not answer.
+    void stored().then(({ figure = [] }) => {
+      before = figure
+    })
   }
+
+  const outages = () => joinOutages([...before, ...since])
 
   /** This node as it is recorded in the store for the others. */
   function thisNode({ lastMinute } = history.read()): ServerNode {
@@ -63,7 +72,7 @@ export async function startStatistics(
   return {
     thisNode,
     readTrouble: async () => (await trouble()).figure,
-    outages: outages.list,
+    outages,
     readUsage: storeFigures.readUsage,
     async read() {
       const { readAll, readUsage } = storeFigures
@@ -75,7 +84,7 @@ export async function startStatistics(
         startedAt,
         version: VERSION,
         ...seen,
-        outages: outages.list(),
+        outages: outages(),
         stored: sumOf(now() - startedAt < HOUR ? usage : []),
         trouble: figure,
         heavy: usage.filter(({ tokens }) => tokens > MANY_TOKENS).sort((one, other) => other.tokens - one.tokens),

@@ -13,6 +13,7 @@ import { VERSION } from '../../src/version.ts'
 import { application } from '../support/newcomers.ts'
 import { AUDIT, on } from '../support/on.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
+import { until } from '../support/until.ts'
 import { createWorld, createWorldWithFile, START } from '../support/world.ts'
 
 const HOUR = 60 * 60 * 1000
@@ -173,9 +174,11 @@ t.test('Store figures: they describe the store, and all exist before it is open'
   const { measure, measureNow, open, readState, store, clock, token, credentials, endSecret } = await createFigures(t)
   t.strictSame(await measure(), NOTHING)
   t.strictSame(await readState(), { isUp: false, canWrite: false, canCheck: false, problem: NOT_OPEN })
-  open(store)
+  // A scrape needs no list.
+  const refuseList = () => Promise.reject(new Error('not asked for'))
+  open({ ...store, listEndingSecrets: refuseList, listNames: refuseList })
   t.strictSame(await readState(), USABLE)
-  const { database, log } = await store.size()
+  const { database, log } = (await store.measure(START)).size
   const sizes = { store_up: [[[], 1]], database_bytes: [[[], database]], wal_bytes: [[[], log]] }
   t.strictSame(await measure(), { ...NOTHING, ...sizes }, 'what was unknown is read at once')
   await token()
@@ -191,11 +194,11 @@ t.test('Store figures: they describe the store, and all exist before it is open'
 t.test('Store figures: queries run at most every 15 seconds', async (t) => {
   const { measure, open, store, clock } = await createFigures(t)
   let times = 0
-  const lastBackupAt = async () => {
+  const measureStore = async (now: number) => {
     times++
-    return START
+    return { ...(await store.measure(now)), lastBackupAt: START }
   }
-  open({ ...store, lastBackupAt })
+  open({ ...store, measure: measureStore })
   t.strictSame((await measure()).last_backup_timestamp_seconds, [[[], START / 1000]])
   clock.monotonic += 14_999
   await measure()
@@ -211,7 +214,7 @@ t.test('Store figures: if the store hangs or fails they keep their values, but i
   open({
     ...store,
     ping: () => trouble().then(() => store.ping()),
-    size: () => trouble().then(store.size),
+    measure: (now) => trouble().then(() => store.measure(now)),
     clockOffset: () => -1500,
   })
   const before = await measureNow()
@@ -277,7 +280,7 @@ t.test('Statistics: a server that has just started has all fields, even before i
 
 t.test('Statistics: they show traffic, and the state of processes and store', async (t) => {
   const { read, countToken, open, fleet, store, clock, token } = await createFigures(t)
-  open({ ...store, lastBackupAt: async () => START - 1 })
+  open({ ...store, measure: async (now) => ({ ...(await store.measure(now)), lastBackupAt: START - 1 }) })
   const samples = [
     { cpuSeconds: 0.25, residentBytes: 100, lagSeconds: 0.01 },
     { cpuSeconds: 0.5, residentBytes: 200, lagSeconds: 0.02 },
@@ -290,7 +293,7 @@ t.test('Statistics: they show traffic, and the state of processes and store', as
   countToken()
   await token()
   clock.time += 500
-  const { database, log } = await store.size()
+  const { database, log } = (await store.measure(START)).size
   const [one, two] = [
     { worker: 1, ...samples[0] },
     { worker: 2, ...samples[1] },
@@ -340,15 +343,18 @@ t.test('Statistics: applications that got many tokens in the last 60 minutes are
   ])
 })
 
+const failedRequest = (at: number) => ({
+  ...{ at, requestId: 'r', reason: 'store unavailable', endpoint: 'other', remoteAddress: '192.0.2.1' },
+  ...{ isKnown: false, clientId: undefined, suite: undefined },
+})
+
 t.test('Statistics: what was stored before a restart is known after it', async (t) => {
   const world = await createWorld(t)
   const { store, credentials, clock } = world
   const [counts, before] = [{ tokens: 1242, checks: 9, refusals: 1 }, START - HOUR / 2]
   await store.addUsage([{ clientId: credentials.client_id, ...counts }], before)
-  const failed = { requestId: 'r', reason: 'store unavailable', endpoint: 'other', remoteAddress: '192.0.2.1' }
-  const request = { ...failed, isKnown: false, clientId: undefined, suite: undefined }
   const times = [before - HOUR, before, before + 59_999]
-  await store.recordRefusedRequests(times.map((at) => ({ ...request, at })))
+  await store.recordRefusedRequests(times.map(failedRequest))
   const { read, open, outages } = await startFigures(t, world)
   open(store)
   const stored = [
@@ -359,8 +365,34 @@ t.test('Statistics: what was stored before a restart is known after it', async (
   t.strictSame(outages(), stored)
   clock.time += HOUR
   t.match(await read(), { stored: { tokens: 0 } }, 'then its own figures are enough')
+})
+
+t.test('Statistics: outages before the start are known as soon as the store answers', async (t) => {
+  const world = await createWorld(t)
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const { clock, store } = world
   const gone = { ...store, listRefusedRequests: () => Promise.reject(new Error('gone')) }
-  t.strictSame((await startFigures(t, { ...world, store: gone })).outages(), [], 'as far as the store answers')
+  const { outages, countFailure } = await startFigures(t, { ...world, store: gone })
+  await store.recordRefusedRequests([START - HOUR, START - 1].map(failedRequest))
+  clock.time += 1000
+  countFailure()
+  mock.timers.tick(1000)
+  t.strictSame(outages(), [{ beganAt: START + 1000, endedAt: START + 1000, failures: 1 }])
+  await store.recordRefusedRequests([failedRequest(START + 1000)])
+  Object.assign(gone, store)
+  const all = [
+    { beganAt: START - HOUR, endedAt: START - HOUR, failures: 1 },
+    { beganAt: START - 1, endedAt: START + 1000, failures: 2 },
+  ]
+  await until(() => {
+    mock.timers.tick(1000)
+    return outages().length > 1
+  })
+  t.strictSame(outages(), all)
+  mock.timers.tick(1000)
+  await turn()
+  t.strictSame(outages(), all, 'they count once')
 })
 
 const { createDatabase } = await startDatabases()

@@ -57,7 +57,7 @@ t.test('Purge: it is stopped when the step that was under way is done', async (t
 t.test('Purge: counts of tokens are kept for two days', async (t) => {
   const { store, credentials, token, flushUsage, leaves } = await createPurgingWorld(t)
   const { key } = (await store.findApplication(credentials.client_id)) as Application
-  const counts = () => store.listTokenCounts([key], hourOf(START))
+  const counts = async () => (await store.listTokenCounts([key], hourOf(START))).filter(({ issued }) => issued > 0)
   await token()
   await flushUsage()
   t.equal(await leaves(counts, 48 * HOUR), 1)

@@ -3,7 +3,7 @@ import type { Store } from '../../src/domain/store.ts'
 
 /** When an application last got a token; undefined: never yet. */
 export async function lastTokenAt(store: Store, key: ApplicationKey): Promise<number | undefined> {
-  return (await store.listApplicationUses([key]))[0]?.lastTokenAt
+  return (await store.listTokenCounts([key], 0))[0]?.lastTokenAt ?? undefined
 }
 
 /** How many tokens an application was issued in an hour. */

@@ -2,7 +2,7 @@ import { locationText, type PostgresLocation } from '../../domain/database-locat
 import type { Store } from '../../domain/store.ts'
 import type { Opened, OpenOptions } from '../opened.ts'
 import { createSharedParts } from '../shared/parts.ts'
-import { singleValue } from '../shared/work.ts'
+import { type Database, singleValue } from '../shared/work.ts'
 import { type Commands, createCommands } from './commands.ts'
 import { askWithin } from './connection.ts'
 import { riskySettings } from './find-primary.ts'
@@ -11,7 +11,7 @@ import { createNodes } from './nodes.ts'
 import { keepPrimary } from './primary.ts'
 import { createPurge } from './purge.ts'
 import { createReads } from './reads.ts'
-import { countLiveTokens } from './statements/tokens.ts'
+import * as sql from './statements/tokens.ts'
 import { createTokenWrites } from './tokens.ts'
 
 const OPEN_TIMEOUT_MS = 10_000
@@ -33,12 +33,13 @@ export async function openPostgres(
   })
   const commands = createCommands(primary, lockTimeout)
   const { assertWritable, ...tokenWrites } = createTokenWrites(primary, observe)
+  const { size, countLiveTokens } = createOwnFigures(commands)
 
   return {
     ...createReads(primary, database, assertWritable),
-    ...createSharedParts(commands),
+    ...createSharedParts({ ...commands, size }),
     ...tokenWrites,
-    ...createOwnFigures(commands),
+    countLiveTokens,
     nodes: createNodes(commands),
     purge: createPurge(commands),
     close: async () => primary.close(),
@@ -48,7 +49,7 @@ export async function openPostgres(
 }
 
 /** Figures that PostgreSQL measures in its own way, in the background. */
-function createOwnFigures({ askInBackground }: Commands): Pick<Store, 'size' | 'countLiveTokens'> {
+function createOwnFigures({ askInBackground }: Commands): Pick<Database, 'size'> & Pick<Store, 'countLiveTokens'> {
   return {
     async size() {
       const database = askInBackground('SELECT pg_database_size(current_database())')
@@ -57,7 +58,7 @@ function createOwnFigures({ askInBackground }: Commands): Pick<Store, 'size' | '
 
     async countLiveTokens(fromId, limit) {
       const values = [fromId.toString('hex'), limit + 1]
-      const [row] = await askInBackground<[all: number, live: number]>(countLiveTokens, values)
+      const [row] = await askInBackground<[all: number, live: number]>(sql.countLiveTokens, values)
       const [all, live] = row as [number, number]
       return all > limit ? undefined : live
     },

@@ -1,5 +1,5 @@
 import type { Usage } from '../../domain/store.ts'
-import { type ApplicationUse, countKey, type SecretUse, type SpanCounts, type TokenCount } from '../../domain/usage.ts'
+import { countKey, type SecretUse, type SpanCounts, type TokenCount, type TokenUse } from '../../domain/usage.ts'
 import * as sql from './statements/usage.ts'
 import { ask, type Database, namesJson, rowsJson, toObjects } from './work.ts'
 
@@ -15,15 +15,14 @@ export function createUsage({ ask: read, askInBackground, transactInBackground, 
         yield* ask(recordApplicationUses, [rowsJson(uses)])
         return yield* ask(sql.addTokenCounts, [rowsJson(changes)])
       })
-      const sums = new Map(toCounts(rows).map((sum) => [countKey(sum), sum]))
+      const counts = toObjects<TokenCount>(rows, 'applicationKey', 'hour', 'issued', 'refused')
+      const sums = new Map(counts.map((sum) => [countKey(sum), sum]))
       return changes.map((change) => sums.get(countKey(change)) as TokenCount)
     },
 
-    listTokenCounts: async (keys, hour) => toCounts(await read(sql.listTokenCounts, [JSON.stringify(keys), hour])),
-
-    async listApplicationUses(keys) {
-      const rows = await read(sql.listUses('application', 'last_token_at'), [JSON.stringify(keys)])
-      return toObjects<ApplicationUse>(rows, 'applicationKey', 'lastTokenAt')
+    async listTokenCounts(keys, hour) {
+      const rows = await read(sql.listTokenCounts, [JSON.stringify(keys), hour])
+      return toObjects<TokenUse>(rows, 'applicationKey', 'hour', 'issued', 'refused', 'lastTokenAt')
     },
 
     async recordSecretUses(uses) {
@@ -32,7 +31,7 @@ export function createUsage({ ask: read, askInBackground, transactInBackground, 
     },
 
     async listSecretUses(ids) {
-      const rows = await read(sql.listUses('secret', 'last_used_at'), [JSON.stringify(ids)])
+      const rows = await read(sql.listSecretUses, [JSON.stringify(ids)])
       return toObjects<SecretUse>(rows, 'secretId', 'lastUsedAt')
     },
 
@@ -44,8 +43,4 @@ export function createUsage({ ask: read, askInBackground, transactInBackground, 
       return toObjects<SpanCounts>(rows, 'clientId', 'since', 'tokens', 'checks', 'refusals')
     },
   }
-}
-
-function toCounts(rows: unknown[][]): TokenCount[] {
-  return toObjects<TokenCount>(rows, 'applicationKey', 'hour', 'issued', 'refused')
 }

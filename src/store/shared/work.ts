@@ -1,3 +1,5 @@
+import type { StoreFigures } from '../../domain/store.ts'
+
 // What every store does in the same way is written once, with SQL that both databases understand: `$1` is the first value, and
 // the functions `texts_of` and `rows_of` take lists. PostgreSQL has them from a migration, SQLite from context.ts.
 
@@ -28,6 +30,7 @@ export interface Database {
   transact<Result>(begin: () => Work<Result>, options: { isCopied: boolean }): Promise<Result>
   /** Like `transact`, but no request waits for it, and the change may be lost in a crash. */
   transactInBackground<Result>(begin: () => Work<Result>): Promise<Result>
+  size(): Promise<StoreFigures['size']>
   /** The end of a SELECT: keeps its rows from being removed in this transaction, and skips those that are being removed. */
   lockOwners: string
 }

@@ -1,6 +1,7 @@
 import type { Database as Connection, Statement } from 'better-sqlite3'
 import type { Database, Work } from '../shared/work.ts'
 import { createChangeDetector, createReader } from './changes.ts'
+import { databaseSize, logSize } from './files.ts'
 import type { RetryLocked } from './retry-locked.ts'
 
 interface Guards {
@@ -122,6 +123,7 @@ export function createShared({ db, runner, read, write, change }: Context, asser
         if (isCopied) assertNotMoved()
         return runner.run(begin())
       }),
+    size: () => read(() => ({ database: databaseSize(db.name), log: logSize(db.name) })),
     lockOwners: '',
     transactInBackground: (begin) => write(() => db.transaction(() => runner.run(begin())).immediate()),
   }

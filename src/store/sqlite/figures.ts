@@ -1,6 +1,5 @@
 import { newestTokenAt } from '../shared/statements/figures.ts'
 import type { Context } from './context.ts'
-import { databaseSize, logSize } from './files.ts'
 import { countLiveTokens } from './statements/tokens.ts'
 
 /** Tokens counted per step: about 0.5 ms of work. */
@@ -21,8 +20,6 @@ export function createOwnFigures({ db, read, write }: Context) {
   }).immediate
 
   return {
-    size: () => read(() => ({ database: databaseSize(db.name), log: logSize(db.name) })),
-
     /** When the newest token was issued; undefined: there is none. */
     newestTokenAt: () => read(() => db.prepare<[], number>(newestTokenAt).pluck().get()),
 

@@ -5,22 +5,21 @@ import type { Counters, Series } from './counters.ts'
 /** How many outages are kept. */
 const MAX_OUTAGES = 10
 
-/** The last outages of the store, oldest first, known by the requests that fail. */
-export function createOutages() {
-  const outages: Outage[] = []
-  return {
-    list: (): readonly Outage[] => [...outages],
+/** Requests that failed at the same time. */
+export function outageAt(at: number, failures: number): Outage {
+  return { beganAt: at, endedAt: at, failures }
+}
 
-    /** Adds requests that failed at this time to the last outage, or begins another one. */
-    add(failures: number, endedAt: number): void {
-      if (failures === 0) return
-      const last = outages.at(-1)
-      const continued = last && endedAt - last.endedAt < OUTAGE_GAP_MS ? outages.pop() : undefined
-      const { beganAt, failures: before } = continued ?? { beganAt: endedAt, failures: 0 }
-      outages.push({ beganAt, endedAt, failures: before + failures })
-      outages.splice(0, outages.length - MAX_OUTAGES)
-    },
+/** The outages of the store, oldest first, known by the requests that fail: joins those that are less than a minute apart. */
+export function joinOutages(outages: readonly Outage[]): Outage[] {
+  const joined: Outage[] = []
+  for (const next of outages) {
+    const last = joined.at(-1)
+    const continued = last && next.beganAt - last.endedAt < OUTAGE_GAP_MS ? joined.pop() : undefined
+    const { beganAt, failures } = continued ?? { beganAt: next.beganAt, failures: 0 }
+    joined.push({ beganAt, endedAt: next.endedAt, failures: failures + next.failures })
   }
+  return joined.slice(-MAX_OUTAGES)
 }
 
 /** Returns a function that returns how many requests have failed since its last call because the store could not be used. */

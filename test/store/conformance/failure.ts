@@ -67,7 +67,6 @@ export function callsOf(
     tokens: () => store.purge('tokens', START + 1, 10),
     addTokenCounts: () => store.addTokenCounts([count]),
     listTokenCounts: () => store.listTokenCounts([key], 1),
-    listApplicationUses: () => store.listApplicationUses([key]),
     listApplicationsOf: () => store.listApplicationsOf([key]),
     recordSecretUses: () => store.recordSecretUses([{ secretId: 1, lastUsedAt: START }]),
     listSecretUses: () => store.listSecretUses([1]),
@@ -84,12 +83,9 @@ export function callsOf(
     'refused requests': () => store.purge('refused requests', START, 1),
     listAuditEvents: () => store.listAuditEvents({ limit: 1 }),
     'audit events': () => store.purge('audit events', START, 1),
-    size: () => store.size(),
-    oldestTokenAt: () => store.oldestTokenAt(),
-    countEndingSecrets: () => store.countEndingSecrets(START, START + 1),
+    measure: () => store.measure(START),
     listEndingSecrets: () => store.listEndingSecrets(START, START + 1, 1),
     countLiveTokens: () => store.countLiveTokens(firstTokenIdAt(START), 1),
-    lastBackupAt: () => store.lastBackupAt(),
   }
 }
 

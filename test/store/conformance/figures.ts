@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import type { NewSecret } from '../../../src/domain/secret.ts'
 import { firstTokenIdAt, mintToken } from '../../../src/domain/token.ts'
+import { DAY } from '../../../src/domain/usage.ts'
 import { application, suite } from '../../support/newcomers.ts'
 import { AUDIT, on } from '../../support/on.ts'
 import { START } from '../../support/world.ts'
@@ -11,25 +12,28 @@ export function figuresConformance(t: Test, harness: Harness): void {
   const test = onEmptyStore(t, harness)
 
   test('Store: the issue time of the oldest token is known, even after a purge', async (t, store) => {
-    t.equal(await store.oldestTokenAt(), undefined)
+    const oldestTokenAt = async () => (await store.measure(START)).oldestTokenAt
+    t.equal(await oldestTokenAt(), undefined)
     const key = await newKey(store)
     const tokens = [2, 1, 3].map((n) => mintToken(key, START + n).stored)
     for (const token of tokens) await store.addToken(token)
-    t.equal(await store.oldestTokenAt(), START + 1)
+    t.equal(await oldestTokenAt(), START + 1)
     await store.purge('tokens', START + 2, 10)
-    t.equal(await store.oldestTokenAt(), START + 2)
+    t.equal(await oldestTokenAt(), START + 2)
     const found = await Promise.all(tokens.map(({ id }) => findStored(store, id)))
     t.strictSame(found, [tokens[0], undefined, tokens[2]])
   })
 
   test('Store: applications and suites whose last active secret ends soon are counted and listed', async (t, store) => {
     const NOW = START + 1000
-    const SOON = NOW + 1000
+    const SOON = NOW + 7 * DAY
     const owners: [name: string, isEnding: boolean, ...ends: (number | null)[]][] = [
       ['one secret without an end', false, null],
       ['one that ends soon', true, NOW + 1],
       ['one that ends at that very moment', true, SOON],
       ['one that ends later', false, SOON + 1],
+      ['one that ends in a day', true, NOW + DAY],
+      ['one that ends in a day and a moment', true, NOW + DAY + 1],
       ['one that has ended', false, NOW],
       ['two that end soon', true, NOW + 1, NOW + 2],
       ['one that ends soon, and a successor', false, NOW + 1, null],
@@ -40,7 +44,7 @@ export function figuresConformance(t: Test, harness: Harness): void {
     ]
     let expected = 0
     const check = async (count: number, why: string) => {
-      t.equal(await store.countEndingSecrets(NOW, SOON), count, why)
+      t.equal((await store.measure(NOW)).ending.inAWeek, count, why)
       t.equal((await store.listEndingSecrets(NOW, SOON, 100)).length, count, why)
     }
     for (const [name, isEnding, ...ends] of owners) {
@@ -51,6 +55,7 @@ export function figuresConformance(t: Test, harness: Harness): void {
       if (isEnding) expected += 2
       await check(expected, name)
     }
+    t.equal((await store.measure(NOW)).ending.inADay, expected - 4)
     const revoked = application('revoked', { secret: { ...SECRET, endsAt: NOW + 1 } })
     const successor = application('successor', { secret: { ...SECRET, endsAt: NOW + 1 } })
     await register(store, revoked, successor)
@@ -91,7 +96,7 @@ export function figuresConformance(t: Test, harness: Harness): void {
   })
 
   test('Store: an owner that still uses an old secret is listed with its end, but not counted', async (t, store) => {
-    const [NOW, SOON] = [START + 1000, START + 2000]
+    const [NOW, SOON] = [START + 1000, START + 1000 + 7 * DAY]
     await store.register(
       { suites: [{ ...suite('s'), secret: { ...SECRET, endsAt: NOW + 9 } }], applications: [] },
       AUDIT,
@@ -110,7 +115,7 @@ export function figuresConformance(t: Test, harness: Harness): void {
       ['a', NOW + 1],
       ['s', NOW + 9],
     ]
-    t.strictSame([await listed(), await store.countEndingSecrets(NOW, SOON)], [ending, 0])
+    t.match([await listed(), await store.measure(NOW)], [ending, { ending: { inAWeek: 0 } }])
     await use(newer, START + 1)
     t.strictSame(await listed(), ending.slice(1), 'the newer one was used')
     await on(store).revokeSecret('a', newer as number, NOW - 1)
@@ -149,10 +154,10 @@ export function figuresConformance(t: Test, harness: Harness): void {
   })
 
   test('Store: its size is known, and it reports no backup and no backlog', async (t, store) => {
-    const { database, log } = await store.size()
-    t.type(database, 'number')
-    t.ok(log === undefined || log >= 0)
-    t.equal(await store.lastBackupAt(), undefined)
+    const { size, lastBackupAt } = await store.measure(START)
+    t.type(size.database, 'number')
+    t.ok(size.log === undefined || size.log >= 0)
+    t.equal(lastBackupAt, undefined)
     await t.resolves(store.ping())
     t.equal(await store.backlog(), undefined)
   })

@@ -46,7 +46,8 @@ const APPLICATIONS = `
 
 /** What as many applications got in one hour. */
 const COUNTS = `
-  INSERT INTO token_counts (hour, application_id, issued, refused) SELECT 5, n, 1, 0 FROM generate_series(1, ${ROWS}) n`
+  INSERT INTO token_counts (hour, application_id, issued, refused) SELECT 5, id, 1, 0 FROM applications;
+  INSERT INTO application_uses (application_id, last_token_at) SELECT id, 1 FROM applications`
 
 const SECRETS = "INSERT INTO secrets (application_id, digest, created_at) SELECT id, 'd', 1 FROM applications"
 
@@ -54,7 +55,7 @@ t.test('PostgreSQL: an index finds pages of audit events, refusals, secrets, usa
   const url = await createDatabase()
   await query(
     url,
-    `${EVENTS}; ${REFUSALS}; ${USAGE}; ${APPLICATIONS}; ${SECRETS}; ${COUNTS}; ANALYZE audit_events, token_counts, refusals, usage_counts, applications, secrets`,
+    `${EVENTS}; ${REFUSALS}; ${USAGE}; ${APPLICATIONS}; ${SECRETS}; ${COUNTS}; ANALYZE audit_events, token_counts, application_uses, refusals, usage_counts, applications, secrets`,
   )
   const ids = (count: number) => JSON.stringify(Array.from({ length: count }, (_, n) => `client-id-${n * 7 + 1}`))
   const spans = Array.from({ length: 12 }, (_, n) => n)
@@ -62,7 +63,7 @@ t.test('PostgreSQL: an index finds pages of audit events, refusals, secrets, usa
   const uses = JSON.stringify(Array.from({ length: 50 }, (_, n) => ({ id: 7 * n + 1, at: 1 })))
   const plans: [statement: string, values: unknown[], index: string][] = [
     [recordUses, [uses], 'secrets_pkey'],
-    [usage.listTokenCounts, ['[1,300,4000]', 5], 'token_counts_pkey'],
+    [usage.listTokenCounts, ['[1,300,4000]', 5], 'token_counts_pkey[^]* application_uses_pkey'],
     [sql.listAuditEvents, [0, null, 50, ALL], 'audit_events_pkey'],
     [sql.listAuditEvents, [0, 10_000, 50, ALL], 'audit_events_pkey'],
     [sql.listAuditEvents, [(ROWS - 20) * HOUR, null, 50, ALL], 'audit_events_by_time'],
@@ -93,7 +94,10 @@ t.test('PostgreSQL: an index finds pages of audit events, refusals, secrets, usa
     t.match(plan, new RegExp(`Index .*${index}`))
     // Else each row would be compared with each owner.
     if (statement === recordUses) t.match(plan, 'hashed SubPlan')
-    t.notMatch(plan, /Seq Scan on (audit_events|token_counts|refusals|usage_counts|applications|secrets)/)
+    t.notMatch(
+      plan,
+      /Seq Scan on (audit_events|token_counts|application_uses|refusals|usage_counts|applications|secrets)/,
+    )
     const counts = [...plan.matchAll(/actual rows=(\d+)|Rows Removed by Filter: (\d+)/g)]
     for (const [, read = 0, removed = 0] of counts) t.ok(Number(read) <= 100 && Number(removed) <= 100, plan)
   }

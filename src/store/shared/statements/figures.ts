@@ -17,9 +17,12 @@ const ENDING = `
               AND other.revoked_at IS NULL
               AND`
 
-// Of each owner the secret that ends last.
-export const countEndingSecrets = `
-  SELECT count(*) ${ENDING} (other.ends_at IS NULL OR (other.ends_at, other.id) > (s.ends_at, s.id)))`
+export const lastBackupAt = 'SELECT made_at FROM backups'
+
+// Of each owner the secret that ends last. $3 is before $2.
+export const measure = `
+  SELECT (${oldestTokenAt}), (${lastBackupAt}), count(*) FILTER (WHERE s.ends_at <= $3), count(*)
+  ${ENDING} (other.ends_at IS NULL OR (other.ends_at, other.id) > (s.ends_at, s.id)))`
 
 const lastUse = (secret: string) => `coalesce((SELECT last_used_at FROM secret_uses WHERE secret_id = ${secret}.id), 0)`
 
@@ -34,8 +37,6 @@ export const listEndingSecrets = `
                 > (${lastUse('s')}, s.ends_at, s.id))
    ORDER BY s.ends_at, s.id
    LIMIT $3`
-
-export const lastBackupAt = 'SELECT made_at FROM backups'
 
 // For the read-only view of a store (inspect.ts). The end is null for an owner that never had a secret, and the highest number
 // for one that has a secret without an end.

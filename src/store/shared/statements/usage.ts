@@ -11,9 +11,10 @@ export const addTokenCounts = `
   RETURNING application_id, hour, issued, refused`
 
 export const listTokenCounts = `
-  SELECT application_id, hour, issued, refused
-    FROM token_counts
-   WHERE hour = $2 AND application_id IN (SELECT CAST(value AS bigint) FROM texts_of($1))`
+  SELECT id, CAST($2 AS bigint), coalesce(issued, 0), coalesce(refused, 0), last_token_at
+    FROM (SELECT CAST(value AS bigint) AS id FROM texts_of($1)) applications
+    LEFT JOIN token_counts c ON c.hour = $2 AND c.application_id = id
+    LEFT JOIN application_uses u ON u.application_id = id`
 
 /**
  * Keeps the latest use of each owner. Several may be given, and null for none. `lock`: of the owners, see Database. IS TRUE: else
@@ -33,8 +34,8 @@ export const recordUses = (owner: 'application' | 'secret', column: string, lock
    GROUP BY 1
       ON CONFLICT (${owner}_id) DO UPDATE SET ${column} = excluded.${column} WHERE excluded.${column} > ${owner}_uses.${column}`
 
-export const listUses = (owner: 'application' | 'secret', column: string) => `
-  SELECT ${owner}_id, ${column} FROM ${owner}_uses WHERE ${owner}_id IN (SELECT CAST(value AS bigint) FROM texts_of($1))`
+export const listSecretUses = `
+  SELECT secret_id, last_used_at FROM secret_uses WHERE secret_id IN (SELECT CAST(value AS bigint) FROM texts_of($1))`
 
 // An `owner_id` is the id of an application, minus the id of a suite, or 0 for all clients together.
 
