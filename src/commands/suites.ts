@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
+import { optionalFields } from '../administration/rules.ts'
 import { registeredSuiteView, secretView, suiteView } from '../administration/views.ts'
 import { labelTexts } from '../domain/labels.ts'
-import { ANNOTATIONS } from '../views/labels.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import {
   type AnnotationOptions,
@@ -17,7 +17,7 @@ import { labelled, registeredSuiteText, SHOWN_ONCE, secretsTable, table } from '
 /** How many approved applications are named without --all. */
 const MAX_NAMED = 10
 
-const OPTIONAL_TEXTS = { note: ANNOTATIONS.note }
+const OPTIONAL_TEXTS = { note: optionalFields.note }
 
 type RegisterOptions = CreateOption & JsonOption & AnnotationOptions & { name: string }
 
