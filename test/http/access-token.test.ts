@@ -4,7 +4,7 @@ import { listening, statuses, tokenRequest } from '../support/listening.ts'
 import { refused } from '../support/refused.ts'
 import { createWorld, createWorldWithFile } from '../support/world.ts'
 
-// What docs/openapi.yaml describes is in openapi/answers.test.ts: every field of an answer, and one request for each refusal.
+// What docs/openapi.yaml describes is in openapi/answers.slow.test.ts: every field of an answer, and one request for each refusal.
 
 const PATH = '/v1/oauth/accesstoken'
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }

@@ -4,26 +4,11 @@ import { PROBLEM_CODES } from '../../../src/admin/wire/problem.ts'
 import { cursorOf, isCursor } from '../../../src/administration/pages.ts'
 import { read } from '../../repository/files.ts'
 import { createAdminWorld } from '../../support/admin.ts'
-import { CAUSES, usualRequest } from '../../support/openapi/admin-causes.ts'
-import { createDescribedAdmin } from '../../support/openapi/admin-world.ts'
 import { unexplainedFields, wrongExamples } from '../../support/openapi/examples.ts'
-import { provoke } from '../../support/openapi/provoke.ts'
 import { ADMIN_DESCRIPTION } from '../../support/openapi/undescribed.ts'
 
 const operations = operationsOf(ADMIN_DESCRIPTION)
 const answers = operations.flatMap(answersOf)
-
-t.test('OpenAPI: every documented response of the administration API can be provoked and matches it', async (t) => {
-  const wrong = await provoke<Awaited<ReturnType<typeof createDescribedAdmin>>>(answers, {
-    causes: CAUSES,
-    createWorld: (options) => createDescribedAdmin(t, options),
-    usualRequest,
-    // Fields that differ between responses or paths.
-    varying: ({ name }) => (name === 'method-not-allowed' ? ['detail'] : ['client_secret', 'last_used_at']),
-  })
-  t.strictSame(wrong, [])
-  t.ok(answers.length > 300)
-})
 
 t.test('OpenAPI: each operation requires an admin key, and each change documents the refusal of viewers', async (t) => {
   for (const { operationId, method, security, responses } of operations) {
