@@ -1,4 +1,4 @@
-import { isNode, isSeq, LineCounter, parseDocument } from 'yaml'
+import { type ErrorCode, isNode, isSeq, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Problem, Wanted } from './apply-plan.ts'
@@ -12,6 +12,13 @@ const SUITES = 'The suites must be a list, or "all"'
 
 /** More problems are not looked for: each takes memory, and an alias can repeat one in many entries. */
 const MAX_PROBLEMS = 1000
+
+/** For faults whose message quotes the text, which may have a secret. Other messages quote it at most behind a colon or a semicolon. */
+const QUOTING: Partial<Record<ErrorCode, string>> = {
+  BAD_DIRECTIVE: 'Invalid directive',
+  BAD_DQ_ESCAPE: 'Invalid escape',
+  TAG_RESOLVE_FAILED: 'Unresolved tag',
+}
 
 /** The longest name of a field in a message, which may repeat it, too. */
 const MAX_PATH = 200
@@ -113,10 +120,8 @@ function parse<Data>(file: string, content: string, check: (value: unknown) => z
   const placed = (problems: Problem[]) =>
     problems.slice(0, MAX_PROBLEMS + 1).map(([path, why]): Fault => [offsetOf(path), `${nameOf(path)}: ${why}`])
 
-  // The rest of a message quotes the text, which may have a secret.
-  const withoutText = (message: string) => message.replace(/(?<=\w)(: |; |(?<=escape) sequence ).*/s, '')
   const faults = [...document.errors, ...document.warnings].map(
-    ({ pos, message }): Fault => [pos[0], withoutText(message)],
+    ({ pos, code, message }): Fault => [pos[0], QUOTING[code] ?? message.replace(/(?<=\w)(: |; ).*/s, '')],
   )
   const repeatedKeys: Fault[] = []
   const value = readDocument(document, faults, repeatedKeys)

@@ -91,15 +91,9 @@ async function findMeant(store: Context['store'], { suites = [], applications = 
   for (const names of chunksOf(new Set(withoutId.map(({ name }) => String(name))), LOOK_UPS)) {
     found.push(await store.findNamesakes(names))
   }
-  const ids = [...suites.map(({ id }) => id), ...applications.map(({ client_id }) => client_id)] as (
-    | string
-    | undefined
-  )[]
-  for (const some of chunksOf(
-    ids.filter((id) => id !== undefined),
-    LOOK_UPS,
-  ))
-    found.push(await Promise.all(some.map(store.findApplication)))
+  const ids = [...suites.map(({ id }) => id), ...applications.map(({ client_id }) => client_id)]
+  const given = ids.filter((id) => typeof id === 'string')
+  for (const some of chunksOf(given, LOOK_UPS)) found.push(await Promise.all(some.map(store.findApplication)))
   const suite = (await allPages<Suite>(store.listSuites)).map(suiteFields)
   return { suite, application: found.flat().flatMap((one) => (one ? applicationFields(one) : [])) }
 }

@@ -10,8 +10,7 @@ let collection: NodeJS.Timeout | undefined
  */
 export function saveMemory(time: number): void {
   if (!collection) setFlagsFromString('--heap-growing-percent=80')
-  clearTimeout(collection)
-  collection = setTimeout(collectGarbage, time).unref()
+  collection = (collection ?? setTimeout(collectGarbage, time).unref()).refresh()
 }
 
 function collectGarbage(): void {

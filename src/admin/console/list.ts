@@ -94,11 +94,13 @@ export function listPage<Asked extends Wanted, Row>(
     const administration = administrationOf(context, request)
     const asked = await list.ask(administration, request)
     const { filter, wrong = [] } = asked
-    const after = fieldsOf(request.query).text(position) || undefined
+    const given = fieldsOf(request.query).text(position)
+    const after = position === 'after' ? given || undefined : numberIn(given)?.toString()
     const found = await list.read(administration, asked, { after, limit: PAGE_SIZE })
     const { rows, total, next = followingIn(after, total) } = found
     const following = next === undefined ? undefined : address(path, { ...filter, [position]: String(next) })
-    const isFirst = after === undefined && !isAnySet(filter)
+    // The suite to approve for, which filters nothing.
+    const isFirst = after === undefined && !isAnySet({ ...filter, for: '' })
     const isBare = isFirst && rows.length === 0 && register !== undefined
     const parts = {
       ...found,
@@ -124,7 +126,8 @@ export function listPage<Asked extends Wanted, Row>(
   async function* pagesOf(request: FastifyRequest) {
     const administration = administrationOf(context, request)
     const asked = await list.ask(administration, request)
-    for (const { message } of asked.wrong ?? []) throw new ProblemError('invalid', message)
+    const [wrong] = asked.wrong ?? []
+    if (wrong) throw new ProblemError('invalid', wrong.message)
     for await (const rows of (list.readAll ?? readAll)(administration, asked)) yield rows.map(list.file.view)
   }
 

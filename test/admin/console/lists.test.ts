@@ -243,7 +243,7 @@ t.test('Lists: pages are linked, and the links keep the filter', async (t) => {
 })
 
 t.test('Lists: an empty one says what to do next, except to a viewer', async (t) => {
-  const { signIn, store } = await createConsoleWorld(t)
+  const { signIn, store, administration } = await createConsoleWorld(t)
   const [browser, viewer] = [await signIn(), await signIn('viewer')]
   t.match((await browser('/audit?subject=nobody')).body, 'No changes match')
   store.listAuditEvents = async () => []
@@ -260,4 +260,6 @@ t.test('Lists: an empty one says what to do next, except to a viewer', async (t)
     t.match(seen, text)
     t.notMatch(seen, href)
   }
+  await administration.suites.register({ suiteId: 'store', name: 'Store API' })
+  t.match((await browser('/applications?for=store&from=x')).body, 'No application is registered yet')
 })
