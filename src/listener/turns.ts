@@ -17,7 +17,7 @@ const WAITING_PER_ACCEPTING_TURN = 2
 const WAITING_PER_PREFIX = 64
 const WAITING_PREFIXES = 256
 
-/** How long there must have been no crowd for its memory to be collected: that stops the process for a tenth of a second. */
+/** How long there must have been no crowd for its memory to be collected: that stops the process for up to a quarter of a second. */
 const CROWD_GONE_MS = 20_000
 
 /** What waits of an address prefix, the oldest first. */
