@@ -18,9 +18,12 @@ export async function findRemoval(store: Trail, clientId: string): Promise<Remov
   return last?.action === 'application removed' ? removalOf(last) : undefined
 }
 
-/** Those not registered again, newest first, among so many hundreds of the last changes, which it reads in small steps. */
+/**
+ * Those not registered again, newest first, among so many hundreds of the last changes, which it reads in small steps. What one
+ * request changed counts once.
+ */
 export async function listRemovals(store: Trail, hundreds: number): Promise<Removal[]> {
-  const query = { action: 'application removed', limit: hundreds * 100 }
+  const query = { action: 'application removed', grouped: true, limit: hundreds * 100 }
   const { events } = await searchAuditEvents(store, query, hundreds)
   const last = [...Map.groupBy(events, ({ subject }) => subject.id).values()].map(([event]) => event as AuditEvent)
   const removals: Removal[] = []

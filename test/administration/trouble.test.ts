@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createAdministration } from '../../src/administration/administration.ts'
+import { listRemovals } from '../../src/administration/removals.ts'
 import { findTrouble } from '../../src/administration/trouble.ts'
 import { abbreviated } from '../../src/domain/application.ts'
 import type { RefusalCount } from '../../src/domain/refusal.ts'
@@ -71,4 +72,16 @@ t.test('Trouble: a removed application that still calls is named, with who remov
   t.strictSame(await found(), [{ ...orders, count: 8, since: START + 1 }])
   clock.time += 24 * HOUR + 3
   t.strictSame(await found(), [], 'it has stopped a day ago')
+})
+
+t.test('Trouble: a removed application is found however many applications one later request has changed', async (t) => {
+  const { store } = await createWorld(t)
+  const author = { actor: 'tester', origin: 'API', remoteAddress: '192.0.2.1', requestId: 'approvals' } as const
+  const { applications, suites } = filling(createAdministration({ store, now: () => START, observe: () => {}, author }))
+  await suites.register({ suiteId: 'store', name: 'Store API' })
+  const ids = Array.from({ length: 101 }, (_, n) => `a${n}`)
+  for (const clientId of ['leaver', ...ids]) await applications.register({ clientId, suites: [] })
+  await applications.remove('leaver')
+  await suites.changeApprovals('store', ids, true)
+  t.match(await listRemovals(store, 1), [{ clientId: 'leaver' }])
 })
