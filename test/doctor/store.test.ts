@@ -10,22 +10,19 @@ import { checkStoreClock } from '../../src/doctor/machine.ts'
 import { checkPrevious, checkStore, softwareFinding } from '../../src/doctor/store.ts'
 import type { Application } from '../../src/domain/application.ts'
 import type { SqliteLocation } from '../../src/domain/database-location.ts'
-import type { Event } from '../../src/domain/events.ts'
 import { whyNoRole } from '../../src/domain/identity.ts'
 import { digestGenerated } from '../../src/domain/secret.ts'
 import { mintToken } from '../../src/domain/token.ts'
-import { openStores } from '../../src/server/serve.ts'
 import type { Inspector } from '../../src/store/inspect.ts'
 import { backUpStore, inspectStore, openStore } from '../../src/store/open.ts'
 import { inspectSqlite } from '../../src/store/sqlite/inspect.ts'
 import { AUDIT, on } from '../support/on.ts'
 import { query } from '../support/postgres/databases.ts'
-import { startDatabases, startPostgres } from '../support/postgres/postgres.ts'
+import { startDatabases } from '../support/postgres/postgres.ts'
 import { type Filling, filling } from '../support/registration.ts'
 import { shell, startShell } from '../support/shell.ts'
 import { SQLITE, startPostgresStore } from '../support/stores.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
-import { until } from '../support/until.ts'
 
 const HOUR = 60 * 60_000
 const DAY = 24 * HOUR
@@ -220,57 +217,6 @@ t.test('Doctor: a clock far from that of the database is an error, an untried Po
   const { DATABASE_URL } = readConfig({ DATABASE_URL: 'postgres://u@127.0.0.1:1/d' })
   const away = { subject: 'store', level: 'error', text: /^PostgreSQL at 127\.0\.0\.1:1: .*ECONNREFUSED/ }
   t.match(await checkStore(DATABASE_URL, Date.now), [away], 'as is a PostgreSQL that is away')
-})
-
-t.test('Doctor on PostgreSQL: settings that can lose what was answered are errors, or a warning', async (t) => {
-  const server = await startPostgres(t, { durable: true })
-  const url = await server.createDatabase()
-  const logged: Event[] = []
-  async function found(DATABASE_URL: string) {
-    const config = readConfig({ DATABASE_URL })
-    const store = await openStores(config, { lockTimeout: 1000 }, (event) => logged.push(event))
-    await store.close()
-    const all = await checkStore(config.DATABASE_URL, Date.now)
-    return all.filter(({ subject }) => subject === 'durability')
-  }
-  const several = url.replace(/@([^/]+)/, '@$1,$1')
-  t.strictSame(await found(url), [])
-  t.match(logged.splice(0), [{ type: 'database created' }])
-  t.match(await found(several), [{ level: 'warning', text: /none is a synchronous standby/, advice: /postgresql\.md/ }])
-  server.configure({ fsync: 'off', full_page_writes: 'off' })
-  await server.kill('SIGTERM')
-  await server.start()
-  t.match(await found(url), [
-    { level: 'error', text: 'PostgreSQL has fsync=off: a power cut can destroy the database.' },
-    { level: 'error', text: /^PostgreSQL has full_page_writes=off/ },
-  ])
-  t.strictSame(logged, [
-    { type: 'database may lose data', settings: ['synchronous_standby_names='] },
-    { type: 'database may lose data', settings: ['fsync=off', 'full_page_writes=off'] },
-  ])
-})
-
-t.test('Doctor on PostgreSQL: a primary whose commits wait for a standby is not ok', async (t) => {
-  const server = await startPostgres(t)
-  const url = await server.createDatabase()
-  const { DATABASE_URL } = readConfig({ DATABASE_URL: url })
-  await (await openStore(DATABASE_URL, { lockTimeout: 1000 })).close()
-  const errors = async () =>
-    (await checkStore(DATABASE_URL, Date.now))
-      .filter(({ subject }) => subject === 'store')
-      .filter(({ level }) => level === 'error')
-  const waitFor = async (standby: string) => {
-    await server.query(`ALTER SYSTEM SET synchronous_standby_names = '${standby}'`)
-    await server.query('SELECT pg_reload_conf()')
-  }
-  t.strictSame(await errors(), [])
-  await waitFor('nobody')
-  const commit = query(url, "SELECT pg_logical_emit_message(true, 'test', '')")
-  await until(async () => (await errors()).length > 0)
-  t.match(await errors(), [{ subject: 'store', text: /commits wait for a standby that does not answer/ }])
-  await waitFor('')
-  await commit
-  t.strictSame(await errors(), [])
 })
 
 t.test('Doctor on SQLite: a store that is not in use is read, and nothing is made beside it', async (t) => {
