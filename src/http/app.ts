@@ -70,6 +70,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     measure,
     answerMalformed: createMalformedAnswers({ observe, measure }),
     connections,
+    // Checks and probes are GET.
+    mustWait: ({ method }) => method === 'POST' && issuer.isBusy(),
     limits: connectionLimit === Infinity ? undefined : { perPrefix: connectionLimit, ...proxies },
   })
   app.addHook('preClose', async () => drain())

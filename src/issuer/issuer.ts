@@ -17,6 +17,9 @@ import { handOver } from './hand-over.ts'
 import { createImportedSecrets } from './imported-secrets.ts'
 import { createSecretUses, createTokenCounts } from './token-counts.ts'
 
+/** So many unanswered writes keep the store busy for long enough: half of what it takes before it refuses one. */
+const BUSY_WRITES = 512
+
 export type Issuer = ReturnType<typeof createIssuer>
 
 interface IssuerOptions {
@@ -44,6 +47,7 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity, publ
   const tokenCounts = createTokenCounts({ store, tokenQuota })
   const imported = createImportedSecrets()
   const issuer = { store, now, failures, imported, secretUses }
+  let unansweredWrites = 0
   return {
     authenticate: (credentials: Credentials, remoteAddress: string) => authenticate(issuer, credentials, remoteAddress),
     authenticateSuite: (credentials: Credentials) => authenticateSuite(issuer, credentials),
@@ -55,7 +59,10 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity, publ
     issue,
     check: (accessToken: string | undefined, audience: { suite?: string | undefined }) =>
       check(issuer, accessToken, audience),
-    revoke: (application: Application, accessToken: string) => revoke(issuer, application, accessToken),
+    async revoke(application: Application, accessToken: string) {
+      unansweredWrites++
+      return revoke(issuer, application, accessToken).finally(() => unansweredWrites--)
+    },
     handOver:
       publicFields &&
       ((code: string, source: Parameters<typeof handOver>[2], observe: Observer) =>
@@ -66,6 +73,8 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity, publ
       await tokenCounts.flush(now(), observe)
     },
     importedSecretChecks: imported.load,
+    /** Whether no further write should begin until the store has answered some. */
+    isBusy: () => unansweredWrites >= BUSY_WRITES,
     /** Resolves if the store can be used; else throws StoreUnavailable. */
     ready: () => store.ping(),
   }
@@ -99,9 +108,11 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity, publ
     // With the generation that was read at authentication: if all tokens were revoked since then, this one is, too.
     const { accessToken, stored } = mintToken(application.key, issuedAt, application.tokenGeneration)
     let isAdded = false
+    unansweredWrites++
     try {
       isAdded = await store.addToken(stored, state)
     } finally {
+      unansweredWrites--
       if (isAdded) counter.lastTokenAt = issuedAt
       else counter.issued--
     }

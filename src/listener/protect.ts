@@ -4,7 +4,7 @@ import net, { type Socket } from 'node:net'
 import { type ClosingOptions, countClosedConnections, limitConnections } from './connection-limits.ts'
 import { endConnection, type MalformedReason, malformedReason } from './malformed.ts'
 import { boundParser, type Handle, handleOf, isFull, pipelineOf } from './pipeline.ts'
-import { handleInTurns } from './turns.ts'
+import { handleInTurns, type TurnOptions } from './turns.ts'
 
 /** From so many connections on, each of a crowd may have only one unanswered request. */
 const MANY_CONNECTIONS = 1280
@@ -23,7 +23,7 @@ const MIN_BYTES = 1024
 /** How many bytes are still read after the last request that is answered; then nothing is read until the connection ends. */
 const EXCESS_BYTES = 64 * 1024
 
-export interface ProtectOptions extends ClosingOptions {
+export interface ProtectOptions extends ClosingOptions, Pick<TurnOptions, 'mustWait'> {
   /** Undefined: any number of connections. */
   limits: Parameters<typeof limitConnections>[1] | undefined
   /** Answers input that is not a valid request, and ends the connection. */
@@ -59,7 +59,7 @@ export function protect(server: Server, options: ProtectOptions): () => void {
 
   const [handle] = server.listeners('request')
   server.removeAllListeners('request')
-  const isInCrowd = handleInTurns(server, handle as RequestListener)
+  const isInCrowd = handleInTurns(server, handle as RequestListener, options)
   const isCrowded = (connection: Socket) => connections.size >= manyConnections && isInCrowd(connection)
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', (connection: Socket) => {

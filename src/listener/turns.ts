@@ -20,6 +20,14 @@ const WAITING_PREFIXES = 256
 /** How long there must have been no crowd for its memory to be collected: that stops the process for up to a quarter of a second. */
 const CROWD_GONE_MS = 20_000
 
+/** How long requests that must wait for the store wait until it is asked again. */
+const BUSY_MS = 1
+
+export interface TurnOptions {
+  mustWait?: ((request: IncomingMessage) => boolean) | undefined
+  crowdGone?: number
+}
+
 /** What waits of an address prefix, the oldest first. */
 interface Waiting {
   requests: [IncomingMessage, ServerResponse][]
@@ -30,16 +38,18 @@ interface Waiting {
 /**
  * Handles the requests of a server with `handle`: a limited number in each turn of the event loop, of each address prefix in turn.
  * So thousands that arrive together delay those of others by milliseconds, not by seconds. Connections of a crowd are not read:
- * their requests take no memory. Returns whether a connection is of one. `crowdGone`: milliseconds.
+ * their requests take no memory. Returns whether a connection is of one. `crowdGone`: milliseconds. `mustWait`: whether a request
+ * may not begin yet.
  */
 export function handleInTurns(
   server: Server,
   handle: RequestListener,
-  { crowdGone = CROWD_GONE_MS } = {},
+  { mustWait = () => false, crowdGone = CROWD_GONE_MS }: TurnOptions = {},
 ): (connection: Socket) => boolean {
   /** The prefix whose turn is next comes first. */
   const waiting = new Map<string, Waiting>()
   let begun = 0
+  let isScheduled = false
   let isAccepting = false
 
   server.on('connection', (connection: Socket) => {
@@ -47,8 +57,8 @@ export function handleInTurns(
     pauseInCrowd(ownOf(connection), connection)
   })
   server.on('request', (request, response) => {
-    if (begun === 0) setImmediate(handleWaiting)
-    if (begun < PER_TURN && waiting.size === 0) {
+    if (!isScheduled) schedule()
+    if (begun < PER_TURN && waiting.size === 0 && !mustWait(request)) {
       begun++
       handle(request, response)
       return
@@ -60,12 +70,19 @@ export function handleInTurns(
     pauseInCrowd(own, request.socket)
   })
 
+  function schedule(): void {
+    isScheduled = true
+    setImmediate(handleWaiting)
+  }
+
   function handleWaiting(): void {
+    isScheduled = false
     const most = isAccepting ? WAITING_PER_ACCEPTING_TURN : WAITING_PER_TURN
     isAccepting = false
     begun = 0
     for (const [prefix, own] of waiting) {
       if (begun >= most) break
+      if (own.requests[0] && mustWait(own.requests[0][0])) continue
       // At the end of the map, this loop meets it again.
       waiting.delete(prefix)
       const next = own.requests.shift()
@@ -75,7 +92,11 @@ export function handleInTurns(
       begun++
       if (next) handle(...next)
     }
-    if (begun > 0) setImmediate(handleWaiting)
+    if (begun > 0) schedule()
+    else if (waiting.size > 0) {
+      isScheduled = true
+      setTimeout(handleWaiting, BUSY_MS)
+    }
   }
 
   function ownOf(connection: Socket): Waiting | undefined {

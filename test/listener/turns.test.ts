@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { cachedDataVersionTag, setFlagsFromString } from 'node:v8'
 import t, { type Test } from 'tap'
@@ -106,6 +106,25 @@ t.test('Turns: while many requests of an address wait, no more of its connection
   await until(() => handled === 403)
   t.ok(waiting.most < 70, `${waiting.most} waited when they were read`)
 })
+
+t.test(
+  'Turns: a request that must wait does not hold back those of other addresses, and begins when it may',
+  async (t) => {
+    const server = createServer()
+    const order: string[] = []
+    let isBusy = true
+    const mustWait = ({ method }: IncomingMessage) => method === 'POST' && isBusy
+    handleInTurns(server, ({ method, socket }) => order.push(`${method} ${socket.remoteAddress}`), { mustWait })
+    const [writes, reads] = (await connectFrom(t, server, ['127.0.0.2', '127.0.0.3'])) as [Socket, Socket]
+    writes.write(REQUEST.replace('GET', 'POST') + REQUEST)
+    await once(server, 'request')
+    reads.write(REQUEST)
+    await until(() => order.length === 1)
+    isBusy = false
+    await until(() => order.length === 3)
+    t.strictSame(order, ['GET 127.0.0.3', 'POST 127.0.0.2', 'GET 127.0.0.2'])
+  },
+)
 
 t.test('Turns: while connections are opened, two requests that wait begin in each', async (t) => {
   const server = createServer()

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { Socket } from 'node:net'
+import { type AddressInfo, connect, Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fastify from 'fastify'
@@ -11,7 +11,7 @@ import { handleOf, pipelineOf } from '../../../src/listener/pipeline.ts'
 import { type ProtectOptions, protect, retire } from '../../../src/listener/protect.ts'
 import { formHead, heard, LIVE, listening, said, statuses, tokenRequest } from '../../support/listening.ts'
 import { until } from '../../support/until.ts'
-import { createWorld } from '../../support/world.ts'
+import { createWorld, createWorldWithFile } from '../../support/world.ts'
 
 const MIB = 1024 * 1024
 /** Longer than a test may take. */
@@ -205,6 +205,25 @@ t.test('Pipelining: pending answers are sent before the end, even if a client ke
     t.ok(served.bytesRead < 2 * MIB)
   }
 })
+
+t.test(
+  'Turns: while a slow store has many unanswered writes, others wait instead of failing, and checks do not',
+  async (t) => {
+    const { app, credentials, other, issuer } = await createWorldWithFile(t)
+    const { dial } = await listening(t, app)
+    const requests = tokenRequest(credentials).repeat(31) + tokenRequest(credentials, 'Connection: close')
+    other.exec('BEGIN IMMEDIATE')
+    const answers = Promise.all(Array.from({ length: 40 }, async () => said(await dial(requests))))
+    await until(() => issuer.isBusy())
+    const { port } = app.server.address() as AddressInfo
+    const another = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' })
+    another.write(LIVE.replace(/\r\n$/, 'Connection: close\r\n\r\n'))
+    t.same(statuses(await said(another)), [200])
+    other.exec('ROLLBACK')
+    t.same(statuses((await answers).join('')), Array(40 * 32).fill(200))
+    t.notOk(issuer.isBusy())
+  },
+)
 
 t.test(
   'Pipelining: in a crowd of many, a connection that sends more ends soon, and no more of it is read',
