@@ -244,7 +244,7 @@ applications:
     'apps.yaml:4:10 suites[2].id: The id shop is taken already.',
     'apps.yaml:5:5 suites[3]: It is new, so it needs name',
     'apps.yaml:7:17 applications[0].client_id: The id orders is taken already.',
-    'apps.yaml:8:5 applications[1]: It is new, so it needs name and developer_email',
+    'apps.yaml:8:5 applications[1]: It is new, so it needs developer_email',
     'apps.yaml:9:16 applications[2].client_id: It has the same id as suites[2]',
     'apps.yaml:10:22 applications[2].suites[1]: There is no suite with the id nowhere.',
     'apps.yaml:11:17 applications[3].client_id: It has the same id as suites[3]',

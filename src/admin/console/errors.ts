@@ -69,9 +69,16 @@ export function showErrors(console: FastifyInstance, context: AdminContext): voi
     if (error instanceof NewSignInNeeded) return showPage(reply, error.page, { status: 403 })
     const answer = reportError(context.observe, error, request)
     reply.headers(answer.headers ?? {})
+    // A form's answer that is opened again, such as the page of a new secret.
+    if (answer.status === 405 && isSafe(request.method)) return reply.redirect(above(request.url), 303)
     const kept = answer.status === 503 && !isSafe(request.method) && (await sendAgain(request))
     return showPage(reply, errorPage(answer, request, kept), { status: answer.status })
   })
+}
+
+/** The path above that of a URL; of the first level, the overview. */
+function above(url: string): string {
+  return url.replace(/\?.*/, '').replace(/\/[^/]*$/, '') || '/'
 }
 
 /** Whether a request has an admin key. Any other Authorization header may have been added by a proxy. */

@@ -120,6 +120,8 @@ t.test('Console: what cannot be answered is answered with a page that says why',
     for (const word of words) t.match(body, word)
   }
   t.equal((await browser('/about', { form: {} })).headers.allow, 'GET, HEAD')
+  const reloaded = await browser('/applications/a/secrets?x=/y')
+  t.match(reloaded, { statusCode: 303, headers: { location: '/applications/a' } }, 'the answer of a form, opened again')
   t.equal((await visit('/nowhere')).headers.location, '/login', 'nobody else learns which paths exist')
 
   for (const [error, reason, status, title, retryAfter] of [
