@@ -6,8 +6,9 @@ import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { REFUSALS_INTERVAL_MS } from '../domain/refusal.ts'
 import type { Store } from '../domain/store.ts'
+import type { Clock } from '../domain/time.ts'
 import { USAGE_INTERVAL_MS } from '../domain/usage.ts'
-import { buildApp } from '../http/app.ts'
+import { type AppOptions, buildApp } from '../http/app.ts'
 import { createProxies } from '../http/wire/proxies.ts'
 import { createFailures } from '../issuer/failures.ts'
 import { createIssuer } from '../issuer/issuer.ts'
@@ -30,31 +31,50 @@ export type ListenConfig = Config & {
   usageInterval?: number
 }
 
-/** Answers requests for a store until the app is closed. Throws OperatorError if it cannot listen. */
-export async function listenAndServe(
+type Observing = Pick<Telemetry, 'observe' | 'observeDetails' | 'measure'>
+
+/** Clocks and times of which tests set their own. */
+interface Times extends Pick<AppOptions, 'requestTimeout' | 'later'> {
+  now?: Clock
+  monotonic?: Clock
+}
+
+/** Builds what answers requests for a store, and what counts them. */
+export async function buildServer(
   store: Store,
-  { observe: log, observeDetails, measure }: Pick<Telemetry, 'observe' | 'observeDetails' | 'measure'>,
-  config: ListenConfig,
-): Promise<{ app: FastifyInstance; address: string; load: () => Load }> {
-  const { HOST, PORT, TRUST_PROXY: trustProxy, CONNECTION_LIMIT: connectionLimit } = config
-  const { PUBLIC_URL: publicUrl, DOCS_URL: docsUrl, HANDOVER: handsOver, usageInterval = USAGE_INTERVAL_MS } = config
+  { observe: log, observeDetails, measure }: Observing,
+  config: Config,
+  { now = Date.now, monotonic = () => performance.now(), ...times }: Times = {},
+) {
+  const { TRUST_PROXY: trustProxy, CONNECTION_LIMIT: connectionLimit } = config
+  const { PUBLIC_URL: publicUrl, DOCS_URL: docsUrl } = config
   const acceptsBasic = config.CLIENT_AUTHENTICATION === 'body,basic'
-  const usage = createUsage({ now: Date.now })
-  const refusals = createRefusals({ now: Date.now, count: usage.countRefusal })
+  const usage = createUsage({ now })
+  const refusals = createRefusals({ now, count: usage.countRefusal })
   const observe: Observer = (event) => {
     refusals.observe(event)
     usage.observe(event)
     log(event)
   }
   // Loaded at the start, but only if needed: zod is large, and later an upgrade may have removed the files.
-  const publicFields = handsOver ? (await import('../views/public-fields.ts')).PUBLIC_FIELDS : undefined
+  const publicFields = config.HANDOVER ? (await import('../views/public-fields.ts')).PUBLIC_FIELDS : undefined
   const proxies = createProxies({ trustProxy, observe })
-  const monotonic = () => performance.now()
   const failures = createFailures({ isLimited: config.FAILURE_LIMIT, isShared: proxies.isShared, monotonic })
-  const issuer = createIssuer({ store, now: Date.now, failures, tokenQuota: config.TOKEN_QUOTA, publicFields })
+  const issuer = createIssuer({ store, now, failures, tokenQuota: config.TOKEN_QUOTA, publicFields })
   const connections = new Set<Socket>()
-  const options = { connections, proxies, trustProxy, connectionLimit, acceptsBasic, publicUrl, docsUrl }
+  const options = { connections, proxies, trustProxy, connectionLimit, acceptsBasic, publicUrl, docsUrl, ...times }
   const app = await buildApp({ issuer, observe, observeDetails, measure, countCheck: usage.countCheck, ...options })
+  return { app, issuer, usage, refusals, observe, connections }
+}
+
+/** Answers requests for a store until the app is closed. Throws OperatorError if it cannot listen. */
+export async function listenAndServe(
+  store: Store,
+  telemetry: Observing,
+  config: ListenConfig,
+): Promise<{ app: FastifyInstance; address: string; load: () => Load }> {
+  const { HOST, PORT, usageInterval = USAGE_INTERVAL_MS } = config
+  const { app, issuer, usage, refusals, observe, connections } = await buildServer(store, telemetry, config)
   const loops: ReturnType<typeof startFlushLoop>[] = []
   app.addHook('onClose', async () => void (await Promise.all(loops.map(({ stop }) => stop()))))
   const address = await listen(app, HOST, PORT).catch((cause: Error) => {

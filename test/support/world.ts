@@ -9,18 +9,12 @@ import type { SeedStep } from '../../src/administration/seed.ts'
 import type { SuiteRegistration } from '../../src/administration/suites.ts'
 import { readConfig } from '../../src/config.ts'
 import type { ApplicationKey } from '../../src/domain/application.ts'
-import type { Event, Observer } from '../../src/domain/events.ts'
+import type { Event } from '../../src/domain/events.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
-import { buildApp } from '../../src/http/app.ts'
 import type { Later } from '../../src/http/wire/late-answers.ts'
-import { createProxies } from '../../src/http/wire/proxies.ts'
-import { createFailures } from '../../src/issuer/failures.ts'
-import { createIssuer } from '../../src/issuer/issuer.ts'
+import { buildServer } from '../../src/server/listen.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createAuditLog } from '../../src/telemetry/audit-log.ts'
-import { createRefusals } from '../../src/telemetry/refusals.ts'
-import { createUsage } from '../../src/telemetry/usage.ts'
-import { PUBLIC_FIELDS } from '../../src/views/public-fields.ts'
 import { AUTHOR } from './on.ts'
 import { filling } from './registration.ts'
 import { migratedDatabase } from './temporary-database.ts'
@@ -55,39 +49,26 @@ export async function createWorld(
   /** `monotonic` is the clock that nobody sets. */
   const clock = { time: START, monotonic: 0 }
   const now = () => clock.time
-  const { DATABASE_URL } = readConfig({ DATABASE_URL: databaseUrl })
-  const store = await openStore(DATABASE_URL, { lockTimeout })
+  const config = {
+    ...readConfig({ DATABASE_URL: databaseUrl, PUBLIC_URL }),
+    TRUST_PROXY: trustProxy,
+    FAILURE_LIMIT: failureLimit,
+    TOKEN_QUOTA: tokenQuota,
+    CONNECTION_LIMIT: connectionLimit,
+    CLIENT_AUTHENTICATION: acceptsBasic ? ('body,basic' as const) : ('body' as const),
+    DOCS_URL: docsUrl,
+    HANDOVER: handsOver,
+  }
+  const store = await openStore(config.DATABASE_URL, { lockTimeout })
   const lines: string[] = []
   const log = createAuditLog(pino({ level: 'trace' }, { write: (line) => lines.push(line) }))
   const logged = () => lines.map((line) => JSON.parse(line))
-  const usage = createUsage({ now })
-  const refusals = createRefusals({ now, count: usage.countRefusal })
-  const observe: Observer = (event) => {
-    refusals.observe(event)
-    usage.observe(event)
-    log(event)
-  }
   /** What is only counted. */
   const measured: Event[] = []
-  const proxies = createProxies({ trustProxy, observe })
-  const monotonic = () => clock.monotonic
-  const failures = createFailures({ isLimited: failureLimit, isShared: proxies.isShared, monotonic })
-  const issuer = createIssuer({ store, now, failures, tokenQuota, publicFields: handsOver ? PUBLIC_FIELDS : undefined })
-  const app = await buildApp({
-    issuer,
-    observe,
-    observeDetails: logDetails ? observe : undefined,
-    countCheck: usage.countCheck,
-    measure: counts ? (event) => measured.push(event) : undefined,
-    proxies,
-    trustProxy,
-    connectionLimit,
-    publicUrl: PUBLIC_URL,
-    acceptsBasic,
-    docsUrl,
-    requestTimeout,
-    later,
-  })
+  const measure = counts ? (event: Event) => measured.push(event) : undefined
+  const telemetry = { observe: log, observeDetails: logDetails ? log : undefined, measure }
+  const times = { now, monotonic: () => clock.monotonic, requestTimeout, later }
+  const { app, issuer, usage, refusals } = await buildServer(store, telemetry, config, times)
   t.teardown(async () => {
     await app.close()
     await store.close()
