@@ -24,7 +24,7 @@ import {
 } from '../domain/secret.ts'
 import { unknownSuite } from '../domain/suite.ts'
 import type { Clock } from '../domain/time.ts'
-import type { Context } from './context.ts'
+import type { Context, ReadContext } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 import { importedSecretSchema, registrationSchema, settingsSchema, takenId, updateSchema, valid } from './rules.ts'
 import { createSearch, type ListedApplication, withUse } from './search.ts'
@@ -75,7 +75,7 @@ export function createApplications(context: Context) {
 }
 
 /** The application with its use and its secrets. */
-export async function shownApplication(context: Pick<Context, 'store' | 'now'>, application: Application) {
+export async function shownApplication(context: ReadContext, application: Application) {
   const [listed] = (await withUse(context, [application])) as [ListedApplication]
   return { ...listed, secrets: await listSecrets(context, application.secrets) }
 }

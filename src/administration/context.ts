@@ -3,9 +3,13 @@ import type { Change, ChangeEvent, ChangeResult } from '../domain/change.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 
-export interface Context {
+/** What reading needs. */
+export interface ReadContext {
   store: Store
   now: Clock
+}
+
+export interface Context extends ReadContext {
   /** The author and time of a change, for the store's audit trail. */
   audit: () => Audit
   /** Reports a change, which must be durable already. */

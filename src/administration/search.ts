@@ -3,7 +3,7 @@ import { chunksOf, inSteps } from '../domain/in-steps.ts'
 import { hasLabel, type Labels, labelTexts } from '../domain/labels.ts'
 import type { Page } from '../domain/store.ts'
 import { beginningsOf, DAY, hourOf, LAST_TWO_HOURS, MANY_TOKENS, type TokenUse } from '../domain/usage.ts'
-import type { Context } from './context.ts'
+import type { ReadContext } from './context.ts'
 import { NAMES_PER_STEP, type PageQuery, pageOf, ROWS_PER_STEP, stepsOfNames } from './pages.ts'
 
 export interface SearchFilter {
@@ -55,30 +55,30 @@ const LOADED_AT_A_TIME = 10
 const USES_AT_A_TIME = 500
 
 /** Searches applications in small steps, so that other requests are not blocked however many there are. */
-export function createSearch(context: Pick<Context, 'store' | 'now'>) {
+export function createSearch(context: ReadContext) {
   /**
    * One page of the matching applications, newest first. `total`: how many match in all, only counted for the first page. Throws
    * OperatorError if `after` is not a cursor.
    */
   async function search({ after, limit, ...filter }: SearchFilter & PageQuery) {
-    const all = after === undefined && !isAny(filter) ? await find(filter, { limit: Infinity }) : undefined
-    const list = async (page: Page<ApplicationKey>) => all?.slice(0, page.limit) ?? find(filter, page)
+    const all = after === undefined && !isAny(filter) ? await find(context, filter, { limit: Infinity }) : undefined
+    const list = async (page: Page<ApplicationKey>) => all?.slice(0, page.limit) ?? find(context, filter, page)
     const { rows, next } = await pageOf<ApplicationNames>({ after, limit }, list)
     const total = after === undefined ? (all?.length ?? (await context.store.countApplications())) : undefined
-    return { applications: await load(rows), next, total }
+    return { applications: await load(context, rows), next, total }
   }
 
   /** Those of the matching applications that are on one page, and how many match in all. */
   async function browse({ from, limit, ...query }: BrowseQuery & { from: number; limit: number }) {
     const isPlain = !Object.values(query).some(Boolean)
-    const matching = isPlain ? await find({}, { limit: from + limit }) : await match(query)
-    const applications = await load(matching.slice(from, from + limit))
+    const matching = isPlain ? await find(context, {}, { limit: from + limit }) : await match(query)
+    const applications = await load(context, matching.slice(from, from + limit))
     return { applications, total: isPlain ? await context.store.countApplications() : matching.length }
   }
 
   /** The names of all matching applications, in the order of `sort`. */
   async function match({ sort, accepts, uses, ...filter }: BrowseQuery): Promise<ApplicationNames[]> {
-    const all = await find(filter, { limit: Infinity })
+    const all = await find(context, filter, { limit: Infinity })
     const found = accepts ? all.filter(accepts) : all
     if (sort === 'name') return found.sort((one, other) => byName(one.name, other.name))
     if (sort !== 'used' && sort !== 'tokens' && !uses) return found
@@ -93,45 +93,52 @@ export function createSearch(context: Pick<Context, 'store' | 'now'>) {
   /** All matching applications in the order of `sort`, page by page. Keeps only the keys of those to come. */
   async function* pages(query: BrowseQuery): AsyncGenerator<ListedApplication[]> {
     const keys = (await match(query)).map(({ key }) => ({ key }))
-    for (const step of chunksOf(keys, ROWS_PER_STEP)) yield await load(step)
+    for (const step of chunksOf(keys, ROWS_PER_STEP)) yield await load(context, step)
   }
 
   /** The newest `limit` matching applications, oldest first. */
   async function list({ limit = Infinity, ...filter }: SearchFilter & { limit?: number | undefined } = {}) {
-    return load((await find(filter, { limit })).reverse())
-  }
-
-  /** The names of up to `limit` matching applications, newest first. */
-  async function find(filter: SearchFilter, { after, limit }: Page<ApplicationKey>): Promise<ApplicationNames[]> {
-    const size = isAny(filter) ? Math.min(limit, NAMES_PER_STEP) : NAMES_PER_STEP
-    const matches = matcher(filter)
-    const found: ApplicationNames[] = []
-    for await (const names of stepsOfNames(context.store, { after, limit: size, suite: filter.suite })) {
-      found.push(...names.filter(matches))
-      if (found.length >= limit) return found.slice(0, limit)
-    }
-    return found
-  }
-
-  /** Loads the applications of these names, without those that were removed in the meantime. */
-  async function load(names: readonly Pick<ApplicationNames, 'key'>[]): Promise<ListedApplication[]> {
-    const listed: ListedApplication[] = []
-    const loadStep = async (step: Pick<ApplicationNames, 'key'>[]) => {
-      const found = await context.store.listApplicationsOf(step.map(({ key }) => key))
-      const byKey = new Map(found.map((application) => [application.key, application]))
-      const inOrder = step.flatMap(({ key }) => byKey.get(key) ?? [])
-      listed.push(...(await withUse(context, inOrder)))
-    }
-    await inSteps(names, loadStep, LOADED_AT_A_TIME)
-    return listed
+    return load(context, (await find(context, filter, { limit })).reverse())
   }
 
   return { search, browse, match, pages, list }
 }
 
+/** The names of up to `limit` matching applications, newest first. */
+async function find(
+  { store }: ReadContext,
+  filter: SearchFilter,
+  { after, limit }: Page<ApplicationKey>,
+): Promise<ApplicationNames[]> {
+  const size = isAny(filter) ? Math.min(limit, NAMES_PER_STEP) : NAMES_PER_STEP
+  const matches = matcher(filter)
+  const found: ApplicationNames[] = []
+  for await (const names of stepsOfNames(store, { after, limit: size, suite: filter.suite })) {
+    found.push(...names.filter(matches))
+    if (found.length >= limit) return found.slice(0, limit)
+  }
+  return found
+}
+
+/** Loads the applications of these names, without those that were removed in the meantime. */
+async function load(
+  context: ReadContext,
+  names: readonly Pick<ApplicationNames, 'key'>[],
+): Promise<ListedApplication[]> {
+  const listed: ListedApplication[] = []
+  const loadStep = async (step: Pick<ApplicationNames, 'key'>[]) => {
+    const found = await context.store.listApplicationsOf(step.map(({ key }) => key))
+    const byKey = new Map(found.map((application) => [application.key, application]))
+    const inOrder = step.flatMap(({ key }) => byKey.get(key) ?? [])
+    listed.push(...(await withUse(context, inOrder)))
+  }
+  await inSteps(names, loadStep, LOADED_AT_A_TIME)
+  return listed
+}
+
 /** Adds the recent use of each application. */
 export async function withUse<Row extends Pick<Application, 'key' | 'clientId'>>(
-  { store, now }: Pick<Context, 'store' | 'now'>,
+  { store, now }: ReadContext,
   applications: readonly Row[],
 ): Promise<(Row & RecentUse)[]> {
   const keys = applications.map(({ key }) => key)

@@ -7,7 +7,7 @@ import {
   type SecretState,
   secretState,
 } from '../domain/secret.ts'
-import type { Context } from './context.ts'
+import type { Context, ReadContext } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 import { stepsOf } from './pages.ts'
 
@@ -95,10 +95,7 @@ export function createSecrets(context: Context) {
 }
 
 /** Adds the state and the last use of secrets. */
-export async function listSecrets(
-  { store, now }: Pick<Context, 'store' | 'now'>,
-  secrets: readonly Secret[],
-): Promise<ListedSecret[]> {
+export async function listSecrets({ store, now }: ReadContext, secrets: readonly Secret[]): Promise<ListedSecret[]> {
   const uses = await store.listSecretUses(secrets.map(({ id }) => id))
   const lastUsedAt = new Map(uses.map((use) => [use.secretId, use.lastUsedAt]))
   return secrets.map((secret) => ({

@@ -46,7 +46,7 @@ const OPPOSITE = {
 const LOOKED_UP_AT_A_TIME = 100
 
 export function createSuites(context: Context) {
-  const { store, now, audit, change, report } = context
+  const { store, now, change, report } = context
 
   /** `notApproved`: the number of applications, none of which is approved for the new suite. */
   async function register(
@@ -66,7 +66,7 @@ export function createSuites(context: Context) {
   }
 
   async function show(suiteId: string): Promise<ShownSuite> {
-    const suite = await find(suiteId)
+    const suite = await find(context, suiteId)
     return { ...suite, secrets: await listSecrets(context, suite.secrets) }
   }
 
@@ -74,7 +74,7 @@ export function createSuites(context: Context) {
   async function update(suiteId: string, changes: SuiteChanges): Promise<boolean> {
     const values = valid(suiteUpdateSchema, changes)
     const { changed } = await change({ type: 'suite updated', suite: suiteId, values })
-    if (!changed) await find(suiteId)
+    if (!changed) await find(context, suiteId)
     return changed
   }
 
@@ -84,12 +84,18 @@ export function createSuites(context: Context) {
     if (!changed) throw unknownSuite(suiteId)
   }
 
+  return { register, show, update, remove, ...createSuiteApprovals(context), ...createSuiteLists(context) }
+}
+
+function createSuiteApprovals(context: Context) {
+  const { store, audit, change } = context
+
   /**
    * Approves applications, or withdraws their approvals: MAX_APPROVALS in one transaction. Resolves to the client ids whose
    * approval changed. Throws OperatorError before anything is changed if one of them is unknown.
    */
   async function changeApprovals(suiteId: string, clientIds: readonly string[], approved: boolean): Promise<string[]> {
-    await find(suiteId)
+    await find(context, suiteId)
     const distinct = new Set(clientIds)
     const unknown: string[] = []
     const look = async (clientId: string) => (await store.findApplication(clientId)) ?? unknown.push(clientId)
@@ -116,7 +122,7 @@ export function createSuites(context: Context) {
       throw new OperatorError('The audit has no such change of approvals.', { kind: 'not found' })
     const { at, requestId, actor, action, before, after } = made
     const [suite] = [before, after].flatMap((fields) => fields?.suites) as [string]
-    await find(suite)
+    await find(context, suite)
     const ofSuite = { action: 'suite registered', subject: suite, kind: 'suite', limit: 1 } as const
     const { events } = await searchAuditEvents(store, ofSuite, Infinity)
     if (events.some(({ id }) => id > eventId))
@@ -140,13 +146,7 @@ export function createSuites(context: Context) {
     return { changed, left }
   }
 
-  async function find(suiteId: string): Promise<Suite> {
-    const suite = await store.findSuite(suiteId)
-    if (!suite) throw unknownSuite(suiteId)
-    return suite
-  }
-
-  return { register, show, update, remove, changeApprovals, undoApprovals, ...createSuiteLists(context) }
+  return { changeApprovals, undoApprovals }
 }
 
 /** Lists of suites and of their approved applications, oldest first. */
@@ -187,6 +187,12 @@ function createSuiteLists(context: Context) {
       return count as number
     },
   }
+}
+
+async function find({ store }: Context, suiteId: string): Promise<Suite> {
+  const suite = await store.findSuite(suiteId)
+  if (!suite) throw unknownSuite(suiteId)
+  return suite
 }
 
 function unknownClientIds(clientIds: readonly string[]): OperatorError {

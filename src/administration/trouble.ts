@@ -4,7 +4,7 @@ import { isTokenReason } from '../domain/reasons.ts'
 import type { RefusalCount, RefusedClient } from '../domain/refusal.ts'
 import type { Trouble } from '../domain/statistics.ts'
 import { DAY, HOUR } from '../domain/usage.ts'
-import type { Context } from './context.ts'
+import type { ReadContext } from './context.ts'
 import { listRemovals } from './removals.ts'
 import { createWhy } from './why.ts'
 
@@ -16,7 +16,7 @@ const MAX_CLIENTS = 100
 const HUNDREDS = 10
 
 /** Finds out which clients are refused now, as `why` does, in small steps. Throws StoreUnavailable. */
-export async function findTrouble({ store, now }: Pick<Context, 'store' | 'now'>): Promise<Trouble> {
+export async function findTrouble({ store, now }: ReadContext): Promise<Trouble> {
   const why = createWhy({ store, now })
   const isWithin = (age: number) => (row: { lastAt: number }) => row.lastAt > now() - age
   const rows = (await store.listLastRefused(LOOKED_AT)).filter(isWithin(DAY))

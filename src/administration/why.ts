@@ -5,7 +5,7 @@ import { REFUSALS_INTERVAL_MS, type RefusalCount } from '../domain/refusal.ts'
 import { differsBy } from '../domain/text.ts'
 import { USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import { type ShownApplication, shownApplication } from './applications.ts'
-import type { Context } from './context.ts'
+import type { ReadContext } from './context.ts'
 import { type Diagnosis, diagnose, diagnoseRemoved, diagnoseSuite, diagnoseUnknown } from './diagnosis.ts'
 import { stepsOfNames } from './pages.ts'
 import { COMMANDS, type Instructions } from './remedies.ts'
@@ -32,7 +32,7 @@ export interface Explanation extends Diagnosis {
  * Explains why a client is refused, with data up to a minute old. Throws NothingKnown if there is neither an application,
  * nor a suite, nor a refusal with such a client id, nor the removal of one.
  */
-export function createWhy(context: Pick<Context, 'store' | 'now'>) {
+export function createWhy(context: ReadContext) {
   const { store, now } = context
 
   return async (clientId: string, instructions: Instructions = COMMANDS): Promise<Explanation> => {

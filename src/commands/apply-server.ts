@@ -48,8 +48,8 @@ export async function readKey(terminal: Terminal, file: string | undefined): Pro
   throw new OperatorError('--server needs an admin key (otsa_…): in a file for --key-file, or in TOKEN_SERVER_KEY.')
 }
 
-/** A server by its administration API. Throws OperatorError if the key would cross the network in plain text. */
-export function serverRegistry(url: string, key: string, { journal, wait = sleep }: Options = {}): Registry {
+/** Calls of a server's administration API. Throws OperatorError if the key would cross the network in plain text. */
+function createCalls(url: string, key: string, wait: NonNullable<Options['wait']>) {
   const { protocol = '', origin, pathname = '', username } = URL.parse(url) ?? {}
   if (!/^https?:$/.test(protocol) || username || isPlainTextUrl(url)) {
     throw new OperatorError('--server must be a URL with https, or with http on this machine, and without a user.')
@@ -93,6 +93,12 @@ export function serverRegistry(url: string, key: string, { journal, wait = sleep
     return { json: answered ?? {}, version: String(response.headers.get('etag')).replace(/^W\//, '') }
   }
 
+  return { origin, base, call }
+}
+
+/** A server by its administration API. Throws OperatorError if the key would cross the network in plain text. */
+export function serverRegistry(url: string, key: string, { journal, wait = sleep }: Options = {}): Registry {
+  const { origin, base, call } = createCalls(url, key, wait)
   /** What an earlier run has asked for, and whose secret it has not written: the same request gets it again. */
   const unwritten = jsonIn(journal?.read() ?? '') as Request | undefined
 

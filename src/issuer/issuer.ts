@@ -117,7 +117,11 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity, publ
       else counter.issued--
     }
     if (!isAdded) return undefined
-    const left = Math.floor((issuedAt + TOKEN_LIFETIME - now() - 1) / 1000)
-    return { accessToken, tokenId: tokenIdText(stored.id), issuedAt, expiresIn: Math.min(Math.max(left, 0), 3599) }
+    return { accessToken, tokenId: tokenIdText(stored.id), issuedAt, expiresIn: secondsLeft(issuedAt, now()) }
   }
+}
+
+function secondsLeft(issuedAt: number, now: number): number {
+  const left = Math.floor((issuedAt + TOKEN_LIFETIME - now - 1) / 1000)
+  return Math.min(Math.max(left, 0), 3599)
 }

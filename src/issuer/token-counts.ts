@@ -64,20 +64,12 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
   }
 
   /**
-   * Hands the counts to the store, in small steps, and forgets counters of past hours. Reports many tokens and exceeded quotas,
-   * once per application and hour. Throws StoreUnavailable; the next flush tries again.
+   * Hands the counts to the store, and forgets counters of past hours. Reports many tokens and exceeded quotas, once per
+   * application and hour. Throws StoreUnavailable; the next flush tries again.
    */
   async function flush(now: number, observe: Observer): Promise<void> {
     try {
-      await inSteps([...past.values(), ...counters.values()].filter(isUnstored), async (step) => {
-        const changes = step.map((counter) => ({ ...counter }))
-        const sums = await store.addTokenCounts(changes)
-        for (const [at, counter] of step.entries()) {
-          const [change, sum] = [changes[at] as TokenCounter, sums[at] as TokenCount]
-          subtract(counter, change, sum)
-          reportExcess(change, sum, observe)
-        }
-      })
+      await inSteps([...past.values(), ...counters.values()].filter(isUnstored), (step) => add(store, step, observe))
     } finally {
       forget(hourOf(now))
     }
@@ -92,6 +84,16 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
   }
 
   return { find, open, isUsedUp, count, flush }
+}
+
+async function add(store: Store, counters: TokenCounter[], observe: Observer): Promise<void> {
+  const changes = counters.map((counter) => ({ ...counter }))
+  const sums = await store.addTokenCounts(changes)
+  for (const [at, counter] of counters.entries()) {
+    const [change, sum] = [changes[at] as TokenCounter, sums[at] as TokenCount]
+    subtract(counter, change, sum)
+    reportExcess(change, sum, observe)
+  }
 }
 
 /** Takes from a counter what the store now has. It may have counted more meanwhile. */

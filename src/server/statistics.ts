@@ -31,13 +31,8 @@ export async function startStatistics(
   { storeKind, name, findTrouble }: StatisticsOptions,
 ): Promise<StatisticsSource & { thisNode(): ServerNode; stop(): void }> {
   const history = createHistory(counters, { now, monotonic })
-  const newFailures = countFailures(counters)
   const startedAt = now()
-  const readStored = async () =>
-    (await store.listRefusedRequests({ ...FAILURES, until: startedAt })).map(({ at }) => outageAt(at, 1)).toReversed()
-  const stored = shareFigure(readStored, { maxAge: Infinity, timeout: STORE_TIMEOUT_MS, monotonic })
-  let { figure: before = [] } = await stored()
-  let since: Outage[] = []
+  const outages = await followOutages(store, { counters, now, monotonic })
   const ages = { maxAge: LIVE_MAX_AGE_MS, grace: TROUBLE_GRACE_MS }
   const trouble = shareFigure(findTrouble, { ...ages, timeout: STORE_TIMEOUT_MS, monotonic })
   const id = randomUUID()
@@ -45,15 +40,8 @@ export async function startStatistics(
 
   function everySecond(): void {
     history.takeSnapshot()
-    const failures = newFailures()
-    if (failures > 0) since = joinOutages([...since, outageAt(now(), failures)])
-    // Read once, but again if the store did not answer.
-    void stored().then(({ figure = [] }) => {
-      before = figure
-    })
+    outages.update()
   }
-
-  const outages = () => joinOutages([...before, ...since])
 
   /** This node as it is recorded in the store for the others. */
   function thisNode({ lastMinute } = history.read()): ServerNode {
@@ -72,7 +60,7 @@ export async function startStatistics(
   return {
     thisNode,
     readTrouble: async () => (await trouble()).figure,
-    outages,
+    outages: outages.list,
     readUsage: storeFigures.readUsage,
     async read() {
       const { readAll, readUsage } = storeFigures
@@ -84,7 +72,7 @@ export async function startStatistics(
         startedAt,
         version: VERSION,
         ...seen,
-        outages: outages(),
+        outages: outages.list(),
         stored: sumOf(now() - startedAt < HOUR ? usage : []),
         trouble: figure,
         heavy: usage.filter(({ tokens }) => tokens > MANY_TOKENS).sort((one, other) => other.tokens - one.tokens),
@@ -97,6 +85,31 @@ export async function startStatistics(
       }
     },
     stop: () => clearInterval(timer),
+  }
+}
+
+/** The outages that are stored, and those since. */
+async function followOutages(
+  store: Pick<Store, 'listRefusedRequests'>,
+  { counters, now, monotonic }: Pick<ServerFigures, 'counters' | 'now' | 'monotonic'>,
+) {
+  const newFailures = countFailures(counters)
+  const until = now()
+  const readStored = async () =>
+    (await store.listRefusedRequests({ ...FAILURES, until })).map(({ at }) => outageAt(at, 1)).toReversed()
+  const stored = shareFigure(readStored, { maxAge: Infinity, timeout: STORE_TIMEOUT_MS, monotonic })
+  let { figure: before = [] } = await stored()
+  let since: Outage[] = []
+  return {
+    list: () => joinOutages([...before, ...since]),
+    update(): void {
+      const failures = newFailures()
+      if (failures > 0) since = joinOutages([...since, outageAt(now(), failures)])
+      // Read once, but again if the store did not answer.
+      void stored().then(({ figure = [] }) => {
+        before = figure
+      })
+    },
   }
 }
 

@@ -1,5 +1,8 @@
 import { globSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
 import { dirname, join } from 'node:path'
+import { parse } from 'acorn'
+import { full } from 'acorn-walk'
 import t from 'tap'
 import { ROOT, read } from './files.ts'
 
@@ -118,6 +121,26 @@ t.test('Architecture: no file imports itself by way of others, types included', 
   }
   for (const file of targets.keys()) if (!file.startsWith('test/')) visit(file, [])
   t.strictSame(circles, [])
+})
+
+const MOST_LINES = 70
+
+t.test(`Architecture: no function of src has more than ${MOST_LINES} lines`, async (t) => {
+  const functions = FILES.filter((file) => file.startsWith('src/')).flatMap((file) => {
+    const found: { place: string; lines: number }[] = []
+    // What it strips becomes spaces: the lines stay.
+    const code = stripTypeScriptTypes(read(file))
+    full(parse(code, { ecmaVersion: 'latest', sourceType: 'module', locations: true }), ({ type, loc }) => {
+      if (!loc || !type.includes('Function')) return
+      found.push({ place: `${file}:${loc.start.line}`, lines: loc.end.line - loc.start.line + 1 })
+    })
+    return found
+  })
+  t.ok(functions.length > 1000)
+  t.strictSame(
+    functions.filter(({ lines }) => lines > MOST_LINES),
+    [],
+  )
 })
 
 /** Examples are read by people who copy them. */

@@ -53,7 +53,8 @@ export function createReads(primary: Primary, database: string, assertWritable: 
       await session.proveIfNeeded()
       const reads = take()
       const ask = askUntil(session, TIMEOUT_MS)
-      const tokens = await readTokens(session, ask, reads)
+      const { tokens, offset = clockOffset } = await readTokens(session, ask, reads)
+      clockOffset = offset
       if (reads.some(({ type }) => type === 'most imported secrets')) await readMostImportedSecrets(session, ask)
       const answers = reads.map((read) => answer(read, tokens, session.cache))
       const pending = reads.filter((_, index) => answers[index] === undefined)
@@ -70,19 +71,6 @@ export function createReads(primary: Primary, database: string, assertWritable: 
 
   /** What checks the server itself must not fail because clients wait. */
   const readNothing = () => read({ type: 'nothing' }, { isUrgent: true })
-
-  async function readTokens({ cache }: Session, ask: Ask, reads: readonly Read[]): Promise<Map<string, TokenRow>> {
-    const ids = reads.flatMap((read) => (read.type === 'token' ? [read.idText] : []))
-    const sentAt = Date.now()
-    const rows =
-      ids.length === 0 ? await ask<TokenRow>(sql.readVersion) : await ask<TokenRow>(sql.readTokens, [arrayOf(ids)])
-    const took = Date.now() - sentAt
-    if (!rows[0]) throw new StoreUnavailable('the table changes has no row: was it restored without its contents?')
-    const [version, clock] = rows[0]
-    cache.moveTo(version)
-    if (took < MAX_CLOCK_ROUND_TRIP_MS) clockOffset = clock - sentAt - took / 2
-    return new Map(rows.flatMap((row) => (row[2] === null ? [] : [[row[2], row]])))
-  }
 
   return {
     findToken: (id) => read({ type: 'token', id, idText: tokenIdText(id) }) as Promise<FoundToken | undefined>,
@@ -120,6 +108,20 @@ function askUntil({ reads }: Session, timeout: number): Ask {
   const deadline = performance.now() + timeout
   const remaining = () => Math.max(deadline - performance.now(), 1)
   return async (statement, values = []) => (await reads.send<never>(statement, values, remaining())).rows
+}
+
+/** `offset`: how far the database's clock is ahead; undefined if that took too long to tell. */
+async function readTokens({ cache }: Session, ask: Ask, reads: readonly Read[]) {
+  const ids = reads.flatMap((read) => (read.type === 'token' ? [read.idText] : []))
+  const sentAt = Date.now()
+  const rows =
+    ids.length === 0 ? await ask<TokenRow>(sql.readVersion) : await ask<TokenRow>(sql.readTokens, [arrayOf(ids)])
+  const took = Date.now() - sentAt
+  if (!rows[0]) throw new StoreUnavailable('the table changes has no row: was it restored without its contents?')
+  const [version, clock] = rows[0]
+  cache.moveTo(version)
+  const tokens = new Map(rows.flatMap((row) => (row[2] === null ? [] : [[row[2], row]])))
+  return { tokens, offset: took < MAX_CLOCK_ROUND_TRIP_MS ? clock - sentAt - took / 2 : undefined }
 }
 
 async function readMostImportedSecrets({ cache }: Session, ask: Ask): Promise<void> {
