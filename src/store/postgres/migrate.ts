@@ -72,7 +72,7 @@ export async function migrate(
       await ask(statements)
       await ask('INSERT INTO migrations (number, name) VALUES ($1, $2)', [index + 1, name])
     }
-    if (current < latest) await ask(readViews(folder))
+    if (current < latest) await makeViews(ask, readViews(folder))
     await ask('COMMIT')
     return { from: current, to: Math.max(current, latest) }
   }
@@ -80,6 +80,15 @@ export async function migrate(
   async function assertAllowed(version: number): Promise<void> {
     if (version <= latest) return
     assertMayRun({ version, latest, oldestProgram: await singleValue<string>(ask(sql.oldestProgram)), program })
+  }
+}
+
+/** Makes the views whose definitions differ: replacing a view locks out all who read it. */
+async function makeViews(ask: Ask, views: string): Promise<void> {
+  for (const [statement, name] of views.matchAll(/CREATE OR REPLACE VIEW (\w+) [^;]+/g)) {
+    await ask(statement.replace(`${name}`, `new_${name}`))
+    if (await singleValue<boolean>(ask(sql.isNewView, [name]))) await ask(statement)
+    await ask(`DROP VIEW new_${name}`)
   }
 }
 

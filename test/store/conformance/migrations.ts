@@ -97,16 +97,15 @@ export function migrationConformance(
 
   t.test('Migrations: views are made anew with each new migration, and only then', async (t) => {
     const { migrate, query } = await open(t)
-    const views = (column: string) => ({
-      'views.sql': `DROP VIEW IF EXISTS v; CREATE VIEW v AS SELECT ${column} FROM a`,
-    })
-    await migrate({ folder: folderOf(t, { ...RECORDED, ...views('1 AS one') }) })
+    const create = kind === 'sqlite' ? 'DROP VIEW IF EXISTS v; CREATE VIEW' : 'CREATE OR REPLACE VIEW'
+    const views = (value: number) => ({ 'views.sql': `${create} v AS SELECT ${value} AS value FROM a` })
+    await migrate({ folder: folderOf(t, { ...RECORDED, ...views(1) }) })
     await query('INSERT INTO a (n) VALUES (7)')
-    await migrate({ folder: folderOf(t, { ...RECORDED, ...views('2 AS two') }) })
-    t.strictSame(await query('SELECT * FROM v'), [1])
-    await migrate({ folder: folderOf(t, { ...EXPANDED, ...views('3 AS three') }) })
-    await migrate({ folder: folderOf(t, { ...RECORDED, ...views('2 AS two') }) })
-    t.strictSame(await query('SELECT three FROM v'), [3], 'an older program leaves those of a newer one')
+    await migrate({ folder: folderOf(t, { ...RECORDED, ...views(2) }) })
+    t.strictSame(await query('SELECT value FROM v'), [1])
+    await migrate({ folder: folderOf(t, { ...EXPANDED, ...views(3) }) })
+    await migrate({ folder: folderOf(t, { ...RECORDED, ...views(2) }) })
+    t.strictSame(await query('SELECT value FROM v'), [3], 'an older program leaves those of a newer one')
   })
 
   t.test('Migrations: one that fails leaves the database as it was', async (t) => {

@@ -50,6 +50,18 @@ t.test('Migrations: one that PostgreSQL ends because of a deadlock is retried', 
   t.strictSame(await migrated, { from: 3, to: 4 })
 })
 
+t.test('Migrations: a view that stays as it is can be read meanwhile', async (t) => {
+  const url = await createEmptyDatabase()
+  const views = 'CREATE OR REPLACE VIEW v AS SELECT n FROM a; CREATE OR REPLACE VIEW w AS SELECT n FROM a'
+  await migrateAt(url, { folder: folderOf(t, { ...RECORDED, 'views.sql': views }) })
+  const reader = await begin(t, url, 'SELECT n FROM v')
+  const next = { ...RECORDED, '0003_b.sql': 'CREATE TABLE b (n int)' }
+  await migrateAt(url, { folder: folderOf(t, { ...next, 'views.sql': `${views} WHERE n > 1` }), maxTries: 1 })
+  await query(url, 'INSERT INTO a VALUES (1)')
+  t.strictSame(await reader.ask('SELECT n FROM v'), [[1]])
+  t.strictSame(await reader.ask('SELECT n FROM w'), [])
+})
+
 t.test('Migrations: a change of an operator that is under way is made first', async (t) => {
   const url = await createEmptyDatabase()
   await migrateAt(url, { folder: folderBefore(t, 'postgres', '_audit_filters.sql') })

@@ -89,3 +89,7 @@ export const countTables = `
     FROM pg_class c
    WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
      AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')`
+
+// Whether the view new_$1 is not the same as the view $1.
+export const isNewView = `
+  SELECT pg_get_viewdef(to_regclass($1)) IS DISTINCT FROM pg_get_viewdef(to_regclass('new_' || $1))`
