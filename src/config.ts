@@ -20,7 +20,7 @@ export type AdminPlace = Address | { socket: string }
 /** The default PUBLIC_URL: the word PORT is replaced by the value of that setting. */
 const LOCAL_URL = 'http://localhost:PORT'
 
-/** Every setting: its name, default, meaning and rules. `npm run docs` writes docs/operations/settings.md from it; .env.example is tested against it. */
+/** Every setting: its name, default, meaning and rules. `npm run docs` writes docs/operations/settings.md from this. */
 export const settings = {
   HOST: setting('127.0.0.1', 'The address to listen on', (text) =>
     valid(text, /^\S+$/.test(text), 'must be an address or a host name'),
@@ -176,8 +176,8 @@ interface Problem {
 }
 
 /**
- * Reads every setting from the environment, to which `file`, the content of `.env`, was added. In `config`, an invalid setting
- * has its default value.
+ * Reads every setting from the environment, which includes `file`, the content of `.env`. In `config`, an invalid setting has its
+ * default value.
  */
 export function parseSettings(
   env: NodeJS.ProcessEnv,
@@ -216,7 +216,7 @@ export function readConfig(env: NodeJS.ProcessEnv, file?: NodeJS.Dict<string>): 
   throw new OperatorError(problems.map(({ text }) => text).join('\n'))
 }
 
-/** The identity provider, with all that belongs to it; undefined: there is none. */
+/** The settings of the identity provider; undefined if there is none. */
 export function providerSettings(config: Config): ProviderSettings | undefined {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET_FILE, OIDC_ADMINS, OIDC_VIEWERS, ADMIN_URL } = config
   if (issuer === undefined) return undefined
@@ -232,7 +232,7 @@ export function originOf(name: keyof Settings, env: NodeJS.ProcessEnv, file: Nod
   return env[name] === file[name] ? '.env' : 'the environment'
 }
 
-/** A sentence about an invalid value: a URL, or what looks like a part of one, may contain a password and is not repeated. */
+/** A sentence about an invalid value. It does not repeat a URL, or a part of one: that may contain a password. */
 function valueText(name: keyof Settings, env: NodeJS.ProcessEnv, file: NodeJS.Dict<string>): string {
   const mayBeSecret = name.endsWith('_URL') || env[name]?.includes('@')
   return `It is ${mayBeSecret ? 'set' : JSON.stringify(env[name])} in ${originOf(name, env, file)}.`
@@ -263,7 +263,7 @@ function contradictions(config: Config) {
   return found
 }
 
-/** Where hand-over links lead; undefined: they are off. */
+/** Where hand-over links lead; undefined if they are off. */
 export function handOverUrl({ HANDOVER, PUBLIC_URL }: Pick<Config, 'HANDOVER' | 'PUBLIC_URL'>): string | undefined {
   return HANDOVER ? PUBLIC_URL + HAND_OVER_PATH : undefined
 }
@@ -300,7 +300,7 @@ function parseClaimRule(text: string): ClaimRule {
   return valid({ claim, values }, !values.includes(''), 'must be a claim and its values, such as groups=a,b, or none')
 }
 
-/** Parses a number above 0 with at most this many digits, or a word, which means the given number. */
+/** Parses a number above 0 with at most this many digits, or a word that stands for the given number. */
 function number(digits: number, word: string, meaning: number): (text: string) => number {
   const message = `must be a number from 1 to ${10 ** digits - 1}, or ${word}`
   return (text) => {

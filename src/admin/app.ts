@@ -15,7 +15,7 @@ import { takeTurns } from './wire/turns.ts'
 
 const BODY_LIMIT = 64 * 1024
 
-/** Enough, because operators are few, and an open overview uses one connection. */
+/** Enough for the few operators there are: an open overview uses one connection. */
 const MAX_CONNECTIONS = 64
 
 /** How long a request may take to arrive, headers and body. */

@@ -13,17 +13,17 @@ export interface AdminContext {
   /** Returns the administration on behalf of an author, who is recorded with each change. */
   administration: (author: Author, conditions?: Conditions) => Administration
   signIn: SignIn
-  /** Undefined: operators sign in with links only. */
+  /** Undefined if operators sign in with links only. */
   provider: IdentityProvider | undefined
   statistics: StatisticsSource
   about: About
   /** The URL at which operators reach the listener through a proxy, without a trailing slash. */
   adminUrl: string | undefined
-  /** The host that the listener is bound to. Undefined: a Unix socket, or all addresses. */
+  /** The host that the listener is bound to. Undefined for a Unix socket or all addresses. */
   boundHost: string | undefined
-  /** Addresses and CIDR ranges of the proxies whose X-Forwarded-For is trusted where a request names adminUrl; false for none. */
+  /** Addresses and CIDR ranges of proxies whose X-Forwarded-For is trusted if a request names adminUrl; false for none. */
   trustProxy: false | string[]
-  /** How to get a login link if the command line cannot reach the store. Undefined: with `token-server console`. */
+  /** How to get a login link if the command line cannot reach the store. Undefined if it can. */
   howToSignIn: string | undefined
 }
 

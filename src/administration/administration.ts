@@ -27,7 +27,7 @@ export interface AdministrationOptions {
   observe: Observer
   author: Author
   conditions?: Conditions | undefined
-  /** Where hand-over links lead; undefined: they are off. */
+  /** Where hand-over links lead; undefined if they are off. */
   handOverUrl?: string | undefined
 }
 

@@ -5,7 +5,7 @@ const UNITS = [
   ['s', 1000],
 ] as const
 
-/** How long ago a time was, rounded to one unit: `3 min ago`. Never `1 min`, `1 h` or `1 day`: 89 s is followed by 2 min. */
+/** How long ago a time was, rounded to one unit: `3 min ago`. Never `1 min`, `1 h` or `1 day`: `89 s` is followed by `2 min`. */
 export function ago(time: number, now: number): string {
   const age = Math.max(now - time, 0)
   const [unit, length] = UNITS.find(([, length]) => age >= 1.5 * length) ?? ['s', 1000]

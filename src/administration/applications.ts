@@ -30,7 +30,7 @@ import { importedSecretSchema, registrationSchema, settingsSchema, takenId, upda
 import { createSearch, type ListedApplication, withUse } from './search.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
 
-/** Without a client id or a secret, one is generated; without suites, it is approved for none. */
+/** A missing client id or secret is generated; without suites, it is approved for none. */
 export type Registration = z.infer<typeof registrationSchema>
 
 export type ApplicationSettings = z.infer<typeof settingsSchema>
@@ -38,7 +38,7 @@ export type ApplicationSettings = z.infer<typeof settingsSchema>
 export interface RegisteredApplication extends ApplicationValues, Pick<ApplicationChanges, keyof ApplicationExtras> {
   clientId: string
   status?: Application['status'] | undefined
-  /** The generated secret, shown only this once. Undefined: the secret was imported. */
+  /** The generated secret, shown only this once. Undefined if the secret was imported. */
   clientSecret: string | undefined
 }
 
@@ -64,7 +64,7 @@ export function createApplications(context: Context) {
     })
     // If the store fails now, the secret must not be lost.
     const asked = { suites: namedSuites(registration.suites) }
-    // Undefined: it was removed in the meantime, for example before this call was repeated.
+    // Undefined if it was removed in the meantime, for example before this call was repeated.
     const { suites } = (await store.findApplication(registered.clientId).catch(() => asked)) ?? { suites: [] }
     return { ...registered, suites }
   }
@@ -114,7 +114,7 @@ function createApplicationChanges(context: Context) {
     await change({ type: 'secret added', owner: clientId, secret })
   }
 
-  /** Approves or withdraws, effective from the next check on. Resolves to the suites whose approval changed. */
+  /** Approves, or withdraws approvals, effective from the next check on. Resolves to the suites whose approval changed. */
   async function changeApprovals(
     type: 'application approved' | 'approval withdrawn',
     clientId: string,
@@ -164,7 +164,7 @@ async function assertSuites({ store }: Context, suiteIds: Iterable<string>, unkn
   for (const suiteId of suiteIds) if (!(await store.findSuite(suiteId))) throw unknown(suiteId)
 }
 
-/** Validates a registration and generates what it omits. `registered`: what the operator gets to see. Throws OperatorError. */
+/** Validates a registration and generates what is missing. `registered` is what the operator sees. Throws OperatorError. */
 export async function prepareApplication(registration: Registration, now: Clock, { skipNamesake = false } = {}) {
   const {
     clientId = generateClientId(),

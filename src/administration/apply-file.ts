@@ -10,20 +10,20 @@ const SECRET = 'A secret does not belong in this file: "seed" imports one, and a
 
 const SUITES = 'The suites must be a list, or "all"'
 
-/** More problems are not looked for: each takes memory, and an alias can repeat one in many entries. */
+/** The search for problems ends at this number: each takes memory, and an alias can repeat one in many entries. */
 const MAX_PROBLEMS = 1000
 
-/** For faults whose message quotes the text, which may have a secret. Other messages quote it at most behind a colon or a semicolon. */
+/** For faults whose message quotes text that may contain a secret. Others quote it only after a colon or a semicolon. */
 const QUOTING: Partial<Record<ErrorCode, string>> = {
   BAD_DIRECTIVE: 'Invalid directive',
   BAD_DQ_ESCAPE: 'Invalid escape',
   TAG_RESOLVE_FAILED: 'Unresolved tag',
 }
 
-/** The longest name of a field in a message, which may repeat it, too. */
+/** The longest name of a field in a message. */
 const MAX_PATH = 200
 
-/** Accepts what commands and the API show, although nobody sets it: so what they list can be applied. */
+/** Accepts the read-only fields that commands and the API show, so that what they list can be applied. */
 const ignoring = (shape: object) => Object.fromEntries(Object.keys(shape).map((name) => [name, z.unknown().optional()]))
 
 const appliedSuite = z.strictObject({
@@ -49,7 +49,7 @@ const applyFile = z
 
 const seededApplication = z.strictObject({
   ...jsonNamed(registrationSchema.shape),
-  // Without suites a new application was approved for all in every version.
+  // In every version, a new application without suites was approved for all.
   suites: z
     .preprocess((value) => (value === 'all' ? undefined : value), z.array(suiteId, SUITES).optional())
     .transform((suites) => suites ?? 'all'),
@@ -60,7 +60,7 @@ const seedFile = z.strictObject({
   applications: listOf(seededApplication).default([]),
 })
 
-/** What `list --json` prints, with the name of the list. An empty one has none. */
+/** What `list --json` prints, with the name of the list, which an empty list does not have. */
 function named(list: unknown[]): object {
   if (list.length === 0) return {}
   return Object.hasOwn(Object(list[0]), 'client_id') ? { applications: list } : { suites: list }
@@ -100,7 +100,7 @@ function parse<Data>(file: string, content: string, check: (value: unknown) => z
   const lines = new LineCounter()
   const document = parseDocument(content, { lineCounter: lines, prettyErrors: false, merge: true, uniqueKeys: false })
 
-  /** Where a value begins; of what is missing, the nearest one around it. */
+  /** Where a value begins or, if it is missing, the nearest one around it. */
   function offsetOf(path: PropertyKey[]): number {
     const node = document.getIn(isSeq(document.contents) ? path.slice(1) : path, true)
     if (isNode(node) && node.range) return node.range[0]
@@ -125,7 +125,7 @@ function parse<Data>(file: string, content: string, check: (value: unknown) => z
   )
   const repeatedKeys: Fault[] = []
   const value = readDocument(document, faults, repeatedKeys)
-  // What cannot be read has no value that could be checked.
+  // What cannot be parsed cannot be checked.
   if (faults.length > 0) throw refused([...faults, ...repeatedKeys])
   const { data, error } = check(value)
   if (error || repeatedKeys.length > 0) throw refused([...repeatedKeys, ...placed(problemsIn(error))])

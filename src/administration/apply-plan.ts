@@ -11,7 +11,7 @@ import type { OperatorError } from '../domain/operator-error.ts'
 import { unknownSuite } from '../domain/suite.ts'
 import { jsonNamed, settingsSchema, suiteUpdateSchema, takenId } from './rules.ts'
 
-/** The fields that a file may have for a suite or an application, by their names in JSON. `needed`: those of a new one. */
+/** The fields that a file may have for a suite or an application, by their names in JSON. A new one needs those in `needed`. */
 export const KINDS = {
   suite: { id: 'id', fields: Object.keys(jsonNamed(suiteUpdateSchema.shape)), needed: ['name'] },
   application: {
@@ -29,7 +29,7 @@ export type Fields = Readonly<Record<string, unknown>>
 /** A path in a file, and what is wrong there. */
 export type Problem = [path: PropertyKey[], message: string]
 
-/** A parsed file. A kind without a list stays as it is. `refuse`: makes an error of problems, with their places in the file. */
+/** A parsed file. A kind without a list stays as it is. `refuse` makes an error of problems, with their places in the file. */
 export interface Wanted extends Partial<Record<`${Kind}s`, readonly Fields[] | undefined>> {
   refuse(problems: Problem[]): OperatorError
 }
@@ -37,24 +37,24 @@ export interface Wanted extends Partial<Record<`${Kind}s`, readonly Fields[] | u
 /** What a file is compared with, by their names in JSON; applications oldest first. */
 export type Present = Record<Kind, readonly Fields[]>
 
-/** `before` and `after`: the fields that differ; null: it is not there. */
+/** `before` and `after` are the fields that differ; null if it does not exist. */
 export interface PlannedChange {
   action: 'add' | 'change' | 'remove'
   kind: Kind
-  /** Empty: it is new, and gets one. */
+  /** Empty for a new one, which then gets one. */
   id: string
-  /** Before the change; of a new one, the one that it gets. */
+  /** Before the change or, if it is new, the one that it gets. */
   name: string
   before: Fields | null
   after: Fields | null
 }
 
 interface PlanOptions {
-  /** What has this label and is not in the file is removed. */
+  /** Anything with this label that is not in the file is removed. */
   prune?: string | undefined
   /**
-   * Whether what exists is compared only in what every entry has, and may be approved for suites that are gone. An application
-   * without a client id is then the one with its name and developer.
+   * Whether existing ones are compared only in the fields that every entry has, and may name suites that are gone. An entry
+   * without a client id then means the application with its name and developer.
    */
   isSeed?: boolean
 }
@@ -65,7 +65,7 @@ export function planOf(wanted: Wanted, present: Present, { prune = '', isSeed = 
   const changes: PlannedChange[] = []
   /** Where each entry is in the file, by its key. */
   const places = new Map<string, string>()
-  /** By id and by identity: of several with one identity the oldest. */
+  /** By id and by identity; if several share an identity, the oldest. */
   const byKey = (kind: Kind) => {
     const keysOf = (fields: Fields) => [identityOf(fields), String(fields[KINDS[kind].id])]
     return new Map(present[kind].toReversed().flatMap((fields) => keysOf(fields).map((key) => [key, fields] as const)))
@@ -131,7 +131,7 @@ export function planOf(wanted: Wanted, present: Present, { prune = '', isSeed = 
   return { changes, add: add.length, change: change.length, remove: remove.length, unchanged }
 }
 
-/** By what a file names an application without a client id. */
+/** What identifies an application without a client id in a file. */
 export function identityOf({ name, developer_email: developerEmail }: Fields): string {
   return nameAndDeveloper({ name, developerEmail } as ApplicationValues)
 }
@@ -158,7 +158,7 @@ export function planText({ changes, add, change, remove, unchanged }: ReturnType
   return `${diff.join('\n')}\n\nTo add: ${add}, to change: ${change}, to remove: ${remove}, unchanged: ${unchanged}.`
 }
 
-/** Of a list and of labels, what is added and what is removed. */
+/** Shows what is added to and removed from a list or labels. */
 function differenceText(before: unknown, after: unknown): string {
   if (before === null || typeof before !== 'object') return `${shown(before)} → ${shown(after)}`
   const texts = (value: unknown) => new Set<string>(Array.isArray(value) ? value : labelTexts(value as Labels))
@@ -167,7 +167,7 @@ function differenceText(before: unknown, after: unknown): string {
   return [...added, ...removed].join(' ')
 }
 
-/** Null: a quota that is TOKEN_QUOTA. */
+/** Null stands for TOKEN_QUOTA. */
 function shown(value: unknown): string {
   const text = String(value ?? 'default')
   return /^\S+$/.test(text) ? text : JSON.stringify(text)

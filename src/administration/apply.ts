@@ -20,7 +20,7 @@ export interface Registry {
   change(kind: Kind, id: string, version: string, values: Fields | null): Promise<void>
 }
 
-/** `on`: the administration of a database, with conditions for its changes. */
+/** `on` returns the administration of a database, with conditions for its changes. */
 export function databaseRegistry(on: (conditions: Conditions) => Administration): Registry {
   const { suites, applications, seed } = on({})
   return {
@@ -48,7 +48,7 @@ export function databaseRegistry(on: (conditions: Conditions) => Administration)
 
 /** Makes a planned change, unless it is made already. Throws OperatorError if others have changed what it would change. */
 export async function applyChange(registry: Registry, { kind, id, before, after }: PlannedChange): Promise<void> {
-  // Again if others have just changed what it leaves as it is.
+  // Tries again if others have just changed something that it leaves unchanged.
   for (let tries = 0; tries < 3; tries++) {
     const found = await registry.find(kind, id).catch(ifCurrent)
     const has = (fields: Fields) => Object.keys(fields).every((name) => isSame(found?.fields[name], fields[name]))

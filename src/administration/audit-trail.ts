@@ -14,7 +14,7 @@ export interface AuditQuery extends AuditFilter {
   search?: string | undefined
 }
 
-/** How many steps of events are compared for one page, because other operators wait for it; of an export, which has many. */
+/** How many steps of events are compared for a page, while other operators wait, and for a page of an export. */
 const MAX_STEPS = 50
 export const EXPORT_STEPS = 5
 
@@ -31,7 +31,7 @@ export async function searchAuditEvents(
 ): Promise<{ events: AuditEvent[]; next?: number | undefined }> {
   const isPlain = action === undefined && actorPart === '' && search === ''
   const size = isPlain ? limit + 1 : ROWS_PER_STEP
-  // A search finds single subjects.
+  // A search finds each subject of a change.
   const grouped = filter.grouped && search === ''
   const list = (last?: AuditEvent) =>
     store.listAuditEvents({ ...filter, grouped, before: last?.id ?? filter.before, limit: size })

@@ -24,14 +24,14 @@ import type { Removal } from './removals.ts'
 import { isHeavy } from './search.ts'
 import type { ListedSecret } from './secrets.ts'
 
-/** `doubtful`: no request is refused now, but something may still be wrong. */
+/** `doubtful` means that no request is being refused, but something may still be wrong. */
 export type Health = 'well' | 'doubtful' | 'wrong'
 
 export interface Diagnosis {
   health: Health
   /** One line per likely cause, with its remedy: newest first, but causes from before the last token come last. */
   lines: string[]
-  /** The refusals that are the newest cause, if it is one. */
+  /** The refusals behind the newest cause, if there are any. */
   cause?: RefusalGroup | undefined
   /** Where else to look if the partner still sees errors although nothing is refused now. */
   elsewhere?: string
@@ -94,7 +94,7 @@ function withoutSecret({ clientId, secrets, now, instructions }: Findings): stri
   return `None of its secrets is valid: ${ended} ${timestamp(endedAt)} (${ago(endedAt, now)}). ${rotate}`
 }
 
-/** A client id that was refused since the last token, and may be this one mistyped. */
+/** A client id that was refused since the last token, and may be a mistyped form of this one. */
 function similarText({ clientId, application, similarRefusals, now }: ApplicationFindings): string | undefined {
   const [group] = groupsOf(similarRefusals)
   if (!group || hasTokenSince(group, application)) return undefined
@@ -138,7 +138,7 @@ export function diagnoseRemoved(
 
 function whatHappens(group: RefusalGroup, { application, now }: ApplicationFindings): string {
   if (isBeforeToken(group, application)) return `Before its last token: ${group.reason}, ${howOften(group, now)}.`
-  // Developers know these refusals by their status.
+  // Developers know these refusals only by their status.
   return refusalText(group, now, factsOf(group.reason)?.status === 429 ? ' with 429' : '')
 }
 
@@ -163,7 +163,7 @@ function withWarning(found: Diagnosis, line: string): Diagnosis {
   return { ...found, health: found.health === 'well' ? 'doubtful' : found.health, lines: [...found.lines, line] }
 }
 
-/** Adds a warning if it got so many tokens in the last 60 minutes or those before that the log warns too. */
+/** Adds a warning if it got as many tokens as the log warns of, in the last 60 minutes or the 60 before. */
 function withManyTokens(found: Diagnosis, { application }: ApplicationFindings): Diagnosis {
   const { tokensThisHour, tokensLastHour } = application
   if (!isHeavy(application)) return found
@@ -174,7 +174,7 @@ function withManyTokens(found: Diagnosis, { application }: ApplicationFindings):
   return withWarning(found, line)
 }
 
-/** The active secret that was used last, or else the last to end, if it ends soon: as listEndingSecrets of the store. */
+/** The active secret that was used last, or else the last to end, if it ends soon; like the store's listEndingSecrets. */
 export function endingSecret(secrets: readonly ListedSecret[], now: number): ListedSecret | undefined {
   const active = secrets.filter(({ state }) => state === 'active')
   const [used] = active.toSorted((a, b) => lastUse([b]) - lastUse([a]) || endOf(b) - endOf(a))

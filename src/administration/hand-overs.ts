@@ -7,12 +7,12 @@ import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 
 interface NewHandOver {
-  /** Has the code, and is shown only this once. */
+  /** Contains the code, and is shown only this once. */
   link: string
   endsAt: number
 }
 
-/** Links that show a new secret of an application once. `url`: where they lead; undefined: they are off. */
+/** Links that show a new secret of an application once. `url` is where they lead; undefined if they are off. */
 export function createHandOvers(context: Context, url: string | undefined) {
   const { store, now, change } = context
 

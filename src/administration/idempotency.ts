@@ -5,7 +5,7 @@ import { OperatorError } from '../domain/operator-error.ts'
 import { digestGenerated } from '../domain/secret.ts'
 import type { Context } from './context.ts'
 
-/** A call that can be retried: its answer contains a secret, and may get lost. */
+/** A call that can be retried, because its answer contains a secret and may get lost. */
 export interface RepeatableCall {
   /** Chosen by the caller: the same for a retry, a new one for every other call. */
   key: string
@@ -47,7 +47,7 @@ export async function once<Answer>(
     try {
       return await make((answer) => ({ ...audit(), idempotency: { digest, sealed: seal(answer, call, digest) } }))
     } catch (error) {
-      // A concurrent retry of this call was first: the next pass finds its answer.
+      // A concurrent retry of this call was faster: the next pass finds its answer.
       if (!(error instanceof IdempotencyKeyTaken)) throw error
     }
   }

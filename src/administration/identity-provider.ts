@@ -48,7 +48,7 @@ export function createIdentityProvider(settings: identity.ProviderSettings, now:
   const { issuer, rules, callbackUrl, secretFile } = settings
   let isSecretInHeader = false
 
-  /** Resolves to the provider's page on which somebody signs in. `back`: asks for a new proof, and where to go to then. */
+  /** Resolves to the provider's page on which somebody signs in. `back` asks for a fresh sign-in, and is the page to return to. */
   async function begin(browserSecret: string, back = ''): Promise<string> {
     const config = await discover(settings, { timeout })
     const { scopes_supported: supported = [] } = config.serverMetadata()
@@ -67,13 +67,13 @@ export function createIdentityProvider(settings: identity.ProviderSettings, now:
     }).href
   }
 
-  /** Resolves to the person who has signed in, and to `back`. `query`: what the provider has added to the callback URL. */
+  /** Resolves to the person who has signed in, and to `back`. `query` has the provider's parameters of the callback URL. */
   async function complete(browserSecret: string, query: string): Promise<identity.Identity & { back: string }> {
     const url = new URL(`${callbackUrl}?${query}`)
     const state = url.searchParams.get('state') ?? ''
     const back = assertBegun(browserSecret, state)
     try {
-      // Read each time, since it is replaced now and then.
+      // Read each time, since it is replaced from time to time.
       const secret = (await readFile(secretFile, 'utf8').catch(unreadable)).trim()
       const authenticate: oidc.ClientAuth = (...request) =>
         (isSecretInHeader ? oidc.ClientSecretBasic(secret) : oidc.ClientSecretPost(secret))(...request)
@@ -113,7 +113,7 @@ export function createIdentityProvider(settings: identity.ProviderSettings, now:
   return { host: new URL(issuer).host, begin, complete }
 }
 
-/** Those of the ID token, and of UserInfo if a claim that matters is missing: many providers put only a few into the token. */
+/** The claims of the ID token, and of UserInfo if one that matters is missing: many providers put only a few into the token. */
 async function claimsOf(
   rules: identity.ProviderSettings['rules'],
   config: oidc.Configuration,
@@ -124,7 +124,7 @@ async function claimsOf(
   if (isComplete && identity.emailIn(own) !== null) return own
   if (config.serverMetadata().userinfo_endpoint === undefined) return own
   const info = await oidc.fetchUserInfo(config, access_token, own.sub)
-  // Neither verifies the address that the other names.
+  // Each can verify only the email address that it names itself.
   const isOfInfo = own.email === undefined || (own.email_verified === undefined && own.email === info.email)
   return { ...info, ...own, email_verified: (isOfInfo ? info : own).email_verified }
 }
@@ -162,12 +162,12 @@ function derive(browserSecret: string, text: string): string {
   return createHmac('sha256', browserSecret).update(text).digest('base64url')
 }
 
-/** The error without its message, which has the name of the file: somebody may have set the secret itself. */
+/** The error without its message, which contains the name of the file: somebody may have set the secret itself. */
 function unreadable({ code }: NodeJS.ErrnoException): never {
   throw new SignInRefused('provider unavailable', `OIDC_CLIENT_SECRET_FILE cannot be read: ${code}`)
 }
 
-/** The codes of answers that are not a provider's. Without one of openid-client's codes the network failed. */
+/** The error codes for answers that do not come from a provider. Without a code of openid-client, the network failed. */
 const AWAY = ['OAUTH_TIMEOUT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON']
 
 function refusalOf(error: NodeJS.ErrnoException, code: string | null): identity.SignInRefused {
@@ -182,12 +182,12 @@ interface Failure extends Error {
   error_description?: string
 }
 
-/** What went wrong: one line. openid-client puts no value of a token or a request into a message. */
+/** What went wrong, in one line. openid-client puts no value of a token or a request into a message. */
 function detailOf(failure: Failure): string {
   const { cause, message } = failure
   // The provider's error is in the body, or in a WWW-Authenticate header (RFC 6750 §3).
   const { error, error_description: words }: Partial<Failure> = Array.isArray(cause) ? cause[0].parameters : failure
-  // Where several addresses were tried, only the code says something.
+  // If several addresses were tried, only the code is informative.
   const inner: Partial<NodeJS.ErrnoException> = cause instanceof Error ? cause : {}
   const parts = error === undefined ? [message, inner.message, inner.code] : [error, words]
   return visibleOnOneLine(parts.filter(Boolean).join(': ')).slice(0, LONGEST_DETAIL)

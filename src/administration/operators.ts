@@ -21,7 +21,7 @@ export interface ListedAdminKey extends AdminKey {
   state: SecretState
 }
 
-/** An operator with all keys, and only the sessions that are still valid. */
+/** An operator with all keys, but only the sessions that are still valid. */
 export interface ListedOperator extends Operator {
   keys: readonly ListedAdminKey[]
 }

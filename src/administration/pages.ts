@@ -18,7 +18,7 @@ export interface PageQuery {
 
 /** `next`: the cursor of the next page; undefined on the last one. Throws OperatorError if `after` is not a cursor. */
 export async function pageOf<Row extends Keyed>({ after, limit }: PageQuery, list: List<Row>) {
-  // One row more than the page has shows whether there is a next page.
+  // One row more than fits shows whether there is a next page.
   const found = await list({ after: after === undefined ? undefined : keyOf<Row['key']>(after), limit: limit + 1 })
   const rows = found.slice(0, limit)
   return { rows, next: found.length > limit ? cursorOf(rows.at(-1)?.key) : undefined }
@@ -50,10 +50,10 @@ function textOf(cursor: string): string {
   return Buffer.from(cursor, 'base64url').toString()
 }
 
-/** How many names are read and compared per step: half a millisecond of work. Smaller steps are many round trips to PostgreSQL. */
+/** Names read and compared per step: half a millisecond of work. Smaller steps would mean more round trips to PostgreSQL. */
 export const NAMES_PER_STEP = 500
 
-/** How many rows with more work each are handled per step. */
+/** How many rows are handled per step if each takes more work. */
 export const ROWS_PER_STEP = 100
 
 /** Pause between steps, so that a search leaves most of the CPU to others: the same process may be issuing tokens. */
@@ -67,7 +67,7 @@ export function stepsOfNames(
   return stepsOf((last) => store.listNames({ after: last?.key ?? after, limit: size, suite }), size)
 }
 
-/** The rows of a list in steps of this size. `list`: those that follow a row; undefined: the first ones. */
+/** The rows of a list in steps of this size. `list` returns those that follow a row, or the first ones. */
 export async function* stepsOf<Row>(list: (last?: Row) => Promise<Row[]>, size: number): AsyncGenerator<Row[]> {
   let last: Row | undefined
   for (;;) {
@@ -76,7 +76,7 @@ export async function* stepsOf<Row>(list: (last?: Row) => Promise<Row[]>, size: 
     if (rows.length < size) return
     last = rows.at(-1)
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
-    // On a busy machine the next timer may be due already: without this it would fire before waiting requests are read.
+    // On a busy machine the next timer may already be due, and would fire before waiting requests are read.
     await new Promise(setImmediate)
   }
 }

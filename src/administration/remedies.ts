@@ -13,7 +13,7 @@ export interface Findings {
   secrets: readonly ListedSecret[]
   /** Newest first. */
   refusals: readonly RefusalCount[]
-  /** Of unregistered client ids that look like this one, newest first. */
+  /** Refusals of unregistered client ids that look like this one, newest first. */
   similarRefusals: readonly RefusalCount[]
   now: number
   instructions: Instructions
@@ -28,7 +28,7 @@ export interface ApplicationFindings extends Findings {
 /** How a diagnosis words its remedies: as commands, as API calls, or as controls on a page. */
 export interface Instructions {
   resume(clientId: string): string
-  /** Gives it another quota. */
+  /** How to change its quota. */
   quota(clientId: string): string
   /** `owner`: the client id of an application or the id of a suite. */
   rotate(owner: string): string
@@ -63,7 +63,7 @@ export function aboutSuite(register: string): Instructions['ofSuite'] {
 /** Refusals for one reason, at all endpoints, from all addresses. */
 export type RefusalGroup = ReturnType<typeof groupsOf>[number]
 
-/** Groups refusals (newest first) by reason: the newest group first, but `too many failures`, a consequence, last. */
+/** Groups refusals (newest first) by reason: newest group first, except `too many failures`, a mere consequence, last. */
 export function groupsOf(refusals: readonly RefusalCount[]) {
   const rank = ({ reason }: { reason: string }) => Number(reason === 'too many failures')
   return [...Map.groupBy(refusals, ({ reason }) => reason)]
@@ -133,7 +133,7 @@ export function remedyOf(group: RefusalGroup, findings: ApplicationFindings): st
   return remedy ? remedy(findings, group) : remedyOfSuite(group, findings)
 }
 
-/** The same for a suite, which is refused only for reasons that any authenticated request can have. */
+/** The same for a suite, which is refused only for reasons that apply to any authenticated request. */
 export function remedyOfSuite(group: RefusalGroup, findings: Findings): string {
   return (SECRET_REMEDIES[group.reason as Reason] ?? malformed)(findings, group)
 }
@@ -184,23 +184,23 @@ function wrongSecret({ clientId, secrets, now, instructions }: Findings, { lastA
   return `${known} ${often} If the secret is lost, use ${instructions.rotate(clientId)} and hand over the new one.`
 }
 
-/** When one of the secrets was last used; 0: never. */
+/** When one of the secrets was last used; 0 if never. */
 export function lastUse(secrets: readonly ListedSecret[]): number {
   return Math.max(...secrets.map(({ lastUsedAt = 0 }) => lastUsedAt))
 }
 
 function endedSecret(findings: Findings, state: 'expired' | 'revoked'): string {
   const { secrets } = findings
-  // The last used one, or else the last to end.
+  // The one used last, or else the last to end.
   const [used] = secrets
     .filter((secret) => secret.state === state)
     .sort((one, other) => lastUse([other]) - lastUse([one]) || Number(other.endsAt) - Number(one.endsAt))
-  // There is one: without an active secret, the diagnosis says so, and has no remedies.
+  // There always is one: without an active secret, the diagnosis says just that.
   const newest = secrets.findLast((secret) => secret.state === 'active') as ListedSecret
   return newerSecret(findings, used ? endOf(used) : 'The secret that it uses is not valid', newest)
 }
 
-/** A sentence about an old secret, which `ofOld` begins, and a newer one. */
+/** A sentence about an old secret, which begins with `ofOld`, and a newer one. */
 export function newerSecret(
   { clientId, now, instructions }: Findings,
   ofOld: string,

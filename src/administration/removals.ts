@@ -12,15 +12,15 @@ export interface Removal {
 
 type Trail = Parameters<typeof searchAuditEvents>[0]
 
-/** Undefined: nothing is known of such an application, or it was not removed. */
+/** Undefined if no such application is known, or it was not removed. */
 export async function findRemoval(store: Trail, clientId: string): Promise<Removal | undefined> {
   const [last] = await store.listAuditEvents({ subject: clientId, kind: 'application', limit: 1 })
   return last?.action === 'application removed' ? removalOf(last) : undefined
 }
 
 /**
- * Those not registered again, newest first, among so many hundreds of the last changes, which it reads in small steps. What one
- * request changed counts once.
+ * Those not registered again, newest first. Reads this many hundreds of the last changes in small steps; the changes of one
+ * request count as one.
  */
 export async function listRemovals(store: Trail, hundreds: number): Promise<Removal[]> {
   const query = { action: 'application removed', grouped: true, limit: hundreds * 100 }

@@ -24,7 +24,7 @@ export const suiteId = textInput('The suite id').regex(
 /** The rules for the texts of an application. */
 export const fields = camelCased<Record<ApplicationField, ZodString>>(APPLICATION_TEXTS)
 
-/** The rules for those that may be empty. */
+/** The rules for texts that may be empty. */
 export const optionalFields = camelCased<Record<keyof OptionalTexts, ZodString>>(OPTIONAL_TEXTS)
 
 const QUOTA = 'The quota must be a whole number from 1 to 999,999,999'
@@ -34,7 +34,7 @@ const quota = z
   .min(1, QUOTA)
   .max(999_999_999, QUOTA)
   .nullable()
-  .describe('How many tokens it may get in an hour of the clock; null: TOKEN_QUOTA of the server')
+  .describe('How many tokens it may get in an hour of the clock; null for TOKEN_QUOTA of the server')
 
 const extras = z.object({ labels: ANNOTATIONS.labels, ...optionalFields, quota }).partial().shape
 
@@ -70,8 +70,8 @@ export const registrationSchema = z.object({
 export const updateSchema = z.object({ ...fields, ...extras }).partial()
 
 /**
- * All that an operator can set of an application. Status and suites are not optional: what is forgotten must not be withdrawn or
- * resumed.
+ * Everything that an operator can set for an application. Status and suites are not optional: forgetting one must not resume
+ * anything or withdraw approvals.
  */
 export const settingsSchema = z.object({
   ...fields,
@@ -92,12 +92,12 @@ export const suiteSchema = z.object({
   ...z.object(ANNOTATIONS).partial().shape,
 })
 
-/** The most approvals that one transaction changes: a server on the same store waits for its end. */
+/** The most approvals that one transaction changes, because a server on the same store waits for its end. */
 export const MAX_APPROVALS = 500
 
 export const approvalsSchema = z.object({
   clientIds: z.array(z.string()).max(MAX_APPROVALS).describe('The client ids of the applications'),
-  approved: z.boolean().describe('true: approve them; false: withdraw their approvals'),
+  approved: z.boolean().describe('true to approve them, false to withdraw their approvals'),
 })
 
 export const suiteUpdateSchema = suiteSchema.omit({ suiteId: true }).partial()

@@ -17,7 +17,7 @@ export interface SearchFilter {
 }
 
 export interface BrowseQuery extends SearchFilter {
-  /** `name`; `used`: the last token first; `tokens`: most in the last 60 minutes first; anything else: newest first. */
+  /** `name`; `used`: latest token first; `tokens`: most in the last 60 minutes first; anything else: newest first. */
   sort?: string
   /** Further conditions. */
   accepts?: ((names: ApplicationNames) => boolean) | false
@@ -30,16 +30,16 @@ export interface RecentUse {
   tokensThisHour: number
   /** Tokens issued in the 60 minutes before. */
   tokensLastHour: number
-  /** Tokens that it got, and that its quota refused, in the current clock hour. */
+  /** Tokens issued, and refused by its quota, in the current clock hour. */
   issuedThisHour: number
   refusedThisHour: number
-  /** When it last got a token; undefined: never. */
+  /** When it last got a token; undefined if never. */
   lastTokenAt: number | undefined
 }
 
 export type ListedApplication = Application & RecentUse
 
-/** More tokens in an hour than an application needs that uses each until it expires. */
+/** More tokens in an hour than an application needs if it uses each until it expires. */
 export function isHeavy({ tokensThisHour, tokensLastHour }: RecentUse): boolean {
   return Math.max(tokensThisHour, tokensLastHour) > MANY_TOKENS
 }
@@ -68,7 +68,7 @@ export function createSearch(context: ReadContext) {
     return { applications: await load(context, rows), next, total }
   }
 
-  /** Those of the matching applications that are on one page, and how many match in all. */
+  /** The matching applications on one page, and how many match in all. */
   async function browse({ from, limit, ...query }: BrowseQuery & { from: number; limit: number }) {
     const isPlain = !Object.values(query).some(Boolean)
     const matching = isPlain ? await find(context, {}, { limit: from + limit }) : await match(query)
@@ -90,7 +90,7 @@ export function createSearch(context: ReadContext) {
     return uses ? used.filter(uses) : used
   }
 
-  /** All matching applications in the order of `sort`, page by page. Keeps only the keys of those to come. */
+  /** All matching applications in the order of `sort`, page by page. Keeps only the keys of later pages. */
   async function* pages(query: BrowseQuery): AsyncGenerator<ListedApplication[]> {
     const keys = (await match(query)).map(({ key }) => ({ key }))
     for (const step of chunksOf(keys, ROWS_PER_STEP)) yield await load(context, step)

@@ -14,7 +14,7 @@ import { stepsOf } from './pages.ts'
 export interface ListedSecret extends Secret {
   origin: OwnedSecret['origin']
   state: SecretState
-  /** When it last authenticated its owner, as far as reported; undefined: never. */
+  /** When it last authenticated its owner, as far as reported; undefined if never. */
   lastUsedAt: number | undefined
 }
 
@@ -37,7 +37,7 @@ interface RotatedSecret {
   othersEndAt: number
 }
 
-/** The secrets of applications and suites. `owner`: a client id or a suite id. */
+/** The secrets of applications and suites. `owner` is a client id or a suite id. */
 export function createSecrets(context: Context) {
   const { store, now, change } = context
 
@@ -66,7 +66,7 @@ export function createSecrets(context: Context) {
     return { secrets: matching.slice(from, from + limit), total: matching.length }
   }
 
-  /** Adds a secret, and ends the others after `overlap` milliseconds at the latest. */
+  /** Adds a secret, and ends the others after at most `overlap` milliseconds. */
   function rotate(owner: string, overlap: number, repeatable: Repeatable = {}): Promise<RotatedSecret> {
     return once<RotatedSecret>(context, repeatable, async (auditOf) => {
       const { clientSecret, rotation } = newRotation(now(), overlap)

@@ -21,9 +21,9 @@ export interface SeedPlan {
   added: PlannedChange[]
   /** The number of entries that exist and are left as they are. */
   existing: number
-  /** Those of them that have other names or developers in the file. */
+  /** Those whose names or developers differ in the file. */
   differing: PlannedChange[]
-  /** New applications, each with one that has its name but another developer, and is not in the file. */
+  /** New applications, each paired with an existing one of the same name but another developer, which is not in the file. */
   namesakes: { added: PlannedChange; application: Fields }[]
   /** Whether applications are new, and there is no suite to approve them for. */
   isWithoutSuites: boolean
@@ -40,7 +40,7 @@ export interface SeedStep {
   register(): Promise<string[]>
 }
 
-/** Entries per transaction: a server on the same store waits for its end. */
+/** Entries per transaction, because a server on the same store waits for its end. */
 const STEP = 500
 
 /** The weight of an imported secret, which takes a tenth of a second to hash. */
@@ -55,7 +55,7 @@ export function createSeed(context: Context) {
     /** Changes nothing. Throws OperatorError with every problem and its place. */
     plan: (wanted: Wanted): Promise<SeedPlan> => planSeed(context.store, wanted),
 
-    /** Yields what is to be added in steps, suites first. A step is prepared when it is requested. */
+    /** Yields what to add in steps, suites first. Prepares a step when it is requested. */
     async *steps(added: readonly PlannedChange[]): AsyncGenerator<SeedStep, void> {
       const { suite = [], application = [] } = Object.groupBy(added, ({ kind }) => kind)
       const suites = suite.map(({ id, after }) => ({ ...after, suiteId: id }) as SuiteRegistration)
@@ -84,7 +84,7 @@ async function planSeed(store: Context['store'], wanted: Wanted): Promise<SeedPl
   return { added, existing: change + unchanged, differing, namesakes, isWithoutSuites }
 }
 
-/** Every suite, and the applications that the entries of a file may mean, the oldest of a name first. */
+/** Every suite, and the applications that entries may mean; of those with one name, the oldest first. */
 async function findMeant(store: Context['store'], { suites = [], applications = [] }: Wanted): Promise<Present> {
   const found: (Application | undefined)[][] = []
   const withoutId = applications.filter(({ client_id }) => client_id === undefined)

@@ -34,7 +34,7 @@ export interface LoginOrigin {
   requestId: string
 }
 
-/** A session that has just begun. `reference`: what the browser keeps. */
+/** A session that has just begun. The browser keeps its `reference`. */
 interface Login {
   reference: string
   operator: Operator
@@ -43,7 +43,7 @@ interface Login {
 
 interface RefusedKey {
   reason: KeyReason
-  /** Undefined: the key is unknown. */
+  /** Undefined if the key is unknown. */
   operator?: string
   keyId?: number
 }
@@ -55,7 +55,7 @@ type SignInOptions = Pick<AdministrationOptions, 'store' | 'now' | 'observe'> & 
   onlyProvider?: boolean
 }
 
-/** Authenticates operators: by admin key, or by a session that was started with a login link or the identity provider. */
+/** Authenticates operators by admin key, or by a session that was started with a login link or the identity provider. */
 export function createSignIn(options: SignInOptions) {
   const { store, now } = options
 
@@ -102,8 +102,8 @@ function createLogins(
   }
 
   /**
-   * Starts a session for somebody whom the identity provider has authenticated. Makes the operator with that role and email, or
-   * updates it. Undefined: the person has no role, or has just been removed. Rejects with StoreUnavailable.
+   * Starts a session for somebody whom the identity provider has authenticated. Creates or updates the operator with that role
+   * and email. Undefined if the person has no role, or has just been removed. Rejects with StoreUnavailable.
    */
   async function logInAs(person: Identity, from: LoginOrigin): Promise<Login | undefined> {
     const { name: operator, role, email, authenticatedAt, whyNoRole = '' } = person
@@ -153,8 +153,8 @@ function createSessions({ store, now, observe, onlyProvider = false }: SignInOpt
   }
 
   /**
-   * Finds a session, and extends it. Undefined: unknown or over. `isLive`: a page asks by itself, which extends only a viewer's
-   * session. Rejects with StoreUnavailable.
+   * Finds and extends a session; undefined if it is unknown or over. If `isLive`, the page asks on its own, which extends only a
+   * viewer's session. Rejects with StoreUnavailable.
    */
   async function findSession(
     reference: string,

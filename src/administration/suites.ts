@@ -34,7 +34,7 @@ export interface ListedSuite extends ShownSuite {
   approved: number
 }
 
-/** Counting stops here for each suite in a list: counting them all takes too long with many suites. */
+/** For suites in a list, counting stops here: with many suites, counting all takes too long. */
 export const MANY_APPROVED = 1000
 
 const OPPOSITE = {
@@ -48,12 +48,12 @@ const LOOKED_UP_AT_A_TIME = 100
 export function createSuites(context: Context) {
   const { store, now, change, report } = context
 
-  /** `notApproved`: the number of applications, none of which is approved for the new suite. */
+  /** `notApproved` is the number of applications, none of which is approved for the new suite. */
   async function register(
     registration: SuiteRegistration,
     repeatable: Repeatable = {},
   ): Promise<RegisteredSuite & { notApproved: number }> {
-    // Before the suite is registered: afterwards its secret would be lost if this failed.
+    // Before the suite is registered: if this failed afterwards, its secret would be lost.
     const notApproved = await store.countApplications()
     const registered = await once<RegisteredSuite>(context, repeatable, async (auditOf) => {
       const { newSuite, registered } = prepareSuite(registration, now)
@@ -103,7 +103,7 @@ function createSuiteApprovals(context: Context) {
     if (unknown.length > 0) throw unknownClientIds(unknown)
     const type = approved ? 'application approved' : 'approval withdrawn'
     const changed: string[] = []
-    // The audit shows changes of one time as one.
+    // The audit page shows simultaneous changes as one.
     const audited = audit()
     for (const step of chunksOf(distinct, MAX_APPROVALS)) {
       changed.push(...(await change({ type, clientIds: step, suite: suiteId }, audited)).subjects)
@@ -112,8 +112,8 @@ function createSuiteApprovals(context: Context) {
   }
 
   /**
-   * Takes back the change of approvals that an audit event belongs to, but of no application that was changed since. Resolves to
-   * the client ids of those that changed, and of those that did not. Throws OperatorError if it is another change.
+   * Undoes the change of approvals that an audit event belongs to, except for applications that were changed since. Resolves to
+   * the client ids of those that it changed, and of the others. Throws OperatorError if it is a different kind of change.
    */
   async function undoApprovals(eventId: number): Promise<{ changed: string[]; left: string[] }> {
     const [made] = Number.isSafeInteger(eventId) ? await store.listAuditEvents({ before: eventId + 1, limit: 1 }) : []
@@ -203,7 +203,7 @@ function unknownClientIds(clientIds: readonly string[]): OperatorError {
   return new OperatorError(`${fields.map(({ message }) => message).join('; ')}.`, { kind: 'invalid', fields })
 }
 
-/** Validates a registration and generates a secret. `registered`: for the operator. Throws OperatorError. */
+/** Validates a registration and generates a secret. `registered` is for the operator. Throws OperatorError. */
 export function prepareSuite(registration: SuiteRegistration, now: Clock) {
   const { labels = {}, note = '', ...rest } = valid(suiteSchema, registration)
   const values = { ...rest, labels, note }

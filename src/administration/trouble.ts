@@ -8,19 +8,19 @@ import type { ReadContext } from './context.ts'
 import { listRemovals } from './removals.ts'
 import { createWhy } from './why.ts'
 
-/** How many of the last refusals are looked at, and how many of their clients. */
+/** How many of the last refusals, and of their clients, are examined. */
 export const LOOKED_AT = 1000
 const MAX_CLIENTS = 100
 
-/** Among how many hundreds of the last changes removed applications are looked for. */
+/** How many hundreds of the last changes are searched for removed applications. */
 const HUNDREDS = 10
 
-/** Finds out which clients are refused now, as `why` does, in small steps. Throws StoreUnavailable. */
+/** Finds out which clients are being refused, as `why` does, in small steps. Throws StoreUnavailable. */
 export async function findTrouble({ store, now }: ReadContext): Promise<Trouble> {
   const why = createWhy({ store, now })
   const isWithin = (age: number) => (row: { lastAt: number }) => row.lastAt > now() - age
   const rows = (await store.listLastRefused(LOOKED_AT)).filter(isWithin(DAY))
-  // A check of a token that is of no known application counts for the suite.
+  // A check of a token that belongs to no known application counts for the suite.
   const { checks = [], requests = [] } = Object.groupBy(rows, ({ kind, reason }) =>
     kind === 'suite' && isTokenReason(reason) ? 'checks' : 'requests',
   )

@@ -9,7 +9,7 @@ interface Source {
   now: Clock
 }
 
-/** What an application or a suite did in a period; empty: all clients together. Throws StoreUnavailable. */
+/** What an application or a suite did in a period; empty for all clients together. Throws StoreUnavailable. */
 export async function usageOf({ store, now }: Source, clientId: string, period: Period): Promise<Usage> {
   const { span } = PERIODS[period]
   const beginnings = beginningsOf(PERIODS[period], now())
@@ -21,7 +21,7 @@ export async function usageOf({ store, now }: Source, clientId: string, period: 
 /** How many applications are looked up per step: a millisecond of work. */
 const STEP = 25
 
-/** What each application did that did something in a period: in steps, between which other requests are handled. */
+/** What the applications that were active in a period did in it. Works in steps, between which other requests are handled. */
 export async function usageOfAll({ store, now }: Source, period: Period): Promise<ApplicationCounts[]> {
   const { compared } = PERIODS[period]
   const beginnings = beginningsOf(compared, now())

@@ -19,7 +19,7 @@ import type { Explanation } from './why.ts'
 export { timestamp } from '../domain/time.ts'
 export { suiteFields as suiteView }
 
-const lastTokenAt = time('When it last got a token, up to a minute late; null: never').nullable()
+const lastTokenAt = time('When it last got a token, up to a minute late; null if never').nullable()
 const tokensThisHour = whole('How many tokens it got in the last 60 minutes, up to a minute late')
 const tokensLastHour = whole('How many tokens it got in the 60 minutes before that')
 
@@ -44,13 +44,13 @@ const REFUSALS = object('Refusals', 'Refusals of one kind', {
   client_id: text('The client id; of an unknown one only its beginning and its length'),
   reason: text('The real reason, as in the log'),
   endpoint: text('The endpoint that refused'),
-  suite: text('The suite that was asked for; null: none').nullable(),
+  suite: text('The suite that was asked for; null if none').nullable(),
   remote_address: text('The address that the request came from'),
   count: whole('How many times'),
   first_at: time('The time of the first one'),
   last_at: time('The time of the last one'),
   request_id: text('The id of the last request').nullable(),
-  trace_id: text('The trace id of the last request; null: it had none').nullable(),
+  trace_id: text('The trace id of the last request; null if it had none').nullable(),
 })
 
 const SIMILAR_APPLICATION = object('SimilarApplication', 'An application with a similar client id', {
@@ -60,7 +60,7 @@ const SIMILAR_APPLICATION = object('SimilarApplication', 'An application with a 
 
 const IN_TROUBLE = object(
   'ApplicationInTrouble',
-  'The application with its secrets and its tokens; null: no application has this client id',
+  'The application with its secrets and its tokens; null if no application has this client id',
   {
     ...SHOWN_APPLICATION.shape,
     tokens_this_hour: tokensThisHour,
@@ -77,7 +77,7 @@ export const EXPLANATION = object('Explanation', 'Why a client is refused, as fa
   application: IN_TROUBLE.nullable(),
   suite: SHOWN_SUITE.nullable().meta({
     title: 'SuiteInTrouble',
-    description: 'The suite with its secrets; null: no suite has this id',
+    description: 'The suite with its secrets; null if no suite has this id',
   }),
   refusals: list('Newest first', REFUSALS),
   similar_refusals: list('Refusals of unknown client ids that look like this one', REFUSALS),
@@ -89,7 +89,7 @@ export const AUDIT_EVENT = object('AuditEvent', 'A change, and who made it', {
   at: time('When the change was made'),
   actor: text("The operator's name; for commands, the operating system's user"),
   actor_email: text(
-    "The operator's email address, or user name, at the identity provider when the change was made; null: none was known",
+    "The operator's email address, or user name, at the identity provider when the change was made; null if unknown",
   ).nullable(),
   origin: choice(['command line', 'API', 'console', 'hand-over link'], 'How the change was made'),
   remote_address: text(
@@ -101,8 +101,8 @@ export const AUDIT_EVENT = object('AuditEvent', 'A change, and who made it', {
     kind: choice(['application', 'suite', 'operator', 'database'], 'Its kind'),
     id: text('Its client id, id or name'),
   }),
-  before: fields('The changed fields before the change; null: it did not exist'),
-  after: fields('The same fields after the change; null: it was removed'),
+  before: fields('The changed fields before the change; null if it did not exist'),
+  after: fields('The same fields after the change; null if it was removed'),
 })
 
 export const listedApplicationView = (listed: ListedApplication) => view(LISTED_APPLICATION, applicationSource(listed))
@@ -111,7 +111,7 @@ export const shownApplicationView = (shown: ShownApplication) => view(SHOWN_APPL
 
 const REGISTERED = APPLICATION.omit({ suites: true, created_at: true, tokens_valid_from: true })
 
-/** With the secret if it was generated: only this once. An answer that an older version has kept may lack some fields. */
+/** Includes a generated secret, only this once. An answer stored by an older version may lack some fields. */
 export function registeredApplicationView(registered: RegisteredApplication) {
   const { clientSecret, status = 'active' } = registered
   const { client_id, ...fields } = view(REGISTERED, { ...registered, status, ...extrasOf(registered) })
@@ -120,7 +120,7 @@ export function registeredApplicationView(registered: RegisteredApplication) {
 
 export const shownSuiteView = (suite: ShownSuite) => view(SHOWN_SUITE, suiteSource(suite))
 
-/** With the secret: only this once. */
+/** Includes the secret, only this once. */
 export function registeredSuiteView({ suiteId, clientSecret, name, labels = {}, note = '' }: RegisteredSuite) {
   return { id: suiteId, client_id: suiteId, client_secret: clientSecret, name, labels, note }
 }

@@ -20,17 +20,17 @@ export interface Explanation extends Diagnosis {
   suite: ShownSuite | undefined
   /** Newest first. */
   refusals: RefusalCount[]
-  /** Of unregistered client ids that look like this one, newest first. */
+  /** Refusals of unregistered client ids that look like this one, newest first. */
   similarRefusals: RefusalCount[]
-  /** If the client id is not registered: applications with a similar one. */
+  /** Applications with a similar client id, if this one is not registered. */
   similarApplications: ApplicationNames[]
-  /** Later ones may not be stored yet. `tokens` also counts for uses of secrets. */
+  /** Later ones may not be stored yet. `tokens` also covers uses of secrets. */
   knownUntil: { refusals: number; tokens: number }
 }
 
 /**
- * Explains why a client is refused, with data up to a minute old. Throws NothingKnown if there is neither an application,
- * nor a suite, nor a refusal with such a client id, nor the removal of one.
+ * Explains why a client is refused, with data up to a minute old. Throws NothingKnown if no application, suite, refusal or
+ * removal has such a client id.
  */
 export function createWhy(context: ReadContext) {
   const { store, now } = context
@@ -53,7 +53,7 @@ export function createWhy(context: ReadContext) {
       return { ...known, ...found, refusals: [], similarApplications }
     }
     const recorded = await store.listRefusals(clientId)
-    // Checks of tokens that are of no known application count for the suite, but are not its own requests.
+    // Checks of tokens that belong to no known application count for the suite, but are not its own requests.
     const refusals = application ? recorded : recorded.filter(({ reason }) => !isTokenReason(reason))
     const { secrets } = (application ?? suite) as ShownSuite
     const findings = { clientId, secrets, refusals, similarRefusals, now: now(), instructions }
@@ -75,7 +75,7 @@ export function createWhy(context: ReadContext) {
 export class NothingKnown extends OperatorError {
   readonly similarApplications: ApplicationNames[]
 
-  /** `list`: the command, call or page that lists all applications. */
+  /** `list` is the command, call or page that lists all applications. */
   constructor(clientId: string, similarApplications: ApplicationNames[], list: string) {
     const ids = similarApplications.map((application) => application.clientId).join(', ')
     super(
@@ -90,7 +90,7 @@ export class NothingKnown extends OperatorError {
 /** How many characters may be wrong, missing, added or swapped. */
 const MAX_TYPOS = 2
 
-/** By how many characters a text may be longer or shorter: two quotes and a line break, for example. */
+/** How many characters longer or shorter a text may be, for example by two quotes and a line break. */
 const MAX_EXTRA = 4
 
 /** Shorter client ids all resemble each other. */

@@ -1,20 +1,20 @@
 import { type Alias, type Document, isAlias, isMap, isNode, isScalar, isSeq, type YAMLMap } from 'yaml'
 
-/** How many values the aliases of a file may repeat. Without a limit a few hundred bytes can mean billions. */
+/** How many values the aliases of a file may repeat. Without a limit, a few hundred bytes can expand to billions. */
 const MAX_REPEATED = 1_000_000
 
 export type Fault = [offset: number, words: string]
 
-/** What an anchor names. `size`: how many values that is; 0: it is still being read. */
+/** What an anchor names. `size`: how many values that is, or 0 while it is being read. */
 interface Anchored {
   value: unknown
   size: number
 }
 
 /**
- * Reads the value of a YAML document with its aliases and merge keys (<<). Each value is read once, however often it is repeated: the
- * conversion of the library copies the sources of a merge key anew each time. Adds what is wrong to `faults`, and keys of which only
- * the first one counts to `repeatedKeys`.
+ * Reads the value of a YAML document with its aliases and merge keys (<<). Each value is read once, however often it is repeated.
+ * The library's own conversion copies the sources of a merge key each time. Adds what is wrong to `faults`, and repeated keys, of
+ * which only the first counts, to `repeatedKeys`.
  */
 export function readDocument({ contents }: Document, faults: Fault[], repeatedKeys: Fault[]): unknown {
   const anchors = new Map<string, Anchored>()

@@ -11,7 +11,7 @@ import { camelCased } from '../domain/text.ts'
 import { isPlainTextUrl } from '../web/address.ts'
 import { readInput, type Terminal } from './shared/terminal.ts'
 
-/** How often a request is sent if it is not answered, or the server is busy. */
+/** How many times a request is sent if it is not answered, or the server is busy. */
 const TRIES = 5
 const LONGEST_MS = 60_000
 
@@ -19,7 +19,7 @@ const LONGEST_MS = 60_000
 export interface Journal {
   /** The file that it is in. */
   place: string
-  /** What an earlier run has left, if anything. */
+  /** What an earlier run left behind, if anything. */
   read(): string | undefined
   begin(request: string): void
   end(): void
@@ -30,7 +30,7 @@ interface Options {
   wait?: (time: number) => Promise<unknown>
 }
 
-/** Registers the suite or application with this id. `base`: of the server's API. */
+/** Registers the suite or application with this id. `base` is the URL of the server's API. */
 interface Request {
   base: string
   kind: Kind
@@ -42,7 +42,7 @@ interface Request {
 /** Reads the admin key from a file, or from TOKEN_SERVER_KEY. Throws OperatorError if there is none. */
 export async function readKey(terminal: Terminal, file: string | undefined): Promise<string> {
   const text = file === undefined ? String(terminal.env.TOKEN_SERVER_KEY) : await readInput(terminal, file)
-  // The file for curl in docs/admin-api.md is a whole header.
+  // The file for curl in docs/admin-api.md contains a whole header.
   const [, key] = /^(?:Authorization: *Bearer +)?(otsa_[!-~]+)\s*$/i.exec(text) ?? []
   if (key) return key
   throw new OperatorError('--server needs an admin key (otsa_…): in a file for --key-file, or in TOKEN_SERVER_KEY.')
@@ -56,7 +56,7 @@ function createCalls(url: string, key: string, wait: NonNullable<Options['wait']
   }
   const base = `${origin}${pathname.replace(/\/$/, '')}/admin/v1`
 
-  /** Sends a request until it is answered. Twice the same request makes one change. */
+  /** Sends a request until it is answered. Repeating a request makes only one change. */
   async function send(path: string, request: RequestInit) {
     for (let tries = 1; ; tries++) {
       const answer = await fetch(base + path, { ...request, signal: AbortSignal.timeout(LONGEST_MS) })
@@ -96,17 +96,17 @@ function createCalls(url: string, key: string, wait: NonNullable<Options['wait']
   return { origin, base, call }
 }
 
-/** A server by its administration API. Throws OperatorError if the key would cross the network in plain text. */
+/** A server, reached through its administration API. Throws OperatorError if the key would cross the network in plain text. */
 export function serverRegistry(url: string, key: string, { journal, wait = sleep }: Options = {}): Registry {
   const { origin, base, call } = createCalls(url, key, wait)
-  /** What an earlier run has asked for, and whose secret it has not written: the same request gets it again. */
+  /** The request of an earlier run that did not write the secret: repeating it returns the same secret. */
   const unwritten = jsonIn(journal?.read() ?? '') as Request | undefined
 
   async function register(request: Request): Promise<SeedStep> {
     const { kind, id, entry, idempotencyKey } = request
     const { json } = await call('POST', `/${kind}s`, entry, { 'idempotency-key': idempotencyKey }).catch((error) => {
       const isTaken = error.kind === 'taken id'
-      // The earlier run may have been answered otherwise, with another key.
+      // The earlier run may have got a different answer, with another key.
       if (isTaken || (error.cause?.isNo && request !== unwritten)) journal?.end()
       if (!isTaken || request !== unwritten) throw error
       const lost = `The secret of ${id} may be in no file: "secrets rotate ${id}" makes another one.`
@@ -164,14 +164,14 @@ export function serverRegistry(url: string, key: string, { journal, wait = sleep
   }
 }
 
-/** The error of a run that does not send this request again. */
+/** The error for a run that does not repeat this request. */
 function unlike({ base, id }: Request, place: string | undefined): OperatorError {
   const left = `An earlier run may have registered ${id} at ${base}, and has not written its secret; this run asks for something else.`
   const rotate = `if ${id} is registered there, "secrets rotate ${id}" makes another secret`
   return new OperatorError(`${left} Apply the same entry to that server again. Or remove ${place}: ${rotate}.`)
 }
 
-/** Undefined: it is not JSON. */
+/** Undefined if it is not JSON. */
 function jsonIn(text: string): Fields | undefined {
   try {
     return JSON.parse(text)

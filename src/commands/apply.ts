@@ -20,7 +20,7 @@ const ROTATE = ', but for the first one: "secrets rotate" makes another secret f
 const NEXT = ', but for the first one, whose secret the next run writes'
 const AGAIN = 'Run apply again to do the rest.'
 
-/** How many changes are made at once: the disk, and a server, take several in hardly more time than one. */
+/** How many changes are made at once: a disk, or a server, needs hardly more time for several than for one. */
 const AT_ONCE = 20
 
 type ApplyOptions = JsonOption &
@@ -56,7 +56,7 @@ export function addApply(program: Command, terminal: Terminal): void {
     })
 }
 
-/** Prints the plan and, unless it is a dry run, carries it out: first what is new. */
+/** Prints the plan and, unless it is a dry run, carries it out, starting with what is new. */
 async function apply(
   terminal: Terminal,
   options: ApplyOptions,

@@ -30,7 +30,7 @@ function targetOf(terminal: Terminal, file: string): BackupTarget {
     throw new OperatorError('Standard output is a terminal: redirect it to a file or a program.')
   return (chunk) =>
     write(terminal, chunk).catch(({ message, cause }: OutputFailed) => {
-      // Not an OutputFailed, which may end the command silently: the operator must know that half a backup is useless.
+      // Not an OutputFailed, which may end the command silently: the operator must know that the backup is incomplete.
       throw new OperatorError(message, { cause })
     })
 }

@@ -57,7 +57,7 @@ export async function loginLink(terminal: Terminal, given: string | undefined) {
 
 interface ConsoleAccess {
   base: string
-  /** The command that forwards a port from the browser's machine. Undefined: not needed. */
+  /** The command that forwards a port from the browser's machine, if one is needed. */
   forward?: string
   /** Whether a browser on this machine needs no forwarding. */
   worksHere: boolean

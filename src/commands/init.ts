@@ -24,10 +24,10 @@ interface InitOptions extends JsonOption {
 }
 
 type Question = 'data' | 'publicUrl' | 'operator'
-/** Resolves to the answer: the option, else what is typed, else what is proposed. `check` throws what is wrong with one. */
+/** Resolves to the answer: the option, else what is typed, else the default. `check` throws an error for an invalid one. */
 type Ask = (words: string, option: Question, proposed: string, check: (answer: string) => unknown) => Promise<string>
 
-/** `init`: what a new installation needs. What is there stays as it is. */
+/** `init` makes what a new installation needs. Whatever exists stays as it is. */
 export function addInit(program: Command, terminal: Terminal): void {
   addCommand(program, 'init', 'make the settings file, the database and the first operator, each if it is missing')
     .option('--data <place>', 'where the data goes: a folder, or postgres://USER@HOST/DATABASE')
@@ -45,7 +45,7 @@ async function init(terminal: Terminal, options: InitOptions): Promise<void> {
   const env = isNew ? await newSettings(ask, terminal.env) : oldSettings(file, terminal.env, options)
   const config = readConfig(env)
   const { DATABASE_URL: location, ADMIN_ADDRESS: console, OPERATORS: operators } = config
-  // What is made is said at the end, and the audit has it.
+  // The end of the output says what was made, and the audit trail has it.
   const here = { ...terminal, env: { ...env, LOG_LEVEL: 'error' } }
 
   let isMissing = false
@@ -57,7 +57,7 @@ async function init(terminal: Terminal, options: InitOptions): Promise<void> {
   const { operatorSchema, valid } = await import('../administration/rules.ts')
   const check = (name: string) => valid(operatorSchema, { name, role: 'admin' })
   const name = oldest?.name ?? (await ask('The first operator of the console', 'operator', SUDO_USER ?? USER, check))
-  // All questions are answered: from here on things are made.
+  // All questions are answered: from here on, changes are made.
   if (isNew) writeSettings(file, env)
   const undo = (error: unknown) => {
     if (isNew) rmSync(file)
@@ -80,7 +80,7 @@ async function init(terminal: Terminal, options: InitOptions): Promise<void> {
   // The command of the Debian package sets this.
   const { SYSTEMD_UNIT: unit } = terminal.env
   const start = unit ? `"systemctl restart ${unit}"` : byHand
-  // Later this server itself may use them.
+  // Later, this server itself may use them.
   const inUse = isNew ? await portsInUse(config) : []
   const next = [
     ...inUse.map((name) => `${name} names a port that another program uses: set another one in ${file} first.`),
@@ -145,7 +145,7 @@ async function newSettings(ask: Ask, env: NodeJS.ProcessEnv): Promise<NodeJS.Pro
   const publicUrl = await ask('The URL that clients use', 'publicUrl', local, settings.PUBLIC_URL.parse)
   return {
     ADMIN_ADDRESS,
-    // A proxy speaks TLS, and if nothing else reaches the server, it is on this machine.
+    // TLS ends at a proxy, which must be on this machine if nothing else can reach the server.
     ...(publicUrl.startsWith('https:') && isIP(HOST) && isLocalHost(HOST) && { TRUST_PROXY: HOST }),
     ...env,
     DATABASE_URL: urlOf(data),

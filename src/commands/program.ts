@@ -38,7 +38,7 @@ export async function main(args: string[], terminal: Terminal): Promise<number> 
   return runCommand(program, args, terminal)
 }
 
-/** The named command; all of them for the help, and for a name that may be misspelt. */
+/** The named command, or all of them for the help or a possibly misspelt name. */
 function needed([name = '']: string[]) {
   if (name === '--version' || name === '-V') return []
   if (name === 'apps') return [COMMANDS.applications as () => Promise<Add>]

@@ -16,7 +16,7 @@ import type { Terminal } from './shared/terminal.ts'
 
 const { O_RDONLY, O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants
 
-/** A terminal whose output is added to a file, which only its owner can read; `-`: the same. Throws OperatorError. */
+/** A terminal whose output is appended to a file that only its owner can read; for `-`, the same terminal. Throws OperatorError. */
 export function outputTo(terminal: Terminal, place: string): Terminal {
   const descriptor = descriptorOf(place)
   if (descriptor === 1) return terminal
@@ -24,13 +24,13 @@ export function outputTo(terminal: Terminal, place: string): Terminal {
   const file = descriptor ?? openOwn(place, O_WRONLY | O_APPEND | O_CREAT)
   const stats = explained(() => fstatSync(file))
   const flush = stats.isFile()
-  // The last line of a run that was killed has no end.
+  // If a run was killed, the last line may be incomplete.
   if (flush && stats.size > 0) explained(() => writeSync(file, '\n'))
   const write: Terminal['stdout']['write'] = (data, done) => appendFile(file, data, { flush }, (error) => done?.(error))
   return { ...terminal, stdout: { write } }
 }
 
-/** Keeps the request for a secret beside the file that the secret goes to. Undefined: that is no file. */
+/** Keeps the request for a secret next to the file that the secret goes to; undefined if that is not a regular file. */
 export function journalBeside(place: string): Journal | undefined {
   const isFile = statSync(place, { throwIfNoEntry: false })?.isFile() ?? true
   if (!isFile || descriptorOf(place) !== undefined) return undefined
@@ -53,8 +53,8 @@ function descriptorOf(place: string): number | undefined {
 }
 
 /**
- * Opens a file. Throws OperatorError, also if it is a link, another user's, or has a second name: in a folder that others may
- * write to, they would choose what it is.
+ * Opens a file. Throws OperatorError, also if it is a link, belongs to another user, or has a second name: others could have put
+ * it into a shared folder.
  */
 function openOwn(place: string, flags: number): number {
   return explained(() => {
@@ -68,7 +68,7 @@ function openOwn(place: string, flags: number): number {
   })
 }
 
-/** Throws OperatorError if a system call fails. `effect`: what that means. */
+/** Throws OperatorError if a system call fails. `effect` says what that means. */
 function explained<Result>(call: () => Result, effect = 'Nothing was changed'): Result {
   try {
     return call()

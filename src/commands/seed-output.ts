@@ -27,7 +27,7 @@ export function createSeedOutput(terminal: Terminal, { json }: JsonOption, plan:
       return write(terminal, texts.map((text) => `${text}\n\n`).join(''))
     },
 
-    /** Counts a step. `refused`: how many of its entries were not registered. */
+    /** Counts a step. `refused` is how many of its entries were not registered. */
     count({ suites, applications }: SeedStep, refused: number): void {
       registered += suites.length + applications.length - refused
       existing += refused

@@ -14,7 +14,7 @@ import {
 import { addCommand, type JsonOption, print, printSecret, show, type Terminal } from './shared/terminal.ts'
 import { labelled, registeredSuiteText, SHOWN_ONCE, secretsTable, table } from './shared/text.ts'
 
-/** How many approved applications are named without --all. */
+/** How many approved applications are listed without --all. */
 const MAX_NAMED = 10
 
 const OPTIONAL_TEXTS = { note: optionalFields.note }

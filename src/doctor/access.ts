@@ -26,7 +26,7 @@ export async function checkSocketFolder(socket: string): Promise<Finding[]> {
   return [warning(text, restriction('go-w', folder, found.uid))]
 }
 
-/** Checks that there are operators, and that their keys do not expire soon. `onlyProvider`: no person should have a key. */
+/** Checks that there are operators, and that their keys do not expire soon. With `onlyProvider`, no person should have a key. */
 export function checkOperators(operators: OperatorKeys[], now: number, onlyProvider = false): Finding[] {
   if (operators.length === 0) {
     const advice =
@@ -47,7 +47,7 @@ export function checkOperators(operators: OperatorKeys[], now: number, onlyProvi
   return [...keys, ...(findings.length > 0 ? findings : [ok('No admin key expires within a week.')])]
 }
 
-/** Explains the last sign-in with the identity provider that gave no role, for a week. */
+/** Explains for a week the last sign-in with the identity provider that gave no role. */
 export function checkRefusedSignIn(last: { at: number; why: string } | undefined, now: number): Finding[] {
   if (!last || last.at < now - 7 * DAY) return []
   const text = `The identity provider knows the person who signed in at ${timeText(last.at)}, but no claim gives a role: ${last.why}.`

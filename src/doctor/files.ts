@@ -109,7 +109,7 @@ export async function checkLostDatabase(
   if (database?.size || PORT === 0) return []
   const address = addressOf(HOST, PORT)
   const answer = await ask(`${address}${READY_PATH}`)
-  // A server that hangs may have the database open, too.
+  // Even a server that hangs may have the database open.
   if (answer.status === undefined && answer.code !== undefined) return []
   return [
     error(

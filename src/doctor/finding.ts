@@ -30,7 +30,7 @@ export const error = findingOf('error')
 /** Doctor warns of keys and secrets that expire within this time. */
 export const SOON_MS = 7 * 24 * 60 * 60_000
 
-/** The advice to take rights to a file from others. The server may need them if the file belongs to another user. */
+/** The advice to restrict the permissions of a file. The server may need them if the file belongs to another user. */
 export function restriction(rights: string, path: string, uid: number): string {
   return `${uid === process.getuid?.() ? '' : "Make the server's user its owner, then: "}chmod ${rights} ${path}`
 }

@@ -30,7 +30,7 @@ export async function ask(url: string, socketPath?: string) {
   }
 }
 
-/** The finding for an address without an answer. `refused` and `advice`: its texts if connections fail there. */
+/** The finding for an address without an answer. `refused` and `advice` are its texts if connections fail. */
 function noAnswer(address: string, code: string | undefined, refused: string, advice: string): Finding[] {
   if (code !== undefined) return [error(`${refused} ${address} (${code}).`, advice)]
   const text = `The program that listens at ${address} did not answer within ${TIMEOUT_MS / 1000} s.`

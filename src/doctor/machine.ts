@@ -53,7 +53,7 @@ function nearestExisting(folder: string): string {
   return existsSync(folder) ? folder : nearestExisting(dirname(folder))
 }
 
-/** `used`: the size of the database. Sizes are in bytes. `inodes` is 0 if the file system has no limit. */
+/** `used` is the size of the database. Sizes are in bytes. `inodes` is 0 if the file system has no limit. */
 export function diskFindings(
   folder: string,
   { used, free, inodes, freeInodes }: Record<'used' | 'free' | 'inodes' | 'freeInodes', number>,

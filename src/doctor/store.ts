@@ -13,7 +13,7 @@ import { checkStoreClock } from './machine.ts'
 
 const OLDEST_TESTED_POSTGRES = '15'
 
-/** Longer than the hour for which the purge pauses after the clock has jumped. */
+/** Longer than the hour for which the purge pauses after a jump of the clock. */
 const PURGE_BEHIND_MS = 2 * 60 * 60_000
 
 /** Checks the store: its software and schema and, if this program can use it, its contents. */
@@ -28,7 +28,7 @@ export async function checkStore(
     [
       'store',
       async () => {
-        // On a hanging disk the driver would block this process. This call does not: the check then ends at its deadline.
+        // If the disk hangs, the driver would block this process. This call does not, so the check ends at its deadline.
         if (location.kind === 'sqlite') await describeStoreFiles(location)
         inspector = await inspectStore(location)
         schema = await inspector.schema()

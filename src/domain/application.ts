@@ -5,7 +5,7 @@ import { type CamelCase, camelCase, camelCased, randomString } from './text.ts'
 /** In characters. The ids of suites are shorter. */
 export const MAX_CLIENT_ID_LENGTH = 200
 
-/** The texts that every application has, by their names in JSON, also their columns. Rules: views/application.ts. */
+/** The texts that every application has, by their names in JSON, which are also their columns. Rules: views/application.ts. */
 export const APPLICATION_COLUMNS = ['name', 'developer_email'] as const
 
 /** The texts that may be empty, likewise. */
@@ -23,13 +23,13 @@ export type ApplicationValues = Texts<ApplicationColumn>
 export type ApplicationField = keyof ApplicationValues
 export type OptionalTexts = Texts<OptionalColumn>
 
-/** The names in TypeScript of TEXT_COLUMNS. */
+/** The TypeScript names of TEXT_COLUMNS. */
 export const TEXT_FIELDS = TEXT_COLUMNS.map(camelCase) as readonly (ApplicationField | keyof OptionalTexts)[]
 
 /** What operators can add to an application. */
 export interface ApplicationExtras extends OptionalTexts {
   readonly labels: Labels
-  /** How many tokens it may get in an hour of the clock; null: TOKEN_QUOTA. */
+  /** How many tokens it may get in an hour of the clock; null for TOKEN_QUOTA. */
   readonly quota: number | null
 }
 
@@ -47,7 +47,7 @@ export function columnsOf<Fields extends ApplicationChanges, Column extends stri
   return Object.fromEntries(texts) as Record<Column, Fields[CamelCase<Column> & keyof Fields]>
 }
 
-/** What an application gets without them. */
+/** Fills in the defaults. */
 export function extrasOf({ labels = {}, quota = null, ...texts }: ApplicationChanges): ApplicationExtras {
   const given = Object.entries(columnsOf(texts, OPTIONAL_COLUMNS)).map(([column, text = '']) => [column, text])
   return { labels, ...camelCased<OptionalTexts>(Object.fromEntries(given)), quota }
@@ -61,7 +61,7 @@ export interface Application extends ApplicationValues, ApplicationExtras {
   readonly status: 'active' | 'suspended'
   /** Tokens of an earlier generation are revoked: revoke-all increments it, so it does not depend on clocks. */
   readonly tokenGeneration: number
-  /** When revoke-all was last used, only to be shown; 0: never. */
+  /** When revoke-all was last used, for information only; 0 if never. */
   readonly tokensValidFrom: number
   readonly createdAt: number
   /** The ids of the approved suites. */
@@ -76,16 +76,16 @@ export interface ApplicationNames
   extends ApplicationValues,
     OptionalTexts,
     Pick<Application, 'key' | 'clientId' | 'status'> {
-  /** As JSON: parsing it for each application of a search takes time. */
+  /** As JSON, because parsing it for each application of a search takes time. */
   readonly labels: string
-  /** 1: it is approved for the suite that was asked for. */
+  /** 1 if it is approved for the suite that was asked for. */
   readonly isApproved: 0 | 1
 }
 
 export interface NewApplication extends Changeable, Pick<Application, 'clientId' | 'createdAt'> {
   readonly secret: NewSecret
   readonly suites: readonly string[] | 'all'
-  /** By default active. */
+  /** Active by default. */
   readonly status?: Application['status'] | undefined
   /** Whether it is skipped if its developer already has an application of this name. */
   readonly skipNamesake: boolean
@@ -96,7 +96,7 @@ export function namedSuites(suites: NewApplication['suites'] = []): readonly str
   return suites === 'all' ? [] : suites
 }
 
-/** Identifies an entry of a seed file without a client id, and the application that was registered for it. No client id has a space. */
+/** Identifies a seed entry without a client id, and the application registered for it. Its space sets it apart from client ids. */
 export function nameAndDeveloper({ name, developerEmail }: ApplicationValues): string {
   return `${name} <${developerEmail}>`
 }

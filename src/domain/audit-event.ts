@@ -24,11 +24,11 @@ export interface Audit extends Authorship {
   /** Set if the call may be retried. The store throws IdempotencyKeyTaken if the change was already made. */
   readonly idempotency?: IdempotencyRecord | undefined
   /**
-   * Versions (`versionOf`), or `*` for any. If the application or suite has none of them, or does not exist, nothing is changed,
-   * and the store throws OperatorError.
+   * Versions (`versionOf`), or `*` for any. Unless the application or suite exists in one of them, the store changes nothing and
+   * throws OperatorError.
    */
   readonly onlyIf?: readonly string[] | undefined
-  /** Whether the change is taken back: the result says what would have changed. */
+  /** Whether this is a dry run: the change is rolled back, and the result says what would have changed. */
   readonly isTrial?: boolean | undefined
 }
 
@@ -38,17 +38,17 @@ export interface AuditEvent extends Required<Author> {
   /** Increases with every event of a store. */
   readonly id: number
   readonly at: number
-  /** Of an operator from the identity provider, as it was then. Stays when the operator is removed. */
+  /** The email address of an operator from the identity provider at that time. Stays when the operator is removed. */
   readonly actorEmail: string | null
   /** The same name as in the log, such as `application suspended`. */
   readonly action: string
   /** `id`: client id, suite id, operator name, or location of the database. */
   readonly subject: { readonly kind: SubjectKind; readonly id: string }
-  /** The public fields that changed, never a secret. Null: the subject was added. */
+  /** The public fields that changed, never a secret. Null if the subject was added. */
   readonly before: PublicFields | null
-  /** Null: the subject was removed. */
+  /** Null if the subject was removed. */
   readonly after: PublicFields | null
-  /** How many subjects the change had; 1 unless the list is grouped. */
+  /** How many subjects were changed; 1 unless the list is grouped. */
   readonly count: number
 }
 
@@ -60,7 +60,7 @@ export type StoredKind = 'application' | 'suite' | 'operator' | 'hand-over links
 /** How each kind of stored subject becomes its public fields. */
 export type PublicFieldsOf = Readonly<Record<StoredKind, (stored: never) => PublicFields>>
 
-/** Identifies the state of an application or a suite: equal as long as its public fields are. */
+/** Identifies the state of an application or a suite: it changes whenever a public field does. */
 export function versionOf(fields: PublicFields): string {
   return hash('sha256', JSON.stringify(fields), 'base64url').slice(0, 22)
 }
@@ -75,10 +75,10 @@ export interface AuditFilter {
   /** The name or the email address. */
   readonly actor?: string | undefined
   readonly subject?: string | undefined
-  /** Only with `subject`: its kind, because ids of two kinds may be equal. */
+  /** The kind of `subject`, because ids of two kinds may be equal. */
   readonly kind?: SubjectKind | undefined
   readonly requestId?: string | undefined
-  /** Whether a change of many subjects in one request is one event: that of the last one. Not with `subject` or `requestId`. */
+  /** Whether only the last event of a request that changed many subjects is listed. Not with `subject` or `requestId`. */
   readonly grouped?: boolean | undefined
   readonly limit: number
 }

@@ -20,11 +20,11 @@ export type Change =
       suites?: readonly string[]
     }
   | { type: 'application suspended' | 'application resumed'; clientId: string }
-  /** Removes its secrets, too. Its tokens stay stored until the purge. */
+  /** Also removes its secrets. Its tokens stay stored until the purge. */
   | { type: 'application removed'; clientId: string }
   /**
-   * One audit event, and one line in the log, for each application whose approval changes. `undoes`: an audit event of the change
-   * to take back; applications that were changed since then stay as they are.
+   * One audit event, and one line in the log, for each application whose approval changes. `undoes` is an audit event of the
+   * change to undo; applications that were changed since then stay as they are.
    */
   | {
       type: 'application approved' | 'approval withdrawn'
@@ -35,7 +35,7 @@ export type Change =
   /** Increments the application's token generation. */
   | { type: 'all tokens revoked'; clientId: string }
   | { type: 'suite updated'; suite: string; values: SuiteChanges }
-  /** Removes its secrets and approvals, too. */
+  /** Also removes its secrets and approvals. */
   | { type: 'suite removed'; suite: string }
   | { type: 'secret added'; owner: string; secret: NewSecret }
   /**
@@ -45,14 +45,14 @@ export type Change =
   | ({ type: 'secret rotated'; owner: string } & Rotation)
   /** Without `force`, only allowed if the owner has another active secret, or this one is not active. */
   | { type: 'secret revoked'; owner: string; secretId: number; force: boolean }
-  /** `digest`: of its code. */
+  /** `digest` is the digest of its code. */
   | ({ type: 'hand-over link made'; clientId: string; digest: string } & Omit<HandOverLink, 'id' | 'createdAt'>)
   | { type: 'hand-over link withdrawn'; clientId: string; linkId: number }
   /** Uses up the link, and rotates the secret. Changes nothing if there is no such link, or the application is suspended. */
   | ({ type: 'hand-over link used'; clientId: string; codeDigest: string } & Rotation)
-  /** `email`: of an operator from the identity provider. If the role changes, all sessions and unused hand-over links end. */
+  /** `email` is set for operators from the identity provider. A change of the role ends all sessions and unused hand-over links. */
   | { type: 'operator added' | 'operator updated'; operator: string; role: Role; email?: string | undefined }
-  /** Removes the operator's keys, sessions, login codes and unused hand-over links, too. */
+  /** Also removes the operator's keys, sessions, login codes and unused hand-over links. */
   | { type: 'operator removed'; operator: string }
   /** `digest`: see `digestGenerated`. */
   | { type: 'operator key added'; operator: string; digest: string; endsAt: number }
@@ -84,7 +84,7 @@ export interface ChangeResult {
   readonly subjects: readonly string[]
   /** The JSON names of the public fields that changed. */
   readonly fields: readonly string[]
-  /** These fields before and after the change; null: it did not exist. */
+  /** These fields before and after the change; null if it did not exist. */
   readonly before: PublicFields | null
   readonly after: PublicFields | null
   /** The id of the admin key, session or hand-over link that was added, or of the link that was used. */
@@ -125,9 +125,9 @@ interface Reporting {
   observe: (event: ChangeEvent & Author) => void
 }
 
-/** Makes a change, and reports it for each subject that changed, unless it is taken back. Throws StoreUnavailable, OperatorError. */
+/** Makes a change, and reports it for each subject that changed, unless it is a dry run. Throws StoreUnavailable, OperatorError. */
 export async function makeChange({ store, observe }: Reporting, change: Change, audit: Audit): Promise<ChangeResult> {
-  // An overlap ends by this machine's clock: by a wrong one the other secrets would end at once, or much too late.
+  // An overlap ends by this machine's clock. If that is wrong, the other secrets would end at once, or much too late.
   if ('othersEndAt' in change && change.othersEndAt > audit.at) await store.ping()
   const result = await store.change(change, audit)
   const subjects = audit.isTrial ? [] : result.subjects

@@ -17,7 +17,7 @@ export interface PostgresLocation {
   /** A file that contains the password; it takes precedence over `password`. */
   readonly passwordFile?: string | undefined
   readonly password: string | undefined
-  /** Undefined: TLS is not used. The file has the server's certificate authority; undefined: those that Node.js trusts. */
+  /** Undefined without TLS. The file has the server's certificate authority; undefined for those that Node.js trusts. */
   readonly tls: { readonly rootCertificateFile: string | undefined } | undefined
 }
 

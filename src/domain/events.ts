@@ -4,8 +4,8 @@ import type { OperatorReason } from './operator.ts'
 import type { AuthenticationReason, CheckReason, RequestReason } from './reasons.ts'
 
 /**
- * What operators may want to know of. Each event is reported once, where it happens, and observed by the log and the metrics.
- * It contains no secret and no token, and of the text of a request only what its fields are for.
+ * What operators may want to know about. Each event is reported once, where it happens, and observed by the log and the metrics.
+ * It contains no secret and no token, and no text of a request except where a field is meant for it.
  */
 export type Event = TokenEvent | RequestEvent | AdministrationEvent | ServerEvent | Measurement
 
@@ -25,7 +25,7 @@ interface RequestSource {
 interface TokenRefused extends RequestSource, Partial<Pick<RefusedRequest, 'method' | 'endpoint' | 'path'>> {
   type: 'token refused'
   reason: CheckReason
-  /** Undefined: the gateway named none, or one that does not exist. */
+  /** Undefined if the gateway named none, or one that does not exist. */
   suite: string | undefined
   clientId: string | undefined
   tokenId: string | undefined
@@ -38,23 +38,23 @@ type TokenEvent =
       clientId: string
       tokenId: string
       secretId: number
-      /** Undefined: the credentials were in the body. */
+      /** Undefined if the credentials were in the body. */
       authentication?: 'basic' | undefined
     })
   /** A successful check; only at the level debug. */
   | (RequestSource & { type: 'token accepted'; suite: string | undefined; clientId: string; tokenId: string })
   | TokenRefused
   | (RequestSource & { type: 'token revoked'; clientId: string; tokenId: string })
-  /** More than a client that reuses tokens needs, or more than its quota. `hour`: when the hour began, in RFC 3339. */
+  /** More tokens than a client that reuses them needs, or more than its quota. `hour`: when the hour began, in RFC 3339. */
   | { type: 'many tokens issued' | 'token quota exceeded'; clientId: string; hour: string }
   /** The token to revoke is unknown, another client's, or already revoked. The answer is still 200 (RFC 7009 §2.2). */
   | (RequestSource & { type: 'nothing to revoke'; clientId: string })
 
 interface RefusedRequest extends RequestSource {
   status: number
-  /** The route's pattern, never the path of the request; undefined: there is no route. */
+  /** The route's pattern, never the path of the request; undefined without a route. */
   endpoint: string | undefined
-  /** Undefined: it could not be read. */
+  /** Undefined if it could not be read. */
   method?: string | undefined
   /** If there is no route: the path, with `*` for what may be a secret. */
   path?: string | undefined
@@ -64,17 +64,17 @@ type RequestEvent =
   | (RefusedRequest & {
       type: 'authentication refused'
       reason: AuthenticationReason | 'no credentials'
-      /** Undefined: none was sent. An unknown one is abbreviated. */
+      /** Abbreviated if unknown; undefined if none was sent. */
       clientId: string | undefined
     })
   | (RefusedRequest & {
       type: 'request refused'
       reason: RequestReason
-      /** The name of the wrong form field, if this server knows it. */
+      /** The name of the wrong form field, if it is a known one. */
       field: string | undefined
-      /** Only if it is registered. */
+      /** Set only if it is registered. */
       clientId?: string | undefined
-      /** Only if it is registered. */
+      /** Set only if it is registered. */
       suite?: string | undefined
     })
   /** Answered with 5xx. */
@@ -156,7 +156,7 @@ export type ClosingReason = (typeof CLOSING_REASONS)[number]
 export type ListenerName = 'admin' | 'ops'
 
 type ServerEvent =
-  /** `ops`, `admin`: addresses of these listeners. `previous`: the store that was moved. `workers`: if there are several. */
+  /** `ops` and `admin` are the addresses of these listeners, `previous` is the store that was moved. */
   | {
       type: 'ready'
       version: string
@@ -170,7 +170,7 @@ type ServerEvent =
   | { type: 'database created'; database: string }
   /** The store was copied, so its registry cannot be changed: the server should use the copy. */
   | { type: 'database has moved'; movedTo: string }
-  /** A crash of the database or a failover can lose what was answered: its settings, as `name=value`. */
+  /** The database's settings, as `name=value`, with which a crash or a failover can lose committed changes. */
   | { type: 'database may lose data'; settings: readonly string[] }
   /** Its last token has expired: the setting can be removed. */
   | { type: 'previous database closed'; database: string; setting: 'PREVIOUS_DATABASE_URL' }
@@ -181,7 +181,7 @@ type ServerEvent =
    * answered with 429. `others`: further prefixes.
    */
   | { type: 'refusals not logged'; prefix: string; count: number; throttled: number; seconds: number }
-  /** Closed because of a limit. `listener`: undefined for the public one. `remoteAddress`: of the last connection. */
+  /** Closed because of a limit. `listener` is undefined for the public one. `remoteAddress` is that of the last connection. */
   | {
       type: 'connections closed'
       reason: ClosingReason
@@ -209,7 +209,7 @@ type ServerEvent =
   | { type: 'worker printed'; worker: number | undefined; text: string }
   /** Each of these is retried. */
   | { type: 'purge failed' | 'usage not recorded' | 'refusals not recorded'; err: unknown }
-  /** A new worker did not start: the remaining old ones go on. */
+  /** A new worker did not start; the remaining old ones continue. */
   | { type: 'rolling restart failed'; err: unknown }
   /** Once a minute while it lasts: bytes that the store could not reclaim, and why. */
   | { type: 'store backlog'; bytes: number; cause: string }

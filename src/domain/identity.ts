@@ -19,18 +19,18 @@ export interface ProviderSettings {
 
 /** What an identity provider says about a person. */
 export interface Identity {
-  /** Issuer and subject: no operator of the command line can have such a name. */
+  /** Issuer and subject. No operator added by a command can have such a name. */
   readonly name: string
-  /** Only for people to read: the email address, or the user name. */
+  /** The email address, or the user name, for people to read. */
   readonly email: string | null
   readonly role: Role | undefined
-  /** When the person authenticated at the provider; null: it does not say. */
+  /** When the person authenticated at the provider; null if it does not say. */
   readonly authenticatedAt: number | null
-  /** Why the claims give no role; the names of claims, and no value. Undefined if they give one. */
+  /** Why the claims give no role: names of claims, never their values. Undefined if they give one. */
   readonly whyNoRole?: string | undefined
 }
 
-/** How long ago a new sign-in may have been, in seconds. Less than `isFresh` accepts: the change itself takes time, too. */
+/** How old a new sign-in may be, in seconds: less than `isFresh` accepts, because the change itself takes time. */
 export const NEW_SIGN_IN_S = 10 * 60
 
 /** How long somebody may take to sign in at the provider, in milliseconds. */
@@ -39,7 +39,7 @@ export const SIGN_IN_LIFETIME = 10 * 60_000
 export class SignInRefused extends Error {
   readonly reason: ProviderReason
 
-  /** `detail`: for the log, and contains no code and no token. */
+  /** `detail` is for the log, and contains no code and no token. */
   constructor(reason: ProviderReason, detail: string) {
     super(detail)
     this.reason = reason
@@ -62,7 +62,7 @@ export function valuesOf(claims: unknown, claim: string): string[] {
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Only of objects, as ZITADEL has them: `false` and `null` give nothing. */
+/** ZITADEL sends roles as keys whose values are objects; keys with `false` or `null` do not count. */
 const keysOfObjects = (claim: object) => Object.entries(claim).flatMap(([key, value]) => (isObject(value) ? key : []))
 
 function ownValues(claims: object, name: string): unknown[] {
@@ -78,10 +78,10 @@ export function roleIn(claims: object, rules: ProviderSettings['rules']): Role |
   })
 }
 
-/** As many claims as any provider sends have room. Characters. */
+/** In characters: enough for the claims of any provider. */
 const LONGEST_WHY = 2000
 
-/** Why claims give no role: for each rule what came, and the names of all claims. */
+/** Why claims give no role: what each rule found, and the names of all claims. */
 export function whyNoRole(claims: object, rules: ProviderSettings['rules']): string {
   const reasons = ROLES.flatMap((role) => (rules[role] ? [whyNot(claims, rules[role].claim)] : []))
   const text = `${[...new Set(reasons)].join('; ')}. Claims: ${namesIn(claims).join(', ')}`
@@ -97,7 +97,7 @@ function whyNot(claims: object, claim: string): string {
   const { length } = valuesOf(claims, claim)
   if (length > 0 && claim === 'email' && !isVerified(claims)) return 'email is not verified (email_verified)'
   if (length > 0) return `none of the values of ${claim} gives a role (values: ${length})`
-  // Entra ID: groups of somebody in more than 200.
+  // Entra ID does this for members of more than 200 groups.
   const { _claim_names: elsewhere } = claims as { _claim_names?: unknown }
   const isOverage = (isObject(elsewhere) && claim in elsewhere) || (claim === 'groups' && 'hasgroups' in claims)
   return isOverage ? `${claim} has too many values to be sent (overage): use app roles` : `${claim} is missing or empty`

@@ -28,7 +28,7 @@ export async function inSteps<Row>(rows: Iterable<Row>, handle: (step: Row[]) =>
 /** How many rows are written at a time. Rows of many applications are far apart in the database: 3 ms on SQLite. */
 const WRITTEN_AT_A_TIME = 50
 
-/** Writes the rows that wait, in small steps. If one fails, puts those back that are not written, oldest first, and throws. */
+/** Writes the waiting rows in small steps. If one fails, puts back those that are not written, oldest first, and throws. */
 export async function drain<Row>(
   takeAll: () => Row[],
   write: (step: Row[]) => Promise<void>,

@@ -14,7 +14,7 @@ export function labelTexts(labels: Labels): string[] {
   return Object.entries(labels).map(([key, value]) => `${key}=${value}`)
 }
 
-/** The labels in such texts, which are not checked yet. A text without `=` is a key without a value. */
+/** Parses such texts without checking them. A text without `=` is a key without a value. */
 export function labelsIn(texts: readonly string[]): Labels {
   return Object.fromEntries(
     texts.map((text) => {

@@ -1,6 +1,4 @@
-/**
- * `invalid`: a field breaks a rule; `another version`: the state is not the one that the call names; `refused`: everything else.
- */
+/** `invalid`: a field breaks a rule; `another version`: the state is not the expected one; `refused`: everything else. */
 export type OperatorErrorKind =
   | 'invalid'
   | 'not found'

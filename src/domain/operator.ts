@@ -14,7 +14,7 @@ export interface Operator {
   readonly key: Key<'operator'>
   readonly name: string
   readonly role: Role
-  /** Only from the identity provider, for people to read. */
+  /** Set by the identity provider only, for people to read. */
   readonly email: string | null
   readonly createdAt: number
   /** Oldest first, including expired and revoked ones. */
@@ -31,7 +31,7 @@ export interface AdminKey {
   readonly createdAt: number
   readonly endsAt: number
   readonly revokedAt: number | null
-  /** To within a minute; null: never used. */
+  /** To within a minute; null if never used. */
   readonly lastUsedAt: number | null
 }
 
@@ -41,9 +41,9 @@ export interface Session {
   readonly createdAt: number
   /** To within a minute. */
   readonly lastSeenAt: number
-  /** Unless it is used again. */
+  /** It ends then unless it is used again. */
   readonly endsAt: number
-  /** When the link was opened, or when the person authenticated at the identity provider; null: it does not say. */
+  /** When the link was opened, or when the person authenticated at the identity provider; null if it does not say. */
   readonly authenticatedAt: number | null
   readonly remoteAddress: string
   readonly userAgent: string
@@ -75,7 +75,7 @@ export type ProviderReason = 'unknown sign-in' | 'provider unavailable' | 'provi
 
 export const LOGIN_CODE_LIFETIME = 10 * MINUTE
 
-/** How long after signing in a change that cannot be undone may be made, in milliseconds. */
+/** For how long after a sign-in changes that cannot be undone are allowed, in milliseconds. */
 const FRESH_SIGN_IN = 15 * MINUTE
 
 const SESSION_LIFETIME = 8 * 60 * MINUTE
@@ -84,7 +84,7 @@ const SESSION_IDLE = 15 * MINUTE
 /** A use is stored only if the previously stored one is at least this old, in milliseconds. */
 export const USE_INTERVAL = MINUTE
 
-/** How far in the future a session or login code of another machine may seem to be before it counts as over. Milliseconds. */
+/** How far ahead the clock of another machine may be that made a session or login code, in milliseconds. */
 export const CLOCKS_APART = MINUTE
 
 /** A session ends 15 minutes after it was last seen, and at most 8 hours after it began. */
@@ -92,7 +92,7 @@ export function sessionEnd({ createdAt, seenAt }: { createdAt: number; seenAt: n
   return Math.min(seenAt + SESSION_IDLE, createdAt + SESSION_LIFETIME)
 }
 
-/** A session last seen in the future is over, too: the clock was set back, which would extend the session. */
+/** A session last seen in the future is also over: the clock was set back, which would extend the session. */
 export function isOver({ lastSeenAt, endsAt }: Pick<Session, 'lastSeenAt' | 'endsAt'>, now: number): boolean {
   return endsAt <= now || lastSeenAt > now + CLOCKS_APART
 }
@@ -107,7 +107,7 @@ export function isFromProvider({ name }: Pick<Operator, 'name'>): boolean {
   return name.includes('#')
 }
 
-/** What people read: a subject says nothing to them. With the provider's host: people may choose any user name there. */
+/** What people read instead of a subject. It includes the provider's host, because people may choose any user name there. */
 export function readableName({ name, email }: Pick<Operator, 'name' | 'email'>): string {
   return email === null || email === name ? name : `${email} (${name.replace(/^https?:\/\/|[/#].*/g, '')})`
 }

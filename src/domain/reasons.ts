@@ -1,4 +1,4 @@
-/** The error codes that this server sends: RFC 6749 §5.2 and, for its own failures, §4.1.2.1; RFC 6750 §3.1. */
+/** The error codes of RFC 6749 §5.2, RFC 6750 §3.1 and, for failures of this server, RFC 6749 §4.1.2.1. */
 type ErrorCode =
   | 'invalid_request'
   | 'invalid_client'
@@ -17,7 +17,7 @@ export interface ErrorAnswer {
 
 /** The answer to callers, and the explanation for operators. */
 interface ReasonFacts extends ErrorAnswer {
-  /** Shown in the console. Undefined: the reason needs no explanation. */
+  /** Shown in the console. Undefined if the reason needs no explanation. */
   words?: string | undefined
 }
 
@@ -29,7 +29,7 @@ export const AUTHENTICATION_REASONS = {
   'expired secret': notAuthenticated('The secret has expired'),
   'revoked secret': notAuthenticated('The secret was revoked'),
   'suspended application': notAuthenticated('The application is suspended'),
-  // A used link is unknown, too: its code is forgotten.
+  // Also for a used link, because its code is forgotten.
   'unknown hand-over link': invalidRequest(
     403,
     'This link was used or withdrawn, or its code is not complete. If you have not used it, tell the sender',
@@ -140,7 +140,7 @@ const REASONS: Record<string, ReasonFacts> = { ...CHECK_REASONS, ...AUTHENTICATI
 /** All reasons, in alphabetical order. */
 export const REASON_NAMES: readonly string[] = Object.keys(REASONS).sort()
 
-/** Undefined: only another version of this program has this reason. */
+/** Undefined for a reason of another version of this program. */
 export function factsOf(reason: string): ReasonFacts | undefined {
   return REASONS[reason]
 }
@@ -150,7 +150,7 @@ export function isTokenReason(reason: string): boolean {
   return reason in CHECK_REASONS && !(reason in AUTHENTICATION_REASONS)
 }
 
-/** Whether requests fail for this reason, through no fault of theirs: they are answered with 5xx. */
+/** Whether requests that fail for this reason are answered with 5xx: they were not at fault. */
 export function isFailure(reason: string): boolean {
   return Number(factsOf(reason)?.status) >= 500
 }

@@ -39,9 +39,9 @@ export interface RefusalDetails {
   field?: string
   /** Whether this server knows the field. The name of an unknown field is not logged: it may be a secret. */
   isKnownField?: boolean
-  /** Only if it is registered. */
+  /** Set only if it is registered. */
   clientId?: string | undefined
-  /** Only if it is registered. */
+  /** Set only if it is registered. */
   suite?: string | undefined
   headers?: Record<string, string>
   /** The Retry-After header, in seconds. */
@@ -49,8 +49,8 @@ export interface RefusalDetails {
 }
 
 /**
- * Refusals of one client for one reason, at one endpoint, about one suite, from one address. A check of a token that is of no
- * known application counts for the suite.
+ * Refusals of one client for one reason, at one endpoint, about one suite, from one address. A check of a token that belongs to
+ * no known application counts for the suite.
  */
 export interface RefusalCount {
   /** Abbreviated if it is not registered. */
@@ -60,7 +60,7 @@ export interface RefusalCount {
   readonly reason: string
   /** The route's pattern. */
   readonly endpoint: string
-  /** Undefined: none, or one that does not exist. */
+  /** Undefined if none was named, or one that does not exist. */
   readonly suite: string | undefined
   /** Empty for checks that count for the suite. */
   readonly remoteAddress: string
@@ -77,11 +77,11 @@ export interface RefusedClient extends Pick<RefusalCount, 'reason' | 'count' | '
   /** Client id or suite id. */
   readonly id: string
   readonly name: string
-  /** The suite that was asked for; empty: none. */
+  /** The suite that was asked for; empty for none. */
   readonly suite: string
 }
 
-/** Refused requests are in the order of their ids. */
+/** Later requests have higher ids. */
 export interface RefusedRequest {
   readonly id: number
   readonly at: number
@@ -121,7 +121,7 @@ export interface RefusedRequestFilter
   readonly since?: number | undefined
   /** Only requests before this time. */
   readonly until?: number | undefined
-  /** Only those older than this one, the last of the previous page. */
+  /** Only requests older than this one, the last of the previous page. */
   readonly before?: RefusedRequest['id'] | undefined
   readonly limit: number
 }
@@ -130,8 +130,8 @@ export interface RefusedRequestFilter
 export const MAX_REFUSED_REQUESTS = 5000
 
 /**
- * How many of them a process keeps between two flushes: of one registered client or, of other callers, of one address; and of
- * all registered clients and all other callers each.
+ * How many of them a process keeps between two flushes: per registered client or, for other callers, per address; and per group,
+ * of all registered clients or all other callers.
  */
 export const MAX_LISTED = { party: 20, all: 100 }
 

@@ -4,7 +4,7 @@ import { parseToken } from './token.ts'
 
 const FORM = /^[\w.:#+/=-]{1,64}$/
 
-/** A request id is 18 random hex characters, shared by 256 ids, and two that count up. */
+/** A request id is 18 random hex characters, which 256 ids share, and a two-digit hex counter. */
 const BEGINNING_BYTES = 9
 const ENDINGS = Array.from({ length: 256 }, (_, number) => number.toString(16).padStart(2, '0'))
 
@@ -34,7 +34,7 @@ export function sentId(
   return typeof id === 'string' && FORM.test(id) && !mayHoldSecret(id) && !parseToken(id) ? id : undefined
 }
 
-/** The request id in a text that was copied, perhaps with the name of the header or field, quotes and spaces. */
+/** The request id in a pasted text, which may include the name of the header or field, quotes and spaces. */
 export function requestIdIn(text: string): string {
   const value = text.replace(/^\W*(x[-_])?(request|correlation)[-_ ]?id[^\w-]+/i, '')
   return value.replace(/^[^\w.:#+/=-]+|[^\w.:#+/=-]+$/g, '')

@@ -8,7 +8,7 @@ export interface Secret {
   /** `$sha256$HASH` (generated) or `$scrypt$ln=…,r=…,p=…$SALT$HASH` (imported), base64url without padding. */
   readonly digest: string
   readonly createdAt: number
-  /** Refused from this time on; null: it has no end. */
+  /** Refused from this time on; null if it never expires. */
   readonly endsAt: number | null
   readonly revokedAt: number | null
 }
@@ -47,14 +47,14 @@ export function generateSecret(): string {
 /** How long ended secrets are kept, so that the log can tell an expired one from a wrong one. 30 days. */
 const KEEP_ENDED_MS = 30 * 24 * 60 * 60 * 1000
 
-/** A new client secret, and the rotation that adds it at a time; the others end `overlap` later. Milliseconds. */
+/** A new client secret, and the rotation that adds it at the given time; the others end `overlap` later. Milliseconds. */
 export function newRotation(at: number, overlap: number) {
   const clientSecret = generateSecret()
   const secret: NewSecret = { digest: digestGenerated(clientSecret), createdAt: at }
   return { clientSecret, rotation: { secret, othersEndAt: at + overlap, deleteEndedBefore: at - KEEP_ENDED_MS } }
 }
 
-/** Whether a text has as many letters and digits in a row as a generated secret. */
+/** Whether a text contains a run of letters and digits as long as a generated secret. */
 export function mayHoldSecret(text: string): boolean {
   return GENERATED.test(text)
 }
@@ -87,7 +87,7 @@ export function originOf(secret: Pick<Secret, 'digest'>): 'generated' | 'importe
   return isImported(secret) ? 'imported' : 'generated'
 }
 
-/** How many unrevoked imported secrets an application may have: every refusal costs a check of each. */
+/** How many unrevoked imported secrets an application may have: every refusal has to check each of them. */
 export const MAX_IMPORTED = 2
 
 /** The imported secrets to compare with a presented one; if all are revoked, the last one, so that the log has the reason. */

@@ -1,14 +1,14 @@
 /** What clients have trouble with, on all nodes; the most frequent first. */
 export interface Trouble {
-  /** Applications and suites that are refused now, and were refused in the last day. */
+  /** Applications and suites that are being refused, or were in the last day. */
   readonly failing: readonly ({ kind: 'application' | 'suite'; id: string; name: string } & Refused)[]
-  /** Checks of tokens that are of no known application, in the last hour. */
+  /** Checks of tokens that belong to no known application, in the last hour. */
   readonly refusedChecks: readonly ({ suite: string } & Refused)[]
   /** Removed applications whose client id, or one with the same beginning and length, was refused in the last day. */
   readonly removed: readonly ({ clientId: string; name: string; by: string; at: number } & Omit<Refused, 'reason'>)[]
 }
 
-/** `since`: when this reason came up. */
+/** `since` is when this reason first occurred. */
 interface Refused {
   reason: string
   count: number
@@ -38,7 +38,7 @@ export interface ServerNode {
 /** An outage ends after this long without a failed request. Milliseconds. */
 export const OUTAGE_GAP_MS = 60_000
 
-/** A backup that is older is worth a warning. Milliseconds. */
+/** The age at which a backup causes a warning. Milliseconds. */
 export const OLD_BACKUP_MS = 48 * 60 * 60_000
 
 /** Interval of the reports. Milliseconds. */

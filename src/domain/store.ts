@@ -24,11 +24,11 @@ export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens,
   /** The servers that share the store; undefined on SQLite. */
   readonly nodes: Nodes | undefined
   /**
-   * Resolves if the store can be read and, as far as known, written, and the clocks agree. `isDoubted`: another process could not
-   * use it, so a write is tried.
+   * Resolves if the store can be read and, as far as known, written, and the clocks agree. With `isDoubted`, because another
+   * process could not use it, a write is tried.
    */
   ping(isDoubted?: boolean): Promise<void>
-  /** Milliseconds by which the store's clock is ahead of this process's; undefined: not known yet. */
+  /** Milliseconds by which the store's clock is ahead of this process's; undefined if not known yet. */
   clockOffset(): number | undefined
   /** Runs maintenance that is due. Resolves to what it could not reclaim; undefined if there is nothing left. */
   backlog(): Promise<Backlog | undefined>
@@ -65,7 +65,7 @@ export interface Backlog {
 export interface Registry {
   /** Compares byte by byte. Secrets include expired ones. */
   findApplication(clientId: string): Promise<Application | undefined>
-  /** Saves a round trip: `addToken` checks the state. Undefined: not read yet, or `findApplication` needs no round trip. */
+  /** Saves a round trip: `addToken` checks the state. Undefined if not read yet, or if `findApplication` needs no round trip. */
   recallApplication(clientId: string): Recalled | undefined
   listApplications(page: Page<ApplicationKey>): Promise<Application[]>
   /** Skips unknown keys. */
@@ -76,7 +76,7 @@ export interface Registry {
   findNamesakes(names: readonly string[]): Promise<Application[]>
   countApplications(): Promise<number>
   listApprovedApplications(suiteId: string, page: Page<ApplicationKey>): Promise<Application[]>
-  /** How many applications are approved for each suite, in this order; each count stops at `limit`. */
+  /** How many applications are approved for each of these suites, in the same order; each count stops at `limit`. */
   countApproved(suiteIds: readonly string[], limit: number): Promise<number[]>
   /** Secrets include expired ones. */
   findSuite(suiteId: string): Promise<Suite | undefined>
@@ -85,7 +85,7 @@ export interface Registry {
   listOwnedSecrets(page: Page<number>): Promise<OwnedSecret[]>
   /** An unused hand-over link. It may have expired. */
   findHandOverLink(digest: string): Promise<FoundHandOver | undefined>
-  /** The unused hand-over links of an application, oldest first; expired ones, too, until the purge. */
+  /** The unused hand-over links of an application, oldest first, including expired ones until the purge. */
   listHandOverLinks(clientId: string): Promise<HandOverLink[]>
   /** How many unrevoked imported secrets an application has at most; at least 1 if there is any imported secret. */
   mostImportedSecrets(): Promise<number>
@@ -102,7 +102,7 @@ export interface FoundHandOver extends Pick<HandOverLink, 'madeBy' | 'overlapSec
 export interface Changes {
   change(change: Change, audit: Audit): Promise<ChangeResult>
   /**
-   * Adds the suites and then the applications in one transaction, except those whose id is taken (see `skipNamesake`, too).
+   * Adds the suites and then the applications in one transaction, except those whose id is taken (see also `skipNamesake`).
    * Resolves to those that were added.
    */
   register(clients: NewClients, audit: Audit): Promise<NewClients>
@@ -120,9 +120,9 @@ export interface Operators {
   findOperator(name: string): Promise<Operator | undefined>
   /** Oldest first. */
   listOperators(): Promise<Operator[]>
-  /** Finds expired and revoked keys, too. */
+  /** Also finds expired and revoked keys. */
   findAdminKey(digest: string): Promise<PresentedCredential | undefined>
-  /** Finds sessions that are over, too. */
+  /** Also finds sessions that are over. */
   findSession(digest: string): Promise<PresentedCredential | undefined>
   /** Finds an unused login code, even if it has expired. */
   findLoginCode(digest: string): Promise<{ operator: string; createdAt: number; endsAt: number } | undefined>
@@ -130,7 +130,7 @@ export interface Operators {
   recordAdminKeyUse(id: number, at: number): Promise<void>
   /** Extends a session, unless a later use is stored. */
   recordSessionUse(use: Pick<Session, 'id' | 'lastSeenAt' | 'endsAt'>): Promise<void>
-  /** Keeps why the last sign-in with the identity provider gave no role. */
+  /** Records why the last sign-in with the identity provider gave no role. */
   recordRefusedSignIn(at: number, why: string): Promise<void>
 }
 
@@ -172,7 +172,7 @@ export interface Usage {
 export interface Refusals {
   /** A row counts refusals with equal client, reason, endpoint, suite and address. Keeps MAX_REFUSALS; skips removed clients. */
   recordRefusals(refusals: readonly RefusalCount[]): Promise<void>
-  /** Newest first. `clientId`: abbreviated if it is not registered; undefined: all that are not registered. */
+  /** Newest first. `clientId` is abbreviated if it is not registered; undefined for all that are not registered. */
   listRefusals(clientId: string | undefined): Promise<RefusalCount[]>
   /** The last refusals of applications and suites, newest first. */
   listLastRefused(limit: number): Promise<RefusedClient[]>
@@ -186,8 +186,8 @@ export interface Refusals {
 export interface Figures {
   measure(now: number): Promise<StoreFigures>
   /**
-   * Suites, and applications that are not suspended, whose active secret that was used last, or else the last to end, ends by
-   * then, with its end, earliest first: those that `measure` counts, and those that still use an old secret.
+   * Suites, and applications that are not suspended, that lose a secret by then, earliest first: the active one that they used
+   * last or, if none was used, the last to end. This includes all that `measure` counts, and those that still use an old secret.
    */
   listEndingSecrets(now: number, before: number, limit: number): Promise<EndingSecret[]>
   /**
@@ -198,17 +198,17 @@ export interface Figures {
 }
 
 export interface StoreFigures {
-  /** Bytes on disk. `log`: the write-ahead log; undefined: it is on another server. */
+  /** Bytes on disk. `log` is the write-ahead log; undefined if it is on another server. */
   readonly size: { readonly database: number; readonly log: number | undefined }
-  /** When the oldest stored token was issued; undefined: there is none. */
+  /** When the oldest stored token was issued; undefined if there is none. */
   readonly oldestTokenAt: number | undefined
-  /** When `token-server backup` last made a backup; undefined: never, or the store is PostgreSQL. */
+  /** When `token-server backup` last made a backup; undefined if never, and on PostgreSQL. */
   readonly lastBackupAt: number | undefined
   /** How many suites, and applications that are not suspended, have an active secret now but none a day or a week later. */
   readonly ending: { readonly inADay: number; readonly inAWeek: number }
 }
 
-/** An application as a process has last read it, and the state of the registry then, which is opaque outside of its store. */
+/** An application as a process last read it, and the state of the registry then, which is opaque outside of its store. */
 export interface Recalled {
   readonly application: Application
   readonly state: RegistryState
@@ -233,7 +233,7 @@ export interface Page<RowKey> {
 
 export interface FoundToken {
   readonly stored: StoredToken
-  /** Undefined: it was removed. */
+  /** Undefined if it was removed. */
   readonly application: Application | undefined
 }
 

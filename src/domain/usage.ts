@@ -10,7 +10,7 @@ export interface TokenCount {
 }
 
 export interface TokenUse extends TokenCount {
-  /** When the last one was issued; null: none was. */
+  /** When the last one was issued; null if none was. */
   readonly lastTokenAt: number | null
 }
 
@@ -45,19 +45,19 @@ export function countKey({ hour, applicationKey }: Pick<TokenCount, 'hour' | 'ap
   return `${hour} ${applicationKey}`
 }
 
-/** What a client did: tokens that it got, checks of its tokens, or at a suite, that found them valid, and refusals. */
+/** What a client did: tokens issued to it, refusals, and successful checks of its tokens or, for a suite, at the suite. */
 export interface Counts {
   readonly tokens: number
   readonly checks: number
   readonly refusals: number
 }
 
-/** Of an application or a suite; of all clients together, also of those not registered, if the client id is empty. */
+/** Counts of an application or a suite or, if the client id is empty, of all clients, registered or not. */
 export interface ClientCounts extends Counts {
   readonly clientId: string
 }
 
-/** In a span that began at this time. */
+/** Counts of the span that began at this time. */
 export interface SpanCounts extends ClientCounts {
   readonly since: number
 }
@@ -71,7 +71,7 @@ export const SPANS = [
   { span: DAY, kept: 400 * DAY },
 ] as const
 
-/** The last `count` spans, with the current one. */
+/** The last `count` spans, including the current one. */
 interface Spans {
   readonly span: number
   readonly count: number
@@ -80,7 +80,7 @@ interface Spans {
 /** Twelve of these spans are the last 60 minutes. */
 export const LAST_TWO_HOURS: Spans = { span: FIVE_MINUTES, count: 24 }
 
-/** The points of a chart of each period, and the spans by which applications are compared: few, for there may be many of them. */
+/** The points of the chart of each period, and the spans, few of them, by which possibly many applications are compared. */
 export const PERIODS = {
   '1h': { span: FIVE_MINUTES, count: 12, compared: { span: FIVE_MINUTES, count: 12 } },
   '24h': { span: HOUR, count: 24, compared: { span: HOUR, count: 24 } },

@@ -24,7 +24,7 @@ export interface AppOptions extends CheckOptions, ClientOptions {
   /** Kept up to date with the open connections. */
   connections?: Set<Socket> | undefined
   proxies: Proxies
-  /** The proxies whose X-Forwarded-For is trusted: addresses and CIDR ranges. False: none. */
+  /** The proxies whose X-Forwarded-For is trusted: addresses and CIDR ranges; false for none. */
   trustProxy: false | string[]
   /** How many connections one address prefix may have; Infinity: connections are not limited. */
   connectionLimit: number

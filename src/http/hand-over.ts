@@ -64,7 +64,7 @@ const HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
 }
 
-/** The answers of these routes are pages, also to refused requests. */
+/** These routes answer refused requests with pages, too. */
 const config = {
   showError: (reply: FastifyReply, answer: ErrorAnswer, field?: string) =>
     showPage(
@@ -75,7 +75,7 @@ const config = {
 }
 
 /**
- * The page that a hand-over link opens. It shows nothing and changes nothing: programs that scan mail open links, too. Its button
+ * The page that a hand-over link opens. It shows and changes nothing, because programs that scan mail open links. Its button
  * sends the code, and the answer shows the new secret, once.
  */
 export function handOver(

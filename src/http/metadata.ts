@@ -30,7 +30,7 @@ export function metadata(
 
 export const READY_PATH = '/health/ready'
 
-/** Live: the process answers. Ready: it can use the store, too; otherwise 503. */
+/** Live: the process answers. Ready: it can also use the store; otherwise 503. */
 export function health(app: FastifyInstance, { issuer }: { issuer: Issuer }): void {
   app.get('/health/live', async () => ({ status: 'ok' }))
 

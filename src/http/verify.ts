@@ -11,8 +11,8 @@ import { sendError } from './wire/refuse.ts'
 export const VERIFY_PATH = '/v1/oauth/verify'
 
 /**
- * The target of a gateway check without what the gateway appended after the suite: the path and query of the original request,
- * which may be malformed. Other targets stay as they are.
+ * The target of a gateway check, without the path and query of the original request, which the gateway appended and which may be
+ * malformed. Other targets stay as they are.
  */
 export function withoutForeignPath(target: string): string {
   if (!target.startsWith(VERIFY_PATH)) return target

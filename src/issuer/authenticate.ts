@@ -57,7 +57,7 @@ export async function authenticate(
   })
 }
 
-/** Authenticates an application in a recalled state of the registry. Undefined: `authenticate` decides. */
+/** Authenticates an application from the cached registry. Undefined if `authenticate` must decide. */
 export function authenticateRecalled(
   { store, imported, now }: Pick<AuthenticationOptions, 'store' | 'imported' | 'now'>,
   { clientId, clientSecret }: Credentials,
@@ -108,7 +108,7 @@ function judgeKnown(
   return judge(application, secret, now)
 }
 
-/** Decides whether a client is authenticated by its secret that was presented, if both exist. */
+/** Decides whether a client is authenticated; it or the presented secret may be unknown. */
 function judge<Client extends Application | Suite>(
   client: Client | undefined,
   secret: Secret | undefined,
@@ -124,7 +124,7 @@ function judge<Client extends Application | Suite>(
   return { kind: 'authenticated', client, secretId: secret.id }
 }
 
-/** The authenticated client, whose secret was used now. Throws AuthenticationRefused. */
+/** Returns the authenticated client, and notes that its secret was used. Throws AuthenticationRefused. */
 function authenticated<Client extends Application | Suite>(
   outcome: Outcome<Client>,
   clientId: string,

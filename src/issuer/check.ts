@@ -24,8 +24,8 @@ export type RefusedToken = { tokenId?: string; clientId?: string } & (
 )
 
 /**
- * Checks whether an access token is active and, if a suite is named, whether its application is approved for it. One call to the
- * store for an active token, and no write. Throws StoreUnavailable.
+ * Checks whether an access token is active and, if a suite is named, whether its application is approved for it. An active token
+ * takes one call to the store, and no write. Throws StoreUnavailable.
  */
 export async function check(
   { store, now }: { store: Store; now: Clock },
@@ -80,7 +80,7 @@ export async function revoke(
 
   const { stored } = found
   if (stored.applicationKey !== application.key) return undefined
-  // Even if it is already revoked: another request may have revoked it a moment ago, and it may not be on disk yet.
+  // Even if it is already revoked: another request may have done that a moment ago, and it may not be on disk yet.
   await store.revokeToken(stored.id, now())
   return stored.revokedAt === null ? tokenIdText(stored.id) : undefined
 }

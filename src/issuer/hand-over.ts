@@ -8,7 +8,7 @@ import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 import type { Failures } from './failures.ts'
 
-/** The name under which wrong codes are counted. With spaces, so that no client id equals it. */
+/** The name under which wrong codes are counted. No client id has spaces. */
 const GUESSES = 'hand-over links'
 
 interface Handing {

@@ -3,13 +3,13 @@ import { RequestRefused } from '../domain/refusal.ts'
 import { matchesImported, type Secret } from '../domain/secret.ts'
 import { createFairQueue, type Places } from '../limits/fair-queue.ts'
 
-/** How many checks run at a time, and how many may wait: of an address prefix, and of all together. Four take about 0.2 s. */
+/** How many checks run at a time, and how many may wait, per address prefix and in total. Four take about 0.2 s. */
 const QUEUE = { concurrency: 2, perParty: 4, total: 64 }
 
-/** How many may wait of a prefix that many clients share. */
+/** How many may wait for a prefix that many clients share. */
 const PER_SHARED = 32
 
-/** The part of those places that unregistered client ids may take: a caller can make up any number of them. */
+/** The share of those places that unregistered client ids may take: a caller can make up any number of them. */
 const UNREGISTERED = 1 / 2
 
 const CACHE_CAPACITY = 10_000

@@ -28,7 +28,7 @@ interface IssuerOptions {
   failures: Failures
   /** How many tokens an application without a quota of its own may get in an hour. */
   tokenQuota?: number
-  /** Undefined: hand-over links are off. */
+  /** Undefined if hand-over links are off. */
   publicFields?: PublicFieldsOf | undefined
 }
 
@@ -100,12 +100,12 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity, publ
   async function issue(application: Application, state: RegistryState): Promise<IssuedToken | undefined>
   async function issue(application: Application, state?: RegistryState): Promise<IssuedToken | undefined> {
     const issuedAt = now()
-    // A token's id begins with the milliseconds since then.
+    // The ids of tokens begin with the milliseconds since the epoch.
     if (issuedAt < 0) throw new StoreUnavailable("this machine's clock is before 1970: set it by NTP")
     const counter = tokenCounts.find(application.key, issuedAt) ?? (await tokenCounts.open(application, issuedAt))
     if (state && tokenCounts.isUsedUp(counter, application)) return undefined
     tokenCounts.count(counter, application, issuedAt)
-    // With the generation that was read at authentication: if all tokens were revoked since then, this one is, too.
+    // The generation was read at authentication: if all tokens were revoked since then, this one is revoked as well.
     const { accessToken, stored } = mintToken(application.key, issuedAt, application.tokenGeneration)
     let isAdded = false
     unansweredWrites++

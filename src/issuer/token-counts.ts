@@ -9,14 +9,14 @@ import { countKey, HOUR, hourOf, MANY_TOKENS, type SecretUse, type TokenCount, t
 /** The tokens of one application in one hour, as this process has counted them since the store was last read. */
 type TokenCounter = { -readonly [Field in keyof TokenUse]: TokenUse[Field] } & {
   clientId: string
-  /** How many tokens all processes had issued when the store was last read. */
+  /** How many tokens all processes had issued in that hour when the store was last read. */
   stored: number
 }
 
 /**
  * Counts the tokens of each application and hour, and limits applications to their quota, by default `tokenQuota`. `flush` hands
- * the counts to the store and reads what other processes have issued: together they may exceed a quota by what they issue
- * between two flushes.
+ * the counts to the store and reads those of other processes: together they may exceed a quota by what they issue between two
+ * flushes.
  */
 export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQuota: number }) {
   const counters = new Map<ApplicationKey, TokenCounter>()
@@ -40,7 +40,7 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
     const before = counters.get(key)
     if (before && isUnstored(before)) past.set(countKey(before), before)
     const fresh = { applicationKey: key, clientId, hour, stored, issued: 0, refused: 0, lastTokenAt: null }
-    // An hour may come again if the clock is set back. It has one count, and one quota.
+    // An hour may come again if the clock is set back. Then it keeps its count and its quota.
     const counter = past.get(countKey(fresh)) ?? fresh
     past.delete(countKey(counter))
     counters.set(key, counter)
@@ -75,7 +75,7 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
     }
   }
 
-  /** Forgets counters that are stored, and of `past` also those from before the previous hour. */
+  /** Forgets stored counters, and those in `past` that are older than the previous hour. */
   function forget(hour: number): void {
     for (const [key, counter] of past) if (!isUnstored(counter) || counter.hour < hour - 1) past.delete(key)
     for (const [key, counter] of counters) {
@@ -96,7 +96,7 @@ async function add(store: Store, counters: TokenCounter[], observe: Observer): P
   }
 }
 
-/** Takes from a counter what the store now has. It may have counted more meanwhile. */
+/** Subtracts what is stored now from a counter, which may have counted more meanwhile. */
 function subtract(counter: TokenCounter, change: TokenCounter, sum: TokenCount): void {
   counter.stored = sum.issued
   counter.issued -= change.issued

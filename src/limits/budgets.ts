@@ -3,10 +3,10 @@ import { hash, randomBytes } from 'node:crypto'
 /** How many budgets are remembered: 16 bytes each, 1 MiB in total. */
 const SLOTS = 65_536
 
-/** In how many slots the budget of a name can be. */
+/** The number of slots in which the budget of a name can be. */
 const WAYS = 8
 
-/** `atOnce`: how much can be spent at once. `interval`: milliseconds until one more can be spent. */
+/** `atOnce` is how much can be spent at once, `interval` the milliseconds until one more can be spent. */
 export interface Budget {
   readonly atOnce: number
   readonly interval: number
@@ -20,7 +20,7 @@ export function createBudgets(monotonic: () => number, { slots = SLOTS } = {}) {
   // Random, so that no caller can choose names that share slots.
   const key = randomBytes(16).toString('hex')
   const fingerprints = new Float64Array(slots)
-  // When each budget will be full again, which implies how much of it is spent (GCRA). 0: it is full.
+  // When each budget will be full again, which implies how much of it is spent (GCRA); 0 if it is full.
   const fullAt = new Float64Array(slots)
 
   /** Spends one and returns 0; if the budget is used up, returns the milliseconds until one can be spent. */

@@ -1,4 +1,4 @@
-/** How many tasks may wait: of one party, and of all together. */
+/** How many tasks may wait: per party, and in total. */
 export interface Places {
   perParty: number
   total: number
@@ -14,7 +14,7 @@ export function createFairQueue({ concurrency, ...places }: Places & { concurren
   let size = 0
   let running = 0
 
-  /** Runs a task when it is its party's turn. Returns undefined if as many wait as this task's limits allow. */
+  /** Runs a task when it is its party's turn. Returns undefined if too many already wait. */
   function run<Result>(
     party: string,
     task: () => Promise<Result>,

@@ -16,8 +16,8 @@ export class CountedAnswer<Request extends IncomingMessage = IncomingMessage> ex
   }
 
   /**
-   * Closes the connection after this response if the body is too long to read and discard. While the server closes, every
-   * response has `Connection: close`; it is kept only on the last one.
+   * Closes the connection after this response if the body is too long to read and discard. While the server closes, Fastify adds
+   * `Connection: close` to every response; only the last one keeps it.
    */
   override writeHead(status: number, message?: unknown, headers?: unknown): this {
     const { req } = this
@@ -34,7 +34,7 @@ export class CountedAnswer<Request extends IncomingMessage = IncomingMessage> ex
     super.detachSocket(socket)
     const pipeline = pipelineOf(socket)
     pipeline.unanswered--
-    // An open connection does not keep its last request in memory.
+    // Otherwise an open connection would keep its last request in memory.
     if (pipeline.last === this && this.shouldKeepAlive && this.req.complete) pipeline.last = undefined
     pipeline.onAnswer?.()
     if (!this.req.complete && !this.shouldKeepAlive) endConnection(socket)

@@ -23,7 +23,8 @@ interface ConnectionLimits {
 
 /**
  * Limits the connections of each address prefix, and in total. At a limit, a new connection replaces the oldest idle one of its
- * prefix, or else of the prefix with the most. If none is idle, the new one is closed. `count` is called for each closed one.
+ * prefix or, if there is none, of the prefix with the most connections. If none is idle, the new one is closed. `count` is called
+ * for each closed one.
  */
 export function limitConnections(
   server: Server,
@@ -89,7 +90,7 @@ function oldestIdle(group: Set<Socket>): Socket | undefined {
 
 /** How many files this process may have open: a number, or `unlimited`. */
 function openFiles(): number | string {
-  // Otherwise the report looks up host names.
+  // Otherwise, making the report looks up host names.
   Object.assign(process.report, { excludeNetwork: true })
   const { userLimits } = process.report.getReport() as { userLimits: { open_files: { soft: number | string } } }
   return userLimits.open_files.soft
@@ -106,7 +107,7 @@ const QUIET_MS = 60_000
 export interface ClosingOptions {
   observe: Observer
   measure?: Observer | undefined
-  /** Undefined: the public one. */
+  /** Undefined for the public listener. */
   listener?: ListenerName
   /** Milliseconds between two reports of the same reason. */
   quiet?: number
@@ -117,7 +118,7 @@ export interface ClosingOptions {
  * the first one is reported at once, and then their number once a minute.
  */
 export function countClosedConnections({ observe, measure, listener, quiet = QUIET_MS }: ClosingOptions) {
-  /** By reason: what happened since its last report. */
+  /** What happened since the last report, by reason. */
   const pending = new Map<ClosingReason, Closed & { timer: NodeJS.Timeout }>()
 
   function count(reason: ClosingReason, remoteAddress: string | undefined): void {
@@ -140,7 +141,7 @@ export function countClosedConnections({ observe, measure, listener, quiet = QUI
     if (closed && closed.connections > 0) report(reason, closed)
   }
 
-  /** Reports the rest. */
+  /** Reports what was not reported yet. */
   function end(): void {
     for (const reason of [...pending.keys()]) flush(reason)
   }

@@ -1,12 +1,12 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Of all listeners of the process. */
+/** Shared by all listeners of the process. */
 let collection: NodeJS.Timeout | undefined
 
 /**
- * Makes V8 collect garbage when the heap has grown by 80 percent, until `time` (milliseconds) after the last call. Then all is
- * collected: an idle process would keep what a crowd of clients has taken.
+ * Makes V8 collect garbage when the heap has grown by 80 percent, until `time` (milliseconds) after the last call. Then
+ * everything is collected: an idle process would otherwise keep the memory that a crowd of clients took.
  */
 export function saveMemory(time: number): void {
   if (!collection) setFlagsFromString('--heap-growing-percent=80')

@@ -33,16 +33,16 @@ export function unreadRequest(socket: Socket): IncomingMessage | undefined {
   return last?.req.complete === false ? last.req : undefined
 }
 
-/** How many bytes are still read from a connection that ends: if any were left unread, the client could lose the response. */
+/** How many bytes are still read from a connection that is closing: any unread byte could cost the client the response. */
 const DISCARDED_BYTES = 1024 * 1024
 
 /** How long a client has to read the last response, while so many requests wait that nothing more is read. */
 const LINGER_MS = 3000
 
 /**
- * Ends a connection without reading another request (RFC 9112 §9.6): sends the pending responses in their order, then the
- * final one, unless the last pending one closes the connection. Then waits a while for the client to close its side, and
- * reads no more than `discard` bytes, and none while many requests wait. Returns whether the final response is sent.
+ * Ends a connection without reading another request (RFC 9112 §9.6): sends the pending responses in their order, then the final
+ * one, unless the last pending one closes the connection. Then waits a while for the client to close its side, and reads at most
+ * `discard` bytes, or none while many requests wait. Returns whether the final response is sent.
  */
 export function endConnection(
   socket: Socket,
@@ -60,7 +60,7 @@ export function endConnection(
   // Node.js calls this after the last response, and would close at once.
   socket.destroySoon = () => {}
   const isCrowded = pipeline.isCrowded?.()
-  // Nothing would tell that the client has disconnected.
+  // Nothing would reveal that the client has disconnected.
   if (isCrowded) socket.once('finish', () => setTimeout(() => socket.destroy(), LINGER_MS).unref())
   discardInput(socket, isCrowded ? 0 : discard)
 

@@ -10,16 +10,16 @@ const PIPELINE = Symbol('pipeline')
 export interface Measured {
   /** The pattern of its route. */
   endpoint: string
-  /** Undefined: the client is gone. */
+  /** Undefined if the client is gone. */
   report(status?: number): void
 }
 
 /** The requests of a connection that wait or are being handled. A response counts as sent when the kernel has all of it. */
 export interface Pipeline {
   unanswered: number
-  /** Whether so many requests wait that the connection may have only one. */
+  /** Whether the connection may have only one request, because so many wait. */
   isCrowded: (() => boolean) | undefined
-  /** For how many checks the client has been too slow: `isStalled`. */
+  /** How many checks the client is behind: see `isStalled`. */
   stalls: number
   /** How many bytes the client had taken at the last check. */
   taken: number
@@ -45,13 +45,13 @@ export function pipelineOf(socket: Socket & { [PIPELINE]?: Pipeline }): Pipeline
   return socket[PIPELINE]
 }
 
-/** Node.js's handle of a connection; null after its end. */
+/** Node.js's handle of a connection; null once it has ended. */
 export function handleOf(socket: Socket): Handle | null {
   return (socket as unknown as { _handle: Handle | null })._handle
 }
 
 export interface Handle {
-  /** Whether Node.js reads it. */
+  /** Whether Node.js is reading from it. */
   reading: boolean
   readStart(): void
   readStop(): void
@@ -78,7 +78,7 @@ export function isIdle({ unanswered, last }: Pipeline): boolean {
 /** Node.js's parser of a connection. */
 interface Parser {
   onIncoming(request: IncomingMessage & { upgrade: boolean }, keepAlive: boolean): number
-  /** The bytes that it has read last. */
+  /** The bytes that it read last. */
   getCurrentBuffer(): Buffer
 }
 

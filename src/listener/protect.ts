@@ -6,13 +6,13 @@ import { endConnection, type MalformedReason, malformedReason } from './malforme
 import { boundParser, type Handle, handleOf, isFull, pipelineOf } from './pipeline.ts'
 import { handleInTurns, type TurnOptions } from './turns.ts'
 
-/** From so many connections on, each of a crowd may have only one unanswered request. */
+/** From this many connections on, each one of a crowd may have only one unanswered request. */
 const MANY_CONNECTIONS = 1280
 
 /** How long pending responses may take when the server closes. */
 const DRAIN_TIMEOUT_MS = 8000
 
-/** How long a client may take less of its responses than `MIN_BYTES` for each check. */
+/** For how long a client may take fewer than `MIN_BYTES` of its responses between two checks. */
 const STALL_TIMEOUT_MS = 10_000
 
 /** How many times connections are checked in that time. */
@@ -20,11 +20,11 @@ const CHECKS_PER_TIMEOUT = 10
 
 const MIN_BYTES = 1024
 
-/** How many bytes are still read after the last request that is answered; then nothing is read until the connection ends. */
+/** How many more bytes are read after the last answered request; then nothing is read until the connection ends. */
 const EXCESS_BYTES = 64 * 1024
 
 export interface ProtectOptions extends ClosingOptions, Pick<TurnOptions, 'mustWait'> {
-  /** Undefined: any number of connections. */
+  /** Undefined for any number of connections. */
   limits: Parameters<typeof limitConnections>[1] | undefined
   /** Answers input that is not a valid request, and ends the connection. */
   answerMalformed: (reason: MalformedReason, socket: Socket, request?: IncomingMessage) => void
@@ -100,7 +100,7 @@ export function protect(server: Server, options: ProtectOptions): () => void {
         continue
       }
       pipeline.onAnswer ??= () => pipeline.unanswered === 0 && connection.destroySoon()
-      // Do not wait for the client to close its side of a connection that ends.
+      // Does not wait for the client to close its side.
       connection.once('finish', () => connection.destroy())
     }
     setTimeout(() => server.closeAllConnections(), drainTimeout).unref()
@@ -108,8 +108,8 @@ export function protect(server: Server, options: ProtectOptions): () => void {
 }
 
 /**
- * Whether the client has been too slow with its responses, or with the end of the connection, for many checks, by what the kernel
- * has taken. More bytes make up for earlier checks.
+ * Whether the kernel's send buffer shows that, for many checks, the client was too slow to take its responses or to end the
+ * connection. More bytes make up for earlier checks.
  */
 function isStalled(connection: Socket): boolean {
   const pipeline = pipelineOf(connection)

@@ -4,23 +4,23 @@ import { prefixOf } from '../web/address.ts'
 import { saveMemory } from './garbage.ts'
 import { handleOf } from './pipeline.ts'
 
-/** How many requests begin in a turn of the event loop if none waits. */
+/** How many requests begin in a turn of the event loop if none is waiting. */
 const PER_TURN = 64
 
-/** How many of those that wait begin in a turn: less than a millisecond of work, and small batches for the store. */
+/** How many waiting requests begin in a turn: less than a millisecond of work, and small batches for the store. */
 const WAITING_PER_TURN = 8
 
-/** The same while connections are opened: Node.js accepts one in each turn, so clients would wait for one. */
+/** The same while connections are opened: Node.js accepts one per turn, so shorter turns let clients connect sooner. */
 const WAITING_PER_ACCEPTING_TURN = 2
 
-/** A crowd: so many requests of an address prefix wait, or requests of so many prefixes. More of them wait in the kernel. */
+/** So many waiting requests of one prefix, or so many waiting prefixes, are a crowd. Further requests wait in the kernel. */
 const WAITING_PER_PREFIX = 64
 const WAITING_PREFIXES = 256
 
-/** How long there must have been no crowd for its memory to be collected: that stops the process for up to a quarter of a second. */
+/** How long after a crowd its memory is collected: that stops the process for up to a quarter of a second. */
 const CROWD_GONE_MS = 20_000
 
-/** How long requests that must wait for the store wait until it is asked again. */
+/** After how long the store is asked again whether a request may begin. */
 const BUSY_MS = 1
 
 export interface TurnOptions {
@@ -28,7 +28,7 @@ export interface TurnOptions {
   crowdGone?: number
 }
 
-/** What waits of an address prefix, the oldest first. */
+/** The waiting requests of an address prefix, oldest first. */
 interface Waiting {
   requests: [IncomingMessage, ServerResponse][]
   /** Connections that are not read. */
@@ -36,10 +36,10 @@ interface Waiting {
 }
 
 /**
- * Handles the requests of a server with `handle`: a limited number in each turn of the event loop, of each address prefix in turn.
- * So thousands that arrive together delay those of others by milliseconds, not by seconds. Connections of a crowd are not read:
- * their requests take no memory. Returns whether a connection is of one. `crowdGone`: milliseconds. `mustWait`: whether a request
- * may not begin yet.
+ * Handles the requests of a server with `handle`: a limited number in each turn of the event loop, of each address prefix in
+ * turn. So thousands that arrive together delay those of others by milliseconds, not by seconds. Connections of a crowd are not
+ * read: their requests take no memory. The returned function tells whether a connection is part of one. `crowdGone` is in
+ * milliseconds. `mustWait` tells whether a request may not begin yet.
  */
 export function handleInTurns(
   server: Server,
@@ -83,7 +83,7 @@ export function handleInTurns(
     for (const [prefix, own] of waiting) {
       if (begun >= most) break
       if (own.requests[0] && mustWait(own.requests[0][0])) continue
-      // At the end of the map, this loop meets it again.
+      // It moves to the end of the map, where this loop meets it again.
       waiting.delete(prefix)
       const next = own.requests.shift()
       if (own.requests.length < WAITING_PER_PREFIX) resumeOne(own)

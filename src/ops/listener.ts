@@ -22,7 +22,7 @@ export interface Listener {
   close(): Promise<void>
 }
 
-/** Limits of connections: low, because only a few tools send requests, each on a connection of its own, and rarely. */
+/** Low limits: only a few tools send requests, rarely, and each on its own connection. */
 const LIMITS = { perPrefix: 32, total: 64 }
 
 /** How long a request may take to arrive, and its response to be sent. */
@@ -46,7 +46,7 @@ export async function listenForOperators(
 ): Promise<Listener> {
   const server = http.createServer(serverOptions(TIMEOUT_MS))
   server.on('request', async (request, response) => {
-    // Stops the parser: further requests would each keep a response in memory until it is read.
+    // Stops the parser, because each further request would keep a response in memory until it is read.
     response.shouldKeepAlive = false
     const late = setTimeout(() => request.socket.destroy(), TIMEOUT_MS)
     request.socket.once('close', () => clearTimeout(late))
@@ -64,7 +64,7 @@ export async function listenForOperators(
     limits: LIMITS,
   })
   await new Promise<void>((resolve, reject) => {
-    // Not once: a later error, of a connection that cannot be accepted, would end the process if nothing handled it.
+    // Not `once`: without a handler, a later error, such as a connection that cannot be accepted, would end the process.
     server.on('error', (cause) =>
       reject(new OperatorError(`Cannot listen on OPS_ADDRESS, ${host}:${port}: ${cause.message}.`, { cause })),
     )

@@ -4,7 +4,7 @@ import type { Pages } from './listener.ts'
 
 const DOCS = new URL('../../docs/', import.meta.url)
 
-/** The reference page of the endpoints and its OpenAPI document. Reads them once; no pages if there are no such files. */
+/** The reference page of the endpoints and its OpenAPI document. Reads them once; has no pages if the files are missing. */
 export function referencePages(folder = DOCS): Pages {
   try {
     const page = readFileSync(new URL('reference.html', folder), 'utf8')

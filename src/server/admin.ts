@@ -66,7 +66,7 @@ export async function startAdmin(
   }
 }
 
-/** The identity provider; undefined: there is none. Its library is loaded only if it is needed. */
+/** The identity provider, if there is one. Its library is loaded only if needed. */
 async function loadProvider(config: Config): Promise<IdentityProvider | undefined> {
   const settings = providerSettings(config)
   if (!settings) return undefined

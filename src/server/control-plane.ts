@@ -8,7 +8,7 @@ import { startPurgeLoop } from './purge-loop.ts'
 import type { OperatorSignal } from './signals.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** What a server has once, however many workers it has: a store handle of its own, the listeners for operators, the purge. */
+/** What a server has once, however many workers it has: its own connection to the store, the listeners for operators, the purge. */
 export function createControlPlane(
   open: () => Promise<Opened>,
   { observe, counters, flush }: Telemetry,

@@ -44,7 +44,7 @@ export const STORE_TIMEOUT_MS = 1000
 /** How long the result of a query is used. Milliseconds. */
 const MAX_AGE_MS = 15_000
 
-/** The same for live tokens and nodes, which the overview updates live. Milliseconds. */
+/** The same for live tokens and nodes, which the overview updates continuously. Milliseconds. */
 export const LIVE_MAX_AGE_MS = 5000
 
 /** How many of the applications and suites that soon lose their last secret are listed. */
@@ -52,7 +52,7 @@ const MAX_ENDING = 1000
 
 const MAX_NODES = 100
 
-/** How long the old usage of all applications is still shown while it is read again: a second for 10,000 of them. */
+/** How long old usage is still shown while that of all applications is read again, which takes a second for 10,000 of them. */
 const USAGE_GRACE_MS = 10 * 60_000
 
 type StoreSource = Figures & Pick<Store, 'ping' | 'findToken' | 'clockOffset' | 'nodes' | 'listUsage' | 'listNames'>
@@ -66,11 +66,11 @@ const NO_ANSWER: StoreState = {
 
 const NO_TOKEN = Buffer.alloc(16)
 
-/** Less than `STORE_TIMEOUT_MS`: a write that waits, for example for the lock of another process, does not deny checks. */
+/** Less than `STORE_TIMEOUT_MS`: a write that waits, for example for another process's lock, does not mean that checks fail. */
 const WRITE_TIMEOUT_MS = 700
 const WRITE_WAITS = new Error('a write is waiting: another process may lock the database')
 
-/** Finds out what works: tries a write if requests have failed, and otherwise what a check reads. */
+/** Finds out what works: tries a write if requests have failed, otherwise only the read that a check makes. */
 async function stateOf(store: StoreSource, isDoubted: boolean): Promise<StoreState> {
   const [written, checked] = await Promise.allSettled([
     within<unknown>(WRITE_TIMEOUT_MS, store.ping(isDoubted), WRITE_WAITS),
@@ -190,7 +190,7 @@ export function shareFigure<Figure>(
       readAt = monotonic()
       isFresh = true
     } catch {
-      // The last figure stays, and the next caller tries again.
+      // The last figure remains, and the next caller tries again.
     }
     reading = undefined
   }

@@ -49,7 +49,7 @@ export async function runLeader(
   const { WORKERS: expected } = config
   const control = createControlPlane(open, telemetry, config, { expected, serving: () => pool.serving.size })
   const pool = createWorkerPool(telemetry, { timeouts, fleet: control.fleet })
-  // Before anything else, so that a signal during the start is handled after it, or ends it.
+  // Before anything else, so that a signal during the start ends it, or is handled after it.
   const { release } = closeOnSignal(telemetry, (signal) => control.stop(signal, pool.end), {
     signals: ['SIGINT', 'SIGTERM'],
     timeout: timeouts.close,
@@ -58,7 +58,7 @@ export async function runLeader(
   const started = begin()
   process.on('SIGHUP', oneAtATime(started, restart))
   return started.catch(async (error) => {
-    // An operator who stops a server while it starts does not need an error about the start.
+    // An operator who stops a server while it starts needs no error message about the start.
     if (pool.isEnding()) return new Promise<never>(() => {})
     release()
     pool.kill()
@@ -214,8 +214,8 @@ function liveWorkers(): Worker[] {
 }
 
 /**
- * Returns a function that requests a job. Jobs run one at a time, when `ready` has resolved; all requests before or during a
- * job together cause one more. If `ready` rejects, there are no jobs.
+ * Returns a function that requests a job. Jobs run one at a time, once `ready` has resolved; all requests made before or during a
+ * job cause one more job in total. If `ready` rejects, none runs.
  */
 export function oneAtATime(ready: Promise<unknown>, job: () => Promise<void>): () => void {
   let isRequested = false

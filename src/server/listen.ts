@@ -21,8 +21,8 @@ import type { Load } from './reporting.ts'
 import type { Telemetry } from './telemetry.ts'
 
 /**
- * How many connections may wait to be accepted, if the system allows it (Linux: net.core.somaxconn). With Node.js's 511 the kernel
- * drops what comes while a crowd connects, and a client tries again after a second.
+ * How many connections may wait to be accepted, if the system allows it (Linux: net.core.somaxconn). With Node.js's 511 the
+ * kernel would drop connections while a crowd connects, and clients would try again after a second.
  */
 const BACKLOG = 8192
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Repeats a job, which resolves to the milliseconds until the next time. `ref`: whether pauses keep the process alive. */
+/** Repeats a job, which resolves to the milliseconds until the next time. `ref` says whether pauses keep the process alive. */
 export function startLoop(job: () => Promise<number>, { delay = 0, ref = true } = {}) {
   const stopping = new AbortController()
   const { signal } = stopping
@@ -39,7 +39,7 @@ export function startFlushLoop(flush: () => Promise<void>, interval: number, onE
   }
 }
 
-/** Waits for a promise, but no longer than `timeout` milliseconds; after that it resolves to `late`. */
+/** Waits for a promise, but no longer than `timeout` milliseconds; then resolves to `late`. */
 export async function within<Value>(
   timeout: number,
   promise: Promise<Value>,

@@ -25,7 +25,7 @@ type Handlers<Message extends { type: string }> = {
   [Type in Message['type']]?: (message: Extract<Message, { type: Type }>) => void
 }
 
-/** Calls the handler for each message from a worker, or in a worker from its leader. Others, such as a library's, are ignored. */
+/** Calls the handler for each message from a worker or, in a worker, from its leader. Ignores others, such as a library's. */
 export function onMessage<Message extends ToLeader | ToWorker>(
   sender: Worker | NodeJS.Process,
   handlers: Handlers<Message>,

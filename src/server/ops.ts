@@ -52,7 +52,7 @@ function fleetValues(fleet: Fleet): MeasuredValues {
   }
 }
 
-/** `serves`: whether a process answers requests. If something does not work, the answer says what, and why. */
+/** `serves` is whether a process answers requests. If something does not work, the answer says what, and why. */
 function readiness(
   serves: boolean,
   { isUp, canWrite, canCheck, problem = 'No process answers requests.' }: StoreState,

@@ -17,7 +17,7 @@ const HIGHEST_LEVEL = 5
 const ROWS_PER_LEVEL = 200
 const LONGEST_PAUSE_MS = 15
 
-/** The level rises only if the pause is so many times as long as the step kept this process busy: requests wait for it. */
+/** The level rises only if the pause is this many times as long as the step, which requests wait for. */
 const REST = 15
 
 const KEEP_COUNTS_MS = 2 * DAY
@@ -38,8 +38,8 @@ interface PurgeOptions {
 
 /**
  * Deletes expired tokens in small steps until it is stopped. A failed step is tried again. It pauses for a token's lifetime after
- * the clock has jumped, and while the store's clock differs: tokens that seem expired may be valid, and would be lost. When the
- * clock is set back, it also ends the sessions of operators.
+ * the clock has jumped, and while the store's clock differs: tokens that seem expired may still be valid. When the clock is set
+ * back, it also ends the sessions of operators.
  */
 export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDLE_DELAY_MS }: PurgeOptions) {
   const clockJump = watchClock({ now, monotonic })
@@ -56,7 +56,7 @@ export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDL
       observe({ type: 'clock jumped', seconds: Math.round(jump / 1000) })
       pausedUntil = monotonic() + TOKEN_LIFETIME
     }
-    // Otherwise sessions would last longer by as much as the clock was set back.
+    // Otherwise sessions would last longer, by as much as the clock was set back.
     if (jump < 0) mustEndSessions = true
     if (mustEndSessions) await store.purge('sign-ins', END_OF_TIME, ALL)
     mustEndSessions = false
@@ -71,9 +71,9 @@ export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDL
 }
 
 /**
- * Returns a function that makes a step: with more rows and a shorter pause the longer the purge has been behind, and again with few
- * rows once it has caught up. A step resolves to whether there may be more to delete; the function to the pause, in milliseconds, or
- * to undefined if there is no more.
+ * Returns a function that makes a step: the longer the purge has been behind, the more rows and the shorter the pause. Once it
+ * has caught up, steps are small again. A step resolves to whether there may be more to delete; the function to the pause, in
+ * milliseconds, or to undefined if there is no more.
  */
 export function createPace(
   monotonic: Clock,
@@ -83,7 +83,7 @@ export function createPace(
   return async (step) => {
     const begin = monotonic()
     const made = step(STEP + level * ROWS_PER_LEVEL)
-    // SQLite deletes within the call, PostgreSQL in a process of its own.
+    // SQLite deletes within the call, PostgreSQL in its own process.
     const isLight = (monotonic() - begin) * REST <= pause()
     const more = await made
     level = more ? Math.min(Math.max(level + (isLight ? 1 : -1), 0), HIGHEST_LEVEL) : 0
@@ -92,7 +92,7 @@ export function createPace(
 }
 
 /**
- * Deletes a batch of expired tokens, at most `rows`; once there are no more, a batch of old counts, usage, refusals, audit events,
+ * Deletes at most `rows` expired tokens; once there are no more, a batch of old counts, usage, refusals, audit events,
  * idempotency records and ended sessions. Resolves to whether there may be more to delete. Throws StoreUnavailable.
  */
 export async function purge({ store, now, observe }: Omit<PurgeOptions, 'monotonic'>, rows: number): Promise<boolean> {
@@ -109,11 +109,11 @@ export async function purge({ store, now, observe }: Omit<PurgeOptions, 'monoton
   const auditEvents = await purgeAuditEvents(store, now())
   const records = await store.purge('idempotency records', now() - IDEMPOTENCY_LIFETIME, STEP)
   await store.purge('sign-ins', now(), STEP)
-  // Of usage, a batch of each span.
+  // For usage, a batch per span.
   return [counts, usage, refusals, requests, records, auditEvents].some((count) => count >= STEP)
 }
 
-/** Keeps at least the 400 days before the newest event: a clock that is years ahead must not empty the trail. */
+/** Keeps at least the 400 days before the newest event, so that a clock that is years ahead does not empty the trail. */
 async function purgeAuditEvents(store: Store, now: number): Promise<number> {
   const [newest] = await store.listAuditEvents({ limit: 1 })
   if (!newest) return 0

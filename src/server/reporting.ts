@@ -9,7 +9,7 @@ const INTERVAL_MS = 1000
 /** How often the delay of the event loop is measured. Milliseconds. */
 const LAG_INTERVAL_MS = 20
 
-/** Reports once a second what this process has counted, and its state, until it is stopped. `send` calls `onSent` at the end. */
+/** Reports once a second what this process has counted, and its state, until it is stopped. `send` calls `onSent` when done. */
 export function startReporting(
   counters: Pick<Counters, 'take'>,
   load: () => Load,
@@ -34,7 +34,7 @@ export function startReporting(
     try {
       residentBytes = process.memoryUsage.rss()
     } catch {
-      // It needs /proc and a free file descriptor: the last figure stays.
+      // This fails without /proc or a free file descriptor; the last figure remains.
     }
     const sample = { ...load(), cpuSeconds, residentBytes, lagSeconds: lag / 1000 }
     lag = 0

@@ -73,7 +73,7 @@ export async function run(
   }
 }
 
-/** Opens the store, and the previous one if that is set. `observe` gets the events that only one process reports. */
+/** Opens the store, and the previous one if that is set. `observe` receives the events that only one process reports. */
 export async function openStores(
   { DATABASE_URL, PREVIOUS_DATABASE_URL }: Pick<Config, 'DATABASE_URL' | 'PREVIOUS_DATABASE_URL'>,
   options: OpenOptions,

@@ -15,7 +15,7 @@ const { compare: byName } = new Intl.Collator('en', { numeric: true })
 /** The stored requests that failed because the store could not be used. */
 const FAILURES = { reason: 'store unavailable', limit: 1000 }
 
-/** How long old trouble is still shown while it is read again. Milliseconds. */
+/** For how long old trouble is still shown while it is read again. Milliseconds. */
 const TROUBLE_GRACE_MS = 60_000
 
 interface StatisticsOptions {
@@ -24,7 +24,7 @@ interface StatisticsOptions {
   findTrouble: () => Promise<Trouble>
 }
 
-/** Collects the statistics of the server until it is stopped. Begins with the outages of which the store knows. */
+/** Collects the statistics of the server until it is stopped. Begins with the outages that the store knows of. */
 export async function startStatistics(
   store: Pick<Store, 'listRefusedRequests'>,
   { counters, fleet, workers, storeFigures, now, monotonic }: ServerFigures,

@@ -29,9 +29,9 @@ export function createTelemetry(
   const write = floods.observe
   return {
     observe: measure ? both(measure, write) : write,
-    /** For details, which are frequent. Undefined if the log's level excludes them. */
+    /** Receives the frequent details; undefined if the log's level excludes them. */
     observeDetails: log.isLevelEnabled('debug') ? write : undefined,
-    /** For events that are only counted. Undefined if nothing is counted, like the counters. */
+    /** Receives events that are only counted; undefined, like the counters, if nothing is counted. */
     measure,
     counters,
     /** Resolves when every line of the log is written or dropped. */

@@ -11,7 +11,7 @@ const LONGEST_NAME = 256
 
 export interface CacheOptions {
   capacity?: number
-  /** 0: misses are not cached. */
+  /** 0 if misses are not cached. */
   missCapacity?: number
 }
 
@@ -28,7 +28,7 @@ export function cacheLookup<Key, Value>(
     // Misses are cached too, so that timing does not reveal whether a name exists.
     if (value !== undefined || missing.get(key)) return value
     const result = lookUp(key)
-    // Where misses are cached, keys come from requests, which they must not keep in memory.
+    // Keys of misses come from requests, whose text they must not keep in memory.
     const kept = missCapacity > 0 && typeof key === 'string' ? (detachText(key) as Key) : key
     if (result !== undefined) found.set(kept, result)
     else if (missCapacity > 0 && !isLong(key)) missing.set(kept, true)

@@ -48,10 +48,10 @@ export interface CopyOptions {
 }
 
 /**
- * Copies a store into an empty one, all or nothing, and compares the rows afterwards. First it marks the source as
- * moving, which freezes the registry: so the pages are consistent without a long read transaction, during which the
- * source's log would grow. Tokens may still change during the copy; `withPrevious` looks those up. Throws OperatorError;
- * the mark is then removed, unless the copy may have been committed.
+ * Copies a store into an empty one, all or nothing, and compares the rows afterwards. First marks the source as moving, which
+ * freezes the registry. So the pages are consistent without a long read transaction, which would let the source's log grow.
+ * Tokens may still change during the copy; `withPrevious` looks those up. Throws OperatorError; the mark is then removed, unless
+ * the copy may have been committed.
  */
 export async function copy(source: Source, openTarget: () => Promise<Target>, options: CopyOptions): Promise<Copied> {
   try {
@@ -135,7 +135,7 @@ function describeTable(keyLength: 1 | 2 | 3, columnsByType: Partial<Record<Colum
   return { keyLength, columns: Object.fromEntries(columns) as Record<string, ColumnType> }
 }
 
-/** The tables to copy, ordered so that foreign keys are satisfied. Sessions are not copied, nor hand-over links. */
+/** The tables to copy, ordered so that foreign keys are satisfied. Sessions and hand-over links are not copied. */
 export const TABLES = {
   suites: describeTable(1, { bigint: ['id', 'created_at'], text: ['suite_id', 'name', 'labels', 'note'] }),
   applications: describeTable(1, {
@@ -169,7 +169,7 @@ export const TABLES = {
 
 export type Table = keyof typeof TABLES
 
-/** How a database's SQL reads a copied column, and writes the nth parameter of a statement. */
+/** How the SQL of a database reads a copied column, and writes the nth parameter of a statement. */
 interface Dialect {
   read(column: string, type: ColumnType): string
   parameter(n: number, type: ColumnType): string
@@ -197,7 +197,7 @@ export type ReadPage = (table: Table, after: Row, limit: number) => Promise<Row[
 /** Rows per page. PostgreSQL needs 0.1 s for one page. */
 const PAGE = 5000
 
-/** All rows of a table, page by page; of tokens only those issued after a time. */
+/** All rows of a table, page by page; only tokens issued after a given time. */
 async function* pagesOf(table: Table, readPage: ReadPage, issuedAfter: number): AsyncGenerator<Row[], void> {
   const { keyLength } = TABLES[table]
   let after: Row = table === 'tokens' ? [firstTokenIdAt(issuedAfter).toString('hex')] : Array(keyLength).fill(0)

@@ -18,33 +18,33 @@ export interface Inspector {
   /** The database and its version: `SQLite 3.54.1`. */
   software(): Promise<string>
   schema(): Promise<Schema>
-  /** Rejects with StoreUnavailable if commits wait without an end. */
+  /** Rejects with StoreUnavailable if commits wait forever. */
   assertNotStuck(): Promise<void>
-  /** Undefined: the store was not copied. */
+  /** Undefined if the store was not copied. */
   move(): Promise<Move | undefined>
   /** How far the store's clock is ahead of this process's, in milliseconds. */
   clockOffset(): Promise<number>
-  /** The settings of the database, as `name=value`, with which a crash or a failover can lose what was answered. */
+  /** The settings of the database, as `name=value`, with which a crash or a failover can lose committed changes. */
   riskySettings(): Promise<string[]>
-  /** When the oldest and the newest stored token were issued; undefined: there are no tokens. */
+  /** When the oldest and the newest stored token were issued; undefined if there are no tokens. */
   tokens(): Promise<{ oldestAt: number; newestAt: number } | undefined>
-  /** Suites, and applications that are not suspended, none of whose secrets is valid after this time; by kind and id. */
+  /** Suites, and applications that are not suspended, without a secret that is valid after this time; by kind and id. */
   ownersWithoutSecret(at: number): Promise<SecretOwner[]>
   /** Works only with this program's schema. */
   operators(): Promise<OperatorKeys[]>
-  /** Works only with this program's schema. Undefined: none was refused. */
+  /** Works only with this program's schema. Undefined if none was refused. */
   lastRefusedSignIn(): Promise<{ at: number; why: string } | undefined>
-  /** When `token-server backup` last made a backup; undefined: never. */
+  /** When `token-server backup` last made a backup; undefined if never. */
   lastBackupAt(): Promise<number | undefined>
   close(): void
 }
 
 export interface Schema {
-  /** 0: there is none yet. */
+  /** 0 if there is none yet. */
   version: number
   /** The version that this program migrates to. */
   latest: number
-  /** Why this program may not use it; undefined: it may. */
+  /** Why this program may not use it; undefined if it may. */
   refusal: string | undefined
 }
 
@@ -52,18 +52,18 @@ export interface Schema {
 export interface Move {
   place: string
   beganAt: number
-  /** Null: the copy is not complete. */
+  /** Null if the copy is not complete. */
   copiedAt: number | null
 }
 
 export interface SecretOwner extends Pick<EndingSecret, 'kind' | 'id' | 'name'> {
-  /** When the last of its secrets ends or ended; null: it has none. */
+  /** When the last of its secrets ends or ended; null if it has none. */
   endsAt: number | null
 }
 
 export interface OperatorKeys {
   name: string
-  /** The latest end of the admin keys that were not revoked; null: there are none. */
+  /** The latest end of the admin keys that were not revoked; null if there are none. */
   lastKeyEndsAt: number | null
 }
 
@@ -78,7 +78,7 @@ export interface FileInfo {
   isFolder: boolean
 }
 
-/** The files of a SQLite store; undefined: the file does not exist. */
+/** The files of a SQLite store; undefined if it does not exist. */
 export interface StoreFiles {
   folder: FileInfo | undefined
   database: FileInfo | undefined
@@ -90,7 +90,7 @@ export interface StoreFiles {
   isUnsound: boolean
 }
 
-/** Whether this program may use a schema. `isForeign`: the tables belong to another program. */
+/** Whether this program may use a schema. `isForeign` means that the tables belong to another program. */
 export function judgeSchema(
   found: { version: number; latest: number; oldestProgram: string | undefined },
   { isForeign }: { isForeign: boolean },

@@ -9,7 +9,7 @@ export function readMigrations(folder: URL): { name: string; sql: string }[] {
     .map((name) => ({ name, sql: readFileSync(new URL(name, folder), 'utf8') }))
 }
 
-/** What makes the views of a schema anew, in the transaction of its last migration. */
+/** Recreates the views of a schema, in the transaction of its last migration. */
 export function readViews(folder: URL): string {
   return readFileSync(new URL('views.sql', folder), 'utf8')
 }
@@ -18,7 +18,7 @@ interface NewerSchema {
   version: number
   /** The latest version that this program knows; lower than `version`. */
   latest: number
-  /** From the database's table `compatibility`; undefined: there is no such table. */
+  /** From the database's table `compatibility`; undefined if there is no such table. */
   oldestProgram: string | undefined
   program: string
 }

@@ -60,7 +60,7 @@ export async function copyStore(
   return copy(source, () => openTarget(to), options).finally(() => source.close())
 }
 
-/** Allows changes in a copied store again. Resolves to the location it was copied to; undefined: it was not copied. */
+/** Allows changes in a copied store again. Resolves to the location it was copied to; undefined if it was not copied. */
 export async function reopenStore(
   location: SqliteLocation,
   audit: Authorship,

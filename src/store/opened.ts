@@ -23,9 +23,9 @@ export interface Opened extends Store {
   /** Its location, for the log: the path of a file, or a URL without user and password. */
   database: string
   migrated: { from: number; to: number }
-  /** The location it was copied to, for messages; undefined: it was not. Its registry is then frozen. */
+  /** The location it was copied to, for messages; undefined if it was not copied. A copied store's registry is frozen. */
   movedTo?: string | undefined
-  /** The settings of the database, as `name=value`, with which a crash or a failover can lose what was answered. */
+  /** The settings of the database, as `name=value`, with which a crash or a failover can lose committed changes. */
   riskySettings?: string[]
   /** The location of the previous store that is also searched for tokens, if any. */
   previous?: string
@@ -34,7 +34,7 @@ export interface Opened extends Store {
 export interface BackupContents {
   bytes: number
   applications: number
-  /** When its newest token was issued; undefined: it has none. */
+  /** When its newest token was issued; undefined if it has none. */
   newestTokenAt: number | undefined
 }
 
@@ -48,16 +48,16 @@ export interface RestoreOptions {
 }
 
 export interface Restored extends BackupContents {
-  /** The path of the replaced database; undefined: there was none. */
+  /** The path of the replaced database; undefined if there was none. */
   replaced: string | undefined
-  /** Whether the replaced database could be locked, and so was certainly not in use. */
+  /** Whether the replaced database could be locked, so that it was certainly not in use. */
   wasLocked: boolean
 }
 
 /** The named store does not exist and may not be created. `what` is a sentence about it, without its period. */
 export class StoreMissing extends OperatorError {
   constructor(what: string) {
-    // The obvious reaction is to create a store, which would hide that the real one is misnamed or lost.
+    // The obvious reaction would be to create a store, which would hide that the real one is misnamed or lost.
     const should = 'If there should be one, DATABASE_URL or the working directory is wrong, or the database is lost'
     const make = '`token-server migrate`, or `serve`, `register` or `operators add` with --create'
     super(`${what}. ${should}: put it back, or restore a backup. Only if there never was one, create it with ${make}.`)
@@ -73,7 +73,7 @@ export function explainMissingPrevious(error: unknown, { file }: SqliteLocation)
 const connections: object[] = []
 
 /**
- * Keeps a connection open until the process ends, safe from garbage collection too. Closing the last connection makes a
+ * Keeps a connection open, and safe from garbage collection, until the process ends. Closing the last connection makes a
  * checkpoint, which would wait for a hanging disk, or build on data that a failed disk does not have.
  */
 export function leaveOpen(connection: object): void {

@@ -9,7 +9,7 @@ import type { Opened } from './opened.ts'
 export interface Previous extends Pick<Store, 'findToken' | 'ping' | 'close'> {
   /** Its location, for the log. */
   database: string
-  /** When its newest token was issued; undefined: it has none. */
+  /** When its newest token was issued; undefined if it has none. */
   newestTokenAt(): Promise<number | undefined>
 }
 
@@ -19,7 +19,7 @@ interface Options {
   lifetime?: number
 }
 
-/** How many times per token lifetime to check whether the previous store's last token has expired. */
+/** How many times per token lifetime to check whether the last token of the previous store has expired. */
 const CHECKS_PER_LIFETIME = 60
 
 /**
@@ -101,7 +101,7 @@ function closeWhenExpired(previous: Previous, { now, observe, lifetime = TOKEN_L
   }
 
   async function isNeeded(): Promise<boolean> {
-    // If it cannot be read now, it may still have tokens.
+    // If it cannot be read now, it may still contain tokens.
     const newest = await previous.newestTokenAt().catch(() => Number.POSITIVE_INFINITY)
     return newest !== undefined && newest + lifetime > now()
   }

@@ -12,7 +12,7 @@ type Lines = {
   [T in Type]: {
     level: 'debug' | 'info' | 'warn' | 'error' | 'fatal'
     fields: readonly FieldOf<T>[]
-    /** Anybody can cause any number of these lines, so they are dropped first if there is no room. */
+    /** Anyone can cause any number of these lines, so they are dropped first if there is no room. */
     isDroppable?: true
   }
 }

@@ -11,7 +11,7 @@ type Failure = EventOf<'request failed'>
 /** How many refusals of one type to one address prefix are logged one by one. */
 const ONE_BY_ONE: Budget = { atOnce: 100, interval: 1000 }
 
-/** How long events are counted before their number is reported. */
+/** For how long events are counted before their number is reported. */
 const WINDOW_MS = 60_000
 
 /** Refusals to further prefixes are counted together. */
@@ -30,9 +30,9 @@ interface Options {
 /**
  * Passes on every event except those that could flood the log; their number is reported once in a window:
  *
- * - Refusals to an address prefix that gets very many, and all throttled requests, if `limitRefusals`. Refused tokens of an
+ * - With `limitRefusals`, refusals to an address prefix that gets very many, and all throttled requests. Refused tokens of an
  *   application are always passed on.
- * - Repeated failures of requests: on a full disk every request fails, and their stacks would fill it further. The first
+ * - Repeated failures of requests: on a full disk every request fails, and logging every stack would fill it further. The first
  *   failure of a kind is passed on, and the first one after a window without any.
  *
  * `reportCounts` reports the numbers now, instead of at the end of the window.

@@ -87,7 +87,7 @@ export function createLogStream(
       writer.flush().then(done)
     },
 
-    /** Writes the rest synchronously; nothing while a write is under way, which may never end. */
+    /** Writes the rest synchronously, but nothing while a write is under way, which may never end. */
     flushSync(): void {
       if (writer.writeSync(buffer.subarray(begin, end))) begin = end
     },
@@ -113,7 +113,7 @@ function createWriter(fd: number, { lineOnDropped = () => '', onDropped }: Omit<
     writing = undefined
   }
 
-  /** Drops the lines of which nothing is written, and keeps the rest of the one that is cut. */
+  /** Drops the lines that are not yet begun, and keeps the rest of the one that is cut. */
   function dropUnwritten(bytes: Buffer, written: number): void {
     if (written === bytes.length) return
     const end = endOfLine(bytes, written)
@@ -165,7 +165,7 @@ function createWriter(fd: number, { lineOnDropped = () => '', onDropped }: Omit<
   }
 }
 
-/** The end of the line that is cut after `written` bytes. If none is cut, that is `written`. */
+/** The end of the line that is cut after `written` bytes, or `written` if none is cut. */
 function endOfLine(bytes: Buffer, written: number): number {
   const isCut = written > 0 && bytes[written - 1] !== LINE_FEED
   return isCut ? bytes.indexOf(LINE_FEED, written) + 1 : written

@@ -6,7 +6,7 @@ import { createLogStream, type Dropping } from './log-stream.ts'
 
 const STANDARD_OUTPUT = 1
 
-/** On Linux, a pipe keeps writes of up to this many bytes in one piece, unmixed with those of other processes. */
+/** On Linux, writes of up to this many bytes to a pipe are not mixed with those of other processes. */
 const PIPE_BUF = 4096
 
 export interface LogOptions extends Dropping {

@@ -8,7 +8,7 @@ import type { Clock } from '../domain/time.ts'
 /** How many registered clients are kept between two flushes. */
 const MAX_CLIENTS = 1000
 
-/** Rows by what their refusals have in common. The last row has the latest refusal. */
+/** Rows, keyed by what their refusals have in common. The last row has the latest refusal. */
 type Rows = Map<string, Row>
 type Row = { -readonly [Field in keyof RefusalCount]: RefusalCount[Field] }
 
@@ -70,7 +70,7 @@ export function createRefusals({ now, count }: Options) {
 /** Keeps the first refused requests. Registered clients and other callers do not take each other's room. */
 function createRefusedRequests() {
   let rows: NewRefusedRequest[] = []
-  /** How many are kept: of each party, of all registered clients, and of all other callers. */
+  /** How many are kept: per party, for all registered clients, and for all other callers. */
   const counts = new Map<string, number>()
 
   function add(request: NewRefusedRequest): void {
@@ -119,7 +119,7 @@ function addUp(row: Row, { count, lastAt, requestId, traceId }: RefusalCount): v
   row.traceId = traceId
 }
 
-/** A copy that keeps nothing of the request in memory but its own texts. */
+/** A copy that keeps nothing else of the request in memory. */
 function withDetachedTexts<Texts extends object>(texts: Texts): Texts {
   const detached = (value: unknown) => (typeof value === 'string' ? detachText(value) : value)
   return Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, detached(value)])) as Texts

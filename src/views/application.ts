@@ -22,10 +22,10 @@ export const APPLICATION = object('ApprovedApplication', 'An application that is
   status: choice(['active', 'suspended'], 'A suspended application gets no tokens, and its tokens are refused'),
   suites: list('The suites that it is approved for', z.string()),
   created_at: time('When it was registered'),
-  tokens_valid_from: time('When all its tokens were last revoked; null: never').nullable(),
+  tokens_valid_from: time('When all its tokens were last revoked; null if never').nullable(),
   labels: ANNOTATIONS.labels,
   ...shownTexts(OPTIONAL_TEXTS),
-  quota: whole('How many tokens it may get in an hour of the clock; null: TOKEN_QUOTA of the server').nullable(),
+  quota: whole('How many tokens it may get in an hour of the clock; null for TOKEN_QUOTA of the server').nullable(),
 })
 
 /** The source of the view of an application, also of a view with more fields. */

@@ -30,7 +30,7 @@ const NOTE = textInput('The note')
   .overwrite((note) => note.replace(/\r\n?/g, '\n').trimEnd())
   .max(2000, 'The note may have 2,000 characters at most')
   .refine((note) => visible(note) === note && note.isWellFormed(), 'The note must not have control characters')
-  .describe('A note for operators: up to 2,000 characters, several lines; empty: none')
+  .describe('A note for operators: up to 2,000 characters, several lines; empty for none')
 
 /** The rules of labels and note, by their names in JSON, which are also their columns. */
 export const ANNOTATIONS = { labels: LABELS, note: NOTE }

@@ -6,8 +6,8 @@ export const ADMIN_KEY = object('AdminKey', 'An admin key, without its value', {
   state: choice(['active', 'expired', 'revoked'], 'Only an active one is accepted'),
   created_at: time('When it was made'),
   ends_at: time('When it ends or ended'),
-  revoked_at: time('When it was revoked; null: it was not').nullable(),
-  last_used_at: time('When it was last used, at most a minute out of date; null: never').nullable(),
+  revoked_at: time('When it was revoked; null if it was not').nullable(),
+  last_used_at: time('When it was last used, at most a minute out of date; null if never').nullable(),
 })
 
 export const SESSION = object('Session', 'A session in the console, without its cookie', {
@@ -22,7 +22,7 @@ export const SESSION = object('Session', 'A session in the console, without its 
 export const OPERATOR = object('Operator', 'A person or a program that uses this API or the console', {
   name: text('The name in the log and in audit events'),
   role: choice(ROLES, 'A viewer can look, but not change anything'),
-  email: text('The email address, or the user name, at the identity provider; null: none is known').nullable(),
+  email: text('The email address, or the user name, at the identity provider; null if unknown').nullable(),
   created_at: time('When the operator was added'),
   keys: list('Oldest first, ended ones too', ADMIN_KEY),
   sessions: list('The sessions that have not ended', SESSION),

@@ -9,11 +9,11 @@ export const REFUSED_REQUEST = object(
     reason: text('The real reason, as in the log'),
     endpoint: text('The endpoint; other: there is none'),
     client_id: text(
-      'The client id that it named; of an unknown one only its beginning and its length; null: none',
+      'The client id that it named; of an unknown one only its beginning and its length; null if none',
     ).nullable(),
-    kind: text('What has this client id, an application or a suite; null: nothing').nullable(),
-    name: text('Its name; null: nothing has this client id').nullable(),
-    suite: text('The suite that was asked for; null: none').nullable(),
+    kind: text('What has this client id: an application or a suite; null if nothing has').nullable(),
+    name: text('Its name; null if nothing has this client id').nullable(),
+    suite: text('The suite that was asked for; null if none').nullable(),
     remote_address: text('The address that it came from'),
   },
 )

@@ -12,8 +12,8 @@ export const textInput = (subject: string) =>
   z.string({ error: ({ input }) => `${subject} ${input === undefined ? 'is missing' : 'must be text'}` })
 
 /**
- * Without characters that are not displayed, by which two names could look the same. Joiners and variation selectors are allowed
- * behind a character that is not ASCII, because scripts such as Persian and emoji need them.
+ * Excludes invisible characters, with which two names could look the same. Joiners and variation selectors are allowed after a
+ * non-ASCII character, because emoji and scripts such as Persian need them.
  */
 const VISIBLE = /^(\P{Default_Ignorable_Code_Point}|(?<=\P{ASCII})[\p{Join_Control}\p{Variation_Selector}])*$/u
 

@@ -6,9 +6,9 @@ export const SECRET = object('Secret', 'A secret, without its value', {
   origin: choice(['generated', 'imported'], 'generated: made by this server; imported: it existed before'),
   state: choice(['active', 'expired', 'revoked'], 'Only an active one is accepted'),
   created_at: time('When it was added'),
-  ends_at: time('When it ends or ended; null: never').nullable(),
-  revoked_at: time('When it was revoked; null: it was not').nullable(),
-  last_used_at: time('When it was last used, at most a minute out of date; null: never').nullable(),
+  ends_at: time('When it ends or ended; null if never').nullable(),
+  revoked_at: time('When it was revoked; null if it was not').nullable(),
+  last_used_at: time('When it was last used, at most a minute out of date; null if never').nullable(),
 })
 
 export const OWNED_SECRET = object('OwnedSecret', 'A secret and its owner', {

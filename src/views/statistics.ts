@@ -2,7 +2,7 @@ import type { ServerNode, Trouble } from '../domain/statistics.ts'
 import { type ApplicationCounts, type Counts, PERIOD_NAMES, type Period } from '../domain/usage.ts'
 import { choice, flag, list, object, real, type SourceOf, text, time, whole } from './schema.ts'
 
-const LATENCY = object('Latency', 'How long requests took; null: there were none', {
+const LATENCY = object('Latency', 'How long requests took; null if there were none', {
   p50_seconds: real('The median'),
   p99_seconds: real('The 99th percentile'),
 }).nullable()
@@ -21,7 +21,7 @@ const MINUTE = object('Minute', 'One minute', {
   ended_at: time('When it ended'),
   traffic: TRAFFIC.nullable().meta({
     title: 'MinuteTraffic',
-    description: 'What the server did in it; null: it was not running, or was blocked',
+    description: 'What the server did in it; null if it was not running, or was blocked',
   }),
 })
 
@@ -39,7 +39,7 @@ const OUTAGE = object('Outage', 'A time in which requests were answered with 503
 
 const LIVE_TOKENS = object('LiveTokens', 'Tokens that are valid now', {
   count: whole('How many'),
-  is_exact: flag('true: they were counted; false: it is an estimate'),
+  is_exact: flag('false if the number is an estimate'),
 })
 
 const ENDING_SECRET = object(
@@ -100,7 +100,7 @@ const STORE = object('Store', 'The database', {
     'Whether it can be written: if not, no token can be issued, nothing can be changed, and nobody can sign in',
   ),
   can_check: flag('Whether it can be read, so that tokens can be checked'),
-  problem: text('Why is_up is false, and what to do; null: it is true').nullable(),
+  problem: text('Why is_up is false, and what to do; null if it is true').nullable(),
   database_bytes: whole('The size of the database').nullable(),
   log_bytes: whole('The size of its write-ahead log, on SQLite').nullable(),
   last_backup_at: time('When the last backup was made').nullable(),
@@ -146,7 +146,7 @@ export type Usage = SourceOf<typeof USAGE>
 type Figures = SourceOf<typeof STATISTICS>
 type WithoutNull<Value> = { readonly [Name in keyof Value]: Exclude<Value[Name], null> }
 
-/** The state and traffic of a server. Undefined: not known. */
+/** The state and traffic of a server. Undefined if unknown. */
 export interface Statistics extends WithoutNull<Omit<Figures, 'nodes' | 'store'>> {
   readonly store: WithoutNull<Figures['store']>
   /** The last ten minutes, as a sliding 60-second window that moves by ten seconds. */
@@ -155,11 +155,11 @@ export interface Statistics extends WithoutNull<Omit<Figures, 'nodes' | 'store'>
   readonly trouble: Trouble | undefined
   /** The applications that got many tokens in the last 60 minutes, on all nodes, most first. */
   readonly heavy: readonly Pick<ApplicationCounts, 'clientId' | 'name' | 'tokens'>[]
-  /** In the first hour: what all applications did in the last one, on all nodes, up to two minutes late. Then nothing. */
+  /** In the first hour after the start, what all applications did in the last hour, on all nodes, up to two minutes late. */
   readonly stored: Counts
 }
 
-/** What works of the store. */
+/** Which parts of the store work. */
 export type StoreState = Pick<Statistics['store'], 'isUp' | 'canWrite' | 'canCheck' | 'problem'>
 
 export type Traffic = SourceOf<typeof TRAFFIC>
@@ -176,10 +176,10 @@ export type NodeStatistics = ServerNode & Pick<SourceOf<typeof NODE>, 'isThis' |
 export interface StatisticsSource {
   /** Resolves soon even if the store or a worker hangs: missing values are those of the last call, or undefined. */
   read(): Promise<Statistics>
-  /** What `read` has as `trouble`. */
+  /** The `trouble` of `read`. */
   readTrouble(): Promise<Trouble | undefined>
-  /** What `read` has as `outages`. */
+  /** The `outages` of `read`. */
   outages(): readonly Outage[]
-  /** What each application did that did something in a period, a minute or two late. Resolves soon; undefined: not known yet. */
+  /** What each active application did in a period, a minute or two late. Resolves soon; undefined if not known yet. */
   readUsage(period: Period): Promise<readonly ApplicationCounts[] | undefined>
 }

@@ -37,7 +37,7 @@ export function rangesOf(ranges: readonly string[]): (address: string) => boolea
 
 /** The eight groups of an IPv6 address, RFC 4291 §2.2. */
 function groupsOf(address: string): number[] {
-  // Written without an IPv4 address at its end.
+  // An IPv4 address at its end is converted first.
   const inHex = new URL(`http://[${withoutZone(address)}]`).hostname.slice(1, -1)
   const [left, right] = inHex.split('::').map((half) => (half === '' ? [] : half.split(':'))) as [string[], string[]?]
   const zeros = right ? Array<string>(8 - left.length - right.length).fill('0') : []
@@ -56,7 +56,7 @@ export function withoutZone(address: string): string {
 
 const VIA = ' via '
 
-/** A client that a proxy named, with the proxy: `192.0.2.1 via 127.0.0.1`, because a peer may make up the client. */
+/** A client that a proxy named, and the proxy: `192.0.2.1 via 127.0.0.1`, because a peer may make up the client. */
 export function addressVia(client: string, peer: string): string {
   return client === peer ? peer : `${client}${VIA}${peer}`
 }

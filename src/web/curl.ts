@@ -2,7 +2,7 @@
 export interface Client {
   /** The client id of an application, or the id of a suite. */
   clientId: string
-  /** Undefined unless the secret is new: it is shown only once. */
+  /** Undefined unless the secret is new, because it is shown only once. */
   clientSecret?: string | undefined
   publicUrl: string
 }

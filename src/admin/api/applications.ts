@@ -62,7 +62,7 @@ const SET = {
 
 const APPLICATIONS = '/admin/v1/applications'
 
-/** API calls, followed by the same commands for people who read the answer. */
+/** API calls, followed by the same as commands, for people who read the answer. */
 const API_INSTRUCTIONS: Instructions = {
   resume: (clientId) => `DELETE ${pathOf(clientId)}/suspension (or ${COMMANDS.resume(clientId)})`,
   quota: (clientId) => `PATCH ${pathOf(clientId)} (or ${COMMANDS.quota(clientId)})`,
@@ -101,7 +101,7 @@ export function applications(route: AddRoute): void {
     return show(administration, client_id, reply)
   })
 
-  // It registers none: clients and proxies may repeat a PUT by themselves, and the secret of the first answer would be lost.
+  // It never registers one: clients and proxies may repeat a PUT on their own, and the secret of the first answer would be lost.
   route<object>('PUT', path, SET, async ({ applications }, { params: { client_id }, body }) => {
     const { fields: changed, before, after } = await applications.set(client_id, camelCased(body))
     return { changed, before: before ?? {}, after: after ?? {} }

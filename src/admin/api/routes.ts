@@ -15,7 +15,7 @@ interface ApiRequest<Body> extends FastifyRequest {
   body: Body
 }
 
-/** Adds a route. It answers with what `handle` resolves to, or with 204 if the schema has no response. */
+/** Adds a route. The answer is what `handle` resolves to, or 204 if the schema has no response. */
 export type AddRoute = <Body>(
   method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE',
   url: string,

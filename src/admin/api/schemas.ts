@@ -11,7 +11,7 @@ export function answer(schema: Described, status = 200): { response: FastifySche
 
 /** One page of a list. `next`: the cursor of the next page, or null. `more`: further fields. */
 export function pageOf(title: string, name: string, items: Described, more: Record<string, Described> = {}): Described {
-  const next = text('The cursor of the next page; null: this is the last page').nullable()
+  const next = text('The cursor of the next page; null on the last page').nullable()
   return object(title, `One page of ${name.replace('_', ' ')}`, { [name]: items, next, ...more } as Parameters<
     typeof object
   >[2])

@@ -144,7 +144,7 @@ ${mayChange && destructiveActions(application, base)}`)}`,
   }
 }
 
-/** The parts of the page that change while it is open. `instructions`: those that the explanation was made with. */
+/** The parts of the page that change while it is open. `instructions` are those of the explanation. */
 export function liveApplication(explanation: Explanation, { buttons }: PageInstructions, now: number) {
   const { application, health, refusals } = explanation
   const isFailing = health === 'wrong' && refusals.some(({ lastAt }) => lastAt > now - DAY)
@@ -156,7 +156,7 @@ export function liveApplication(explanation: Explanation, { buttons }: PageInstr
   }
 }
 
-/** A suspended one is resumed in its status. */
+/** A suspended application has the button Resume in its status. */
 function statusChange({ status, name }: ShownApplication, base: string): Html | undefined {
   if (status === 'suspended') return
   return confirm({
@@ -251,7 +251,7 @@ function approvalsIn(body: unknown) {
 async function save(context: AdminContext, id: string, changes: Changes, request: FastifyRequest): Promise<boolean> {
   const { applications, suites } = administrationOf(context, request)
   const { ticked, unticked } = approvalsIn(request.body)
-  // Before anything is saved: it throws if one does not exist.
+  // Before anything is saved, because it throws if one does not exist.
   await Promise.all(ticked.map(suites.show))
   const isUpdated = Object.keys(changes).length > 0 && (await applications.update(id, changes))
   const approved = await applications.approve(id, ...ticked)
@@ -282,7 +282,7 @@ function noSuites(register?: Html): Html {
   return emptyState('There are no suites yet', html`${rule}${register}`)
 }
 
-/** The list of approved suites. `suites` has their names, but perhaps not all of them. */
+/** The list of approved suites. `suites` has the names of most of them. */
 function approvals(approved: Application['suites'], suites: readonly Suite[]): Html {
   if (suites.length === 0) return noSuites()
   if (approved.length === 0) return html`<p>Not approved for any suite, so its tokens are not valid anywhere.</p>`

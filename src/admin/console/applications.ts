@@ -45,12 +45,12 @@ const SORT_CHOICES = [
   { value: 'tokens', label: 'Tokens, last hour' },
 ]
 
-/** How many applications whose secrets end are looked at. */
+/** How many applications with ending secrets are read. */
 const MAX_ENDING = 1000
 
 const WEEK_MS = 7 * DAY
 
-/** Begins the id of a suite that is excluded: no id has it. */
+/** Precedes the id of an excluded suite; ids never begin with it. */
 const NOT = '!'
 
 const COLUMNS = [
@@ -64,7 +64,7 @@ const COLUMNS = [
 
 const REGISTER = html`<a class="button primary" href="/new-application">Register an application</a>`
 
-/** What is searched for, by the names in the URL; empty: anything. `for`: the suite to approve applications for. */
+/** What is searched for, by the names in the URL; empty text matches anything. `for` is the suite to approve applications for. */
 const FILTERS = ['search', 'status', 'suite', 'label', 'sort', 'for'] as const
 
 type Filter = Record<(typeof FILTERS)[number], string>
@@ -115,7 +115,7 @@ export function listApplications(console: FastifyInstance, context: AdminContext
   })
 }
 
-/** What the list, or its file, is asked for. */
+/** The query of the list, or of its file. */
 async function askedFor(context: AdminContext, request: FastifyRequest) {
   const { suites, listEndingSecrets } = administrationOf(context, request)
   const now = context.now()
@@ -198,7 +198,7 @@ function row(application: ListedApplication, { now, target, failing, ending }: A
   ]
 }
 
-/** The properties of inputs besides their labels. A plain text field needs no entry. */
+/** The properties of inputs other than their labels. A plain text field needs no entry. */
 const INPUTS: Record<string, Pick<Parameters<typeof field>[0], 'type' | 'hint'>> = {
   name: { hint: 'APIs see it as application_name when they check its tokens.' },
   developer_email: { type: 'email', hint: 'Whom to contact. APIs see it as developer.email.' },
@@ -251,7 +251,7 @@ function registeredPage(
   handsOver: boolean,
 ): Page {
   const base = path`/applications/${clientId}`
-  // The secret that is shown here ends when the link is used.
+  // The secret shown here ends when the link is used.
   const handOver = html`<form method="post" action="${base}/hand-over-links">${hidden({ request_key: newRequestKey(), overlap: '0' })}<button class="button">Make a hand-over link instead</button></form>`
   return credentialsPage({
     title: `${named} is registered`,

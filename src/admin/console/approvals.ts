@@ -11,7 +11,7 @@ import { type Page, showPage } from './layout.ts'
 import { headBelow } from './owner.ts'
 import { PARENT as SUITES } from './suite.ts'
 
-/** How many applications are named that an undo has left as they are. */
+/** How many of the applications that an undo left unchanged are named. */
 const MAX_NAMED = 50
 
 /** The list of applications, with the query of a request. */
@@ -22,7 +22,7 @@ interface List {
 
 type Route = { Params: { id: string } }
 
-/** Approves many applications for a suite, or withdraws their approvals, and takes that back. */
+/** Approves many applications for a suite, or withdraws their approvals, and can undo that. */
 export function changeApprovals(
   console: FastifyInstance,
   context: AdminContext,
@@ -41,7 +41,7 @@ export function changeApprovals(
     }
     const approved = new Set((await applications.match({ suite: id })).map(({ clientId }) => clientId))
     const { size } = isApproval ? ids.difference(approved) : ids.intersection(approved)
-    // Asks again if the number is no longer the one that was confirmed. A single approval is no harm.
+    // Asks again if the number has changed since it was confirmed. A single approval needs no confirmation.
     if (size > (isApproval ? 1 : 0) && text('confirmed') !== String(size)) {
       const which = isAll ? hidden({ matching: 'all' }) : [...ids].flatMap((id) => hidden({ client_id: id }))
       const chosen = html`${hidden({ change: text('change'), confirmed: String(size) })}${which}`
@@ -78,7 +78,7 @@ const listOf = (request: FastifyRequest) => address('/applications', queryOf(req
 
 const DONE = { 'application approved': 'approved', 'approval withdrawn': 'no longer approved' }
 
-/** The message about a change of approvals, with a button to undo it, for the operator who made it. `changed`: its audit event. */
+/** The message about a change of approvals, with an undo button for the operator who made it. `changed` is its audit event. */
 export async function approvalsChanged(context: AdminContext, request: FastifyRequest): Promise<Html | undefined> {
   const { changed, ...query } = queryOf(request)
   if (!changed || !/^\d{1,15}$/.test(changed)) return
@@ -101,7 +101,7 @@ export function headOf({ suiteId, name: named }: Suite) {
   } satisfies Partial<Page>
 }
 
-/** The form around a list. `count`: how many applications match; false: they are all on this page. */
+/** The form around a list. `count` is how many match, or false if all are on this page. */
 export function approvalForm(
   { suiteId }: Suite,
   filter: Record<string, string>,
@@ -116,7 +116,7 @@ export function approvalForm(
 <div class="buttons">${allOrNone()}${others}<button class="button primary" name="change" value="approve">Approve</button><button class="button danger-quiet" name="change" value="withdraw">Withdraw approval…</button></div></form>`
 }
 
-/** Asks before applications are changed. `chosen`: the fields of the form. */
+/** Asks before applications are changed. `chosen` has the fields of the form. */
 function question(suite: Suite, request: FastifyRequest, isApproval: boolean, count: number, chosen: Html): Page {
   const [these, where] = [many(count, 'application'), name(suite.name)]
   const [asked, button] = isApproval

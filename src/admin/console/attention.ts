@@ -7,16 +7,16 @@ import { placeOf } from './diagnosis.ts'
 import { count, many, percent } from './figures.ts'
 import { type Html, html, type Part, path } from './html.ts'
 
-/** What an operator should look at: a link to where it is mended, and the details. */
+/** What an operator should look at: a link to where it can be fixed, and the details. */
 type Matter = readonly [tone: Tone, href: string, what: Part, detail: Part]
 
-/** How many matters of one kind are shown. */
+/** How many items of one kind are shown. */
 const SHOWN = 5
 
-/** Up to this share, such checks are usual for a server on the Internet. */
+/** Up to this share, such checks are normal for a server on the Internet. */
 const MANY_REFUSED = 0.05
 
-/** What needs attention, the most serious first and each client once, or one line that says that nothing does. */
+/** What needs attention, most serious first and each client once, or a line that says nothing does. */
 export function attention(statistics: Statistics): Html {
   const kinds = [ofServer, ofClients, ofOutages, ofSecrets, ofChecks, ofHeavy, ofBackup]
   const { bad = [], others = [] } = Object.groupBy(

@@ -35,7 +35,7 @@ export function auditPage(console: FastifyInstance, context: AdminContext): void
     },
     form: { button: 'Filter', inputs: async ({ filter }, stateOf) => inputs(filter, stateOf) },
     empty(_, { isNew, canChange, next }) {
-      // Only a part of the changes has been compared.
+      // Only some of the changes were compared.
       if (next !== undefined)
         return emptyState(
           'No changes match so far',
@@ -49,15 +49,15 @@ export function auditPage(console: FastifyInstance, context: AdminContext): void
     },
     file: {
       list: 'audit_events',
-      schema: AUDIT_EVENT.extend({ subject_name: text('The name of what was changed; empty: it has none') }),
+      schema: AUDIT_EVENT.extend({ subject_name: text('The name of what was changed; empty if it has none') }),
       view: (event) => ({ ...auditEventView(event), subject_name: event.subjectName ?? '' }),
     },
   })
 }
 
 /**
- * What a page or a file is asked for. Finds the events of the actor and the subject with this name and id or, if there are none,
- * with these parts of them.
+ * The query of a page or a file. Finds the events of the actor with this name and the subject with this id or, if there are none,
+ * of those that contain these texts.
  */
 async function askedFor(search: Administration['searchAuditEvents'], { query }: FastifyRequest) {
   const filter = textsIn(FILTERS, query)
@@ -101,7 +101,7 @@ const CAPTION = 'Changes, newest first'
 
 const COLUMNS = ['When', { label: 'Action', kind: 'line' }, 'Target', 'Who', 'Change'] as const
 
-/** All cells but that of the target. */
+/** All cells except the target. */
 const withoutTarget = <Cell>(row: readonly Cell[]) => row.toSpliced(2, 1)
 
 type NamedEvent = AuditEvent & { subjectName: string | undefined }
@@ -131,7 +131,7 @@ function sourceOf({ origin, remoteAddress, requestId }: AuditEvent): Html {
   return html`<div class="hint">${origin}, ${remoteAddress}${requestId !== undefined && html`, request <span class="cut" title="Request id ${requestId}">${requestId}</span>`}</div>`
 }
 
-/** A name with its id, as long as it has a name besides. */
+/** A name with its id, or the id alone. */
 function linkTo(address: string | undefined, id: string, named: string | undefined, isCode = false): Html {
   const shortened = html`<bdi class="cut${isCode && ' code'}" title="${id}">${id}</bdi>`
   if (address === undefined) return shortened
@@ -158,7 +158,7 @@ interface FieldChange {
   added: readonly unknown[]
 }
 
-/** The difference, field by field. `before` is null for a new subject, `after` for a removed one: all their fields are behind a line. */
+/** The difference, field by field. `before` is null for a new subject, `after` for a removed one: their fields are collapsed. */
 export function difference(before: PublicFields | null, after: PublicFields | null): Html {
   const fields = fieldByField(before, after)
   if (before && after) return fields

@@ -23,7 +23,7 @@ export interface Chart {
   format: (figure: number) => string
   /** The smallest interval between two labels of the y axis. */
   step: number
-  /** If set, bars are drawn instead of lines, each for as many milliseconds from its moment on; the last one is not over yet. */
+  /** If set, draws bars instead of lines. Each covers this many milliseconds from its moment on; the last one is not complete. */
   span?: number
   /** Times to mark. */
   outages?: readonly Outage[]
@@ -31,17 +31,14 @@ export interface Chart {
 
 export interface Series {
   label: string
-  /** One for each moment. Undefined: unknown. */
+  /** One for each moment; undefined if unknown. */
   figures: readonly (number | undefined)[]
 }
 
 /** Mantissas of round numbers: 10, 15, 20, 25 … */
 const ROUND = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]
 
-/**
- * The interval between the labels of a y axis: the smallest round number for which `steps` intervals cover all figures. It is a
- * multiple of `least`.
- */
+/** The interval of the labels of a y axis: the smallest round multiple of `least` of which `steps` cover all figures. */
 export function scaleFor(figures: readonly number[], { steps, least }: { steps: number; least: number }): number {
   const needed = Math.max(...figures, 0) / steps / least
   if (needed <= 1) return least
@@ -97,14 +94,14 @@ function zone(drawn: Chart, n: number): Html {
   return html`<rect${outage} x="${round((span ? n : n - 0.5) * width)}" width="${round(width)}" height="${HEIGHT}"><title>${readout(drawn, n)}</title></rect>`
 }
 
-/** Whether there was an outage in the time that a figure is of. */
+/** Whether there was an outage in the period of a figure. */
 function isOut({ moments, span, outages = [] }: Chart, n: number): boolean {
   const [moment, interval] = [moments[n] as number, (moments[1] as number) - (moments[0] as number)]
   const [from, to] = span ? [moment, moment + span] : [moment - interval, moment]
   return outages.some(({ beganAt, endedAt }) => endedAt >= from && beganAt < to)
 }
 
-/** A share in percent as a line. */
+/** A line for a share in percent. */
 export function bar(series: string, share: number): Html {
   return html`<svg class="chart ${series}" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><path class="grid" d="M0,4H100"></path><path class="line" d="M0,4H${round(share)}"></path></svg>`
 }
@@ -117,7 +114,7 @@ function legend(series: readonly Series[], withOutages: boolean): Html {
 ${withOutages && item('', html`<rect class="outage" width="24" height="8"></rect>`, 'Outage')}</ul>`
 }
 
-/** A label of the x axis: a time, or a day if there are several. */
+/** A label of the x axis: a time, or a day if the chart covers several. */
 function label({ moments, span }: Chart, column: number): Html {
   const count = span ? moments.length : moments.length - 1
   const moment = moments[Math.floor((column * count) / COLUMNS)] as number

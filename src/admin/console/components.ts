@@ -10,10 +10,10 @@ export function badge(word: string, tone: Tone = 'quiet'): Html {
   return html`<span class="badge ${tone}">${word}</span>`
 }
 
-/** A name entered by people: with its own text direction, truncated if too long, whole in the tooltip. */
+/** A name entered by people: with its own text direction, truncated if too long, in full in the tooltip. */
 export function name(text: string): Html {
   const [first, ...others] = text.split('@')
-  // An email address is broken before its @ first.
+  // An email address preferably breaks before its @.
   return html`<bdi class="name" title="${text}">${first}${others.map((part) => html`<wbr>@${part}`)}</bdi>`
 }
 
@@ -22,7 +22,7 @@ export function words(jsonName: string): string {
   return jsonName.replaceAll('_', ' ').replace('hand over', 'hand-over')
 }
 
-/** The words of a JSON name as a label, with a capital first letter. Also accepts plain words. */
+/** The words of a JSON name as a label, capitalized. Also accepts plain words. */
 export function sentence(jsonName: string): string {
   return words(jsonName.charAt(0).toUpperCase() + jsonName.slice(1))
 }
@@ -47,12 +47,12 @@ export function asOf(now: number): Html {
   return html`<p class="hint">As of <time data-clock="seconds" datetime="${iso}">${iso.slice(11, 19)} UTC</time></p>`
 }
 
-/** What live.js shows and uses on a live page. `base`: its path; `of`: the query of /live, unless it is the overview. */
+/** What live.js shows and uses on a live page. `base` is its path; `of` is the query of /live, except on the overview. */
 export function liveControls(base: string, of: Readonly<Record<string, string>> = {}): Html {
   return html`<span class="badge good" data-live-state data-of="${new URLSearchParams(of).toString()}" role="status" hidden></span><button type="button" class="button" data-live-pause hidden>Pause</button><a class="button" href="${base}" data-live-reload>Reload</a>`
 }
 
-/** Links to pages or to parts of one. `current`: the address of the one that is shown. */
+/** Links to pages or to parts of one. `current` is the address of the one that is shown. */
 export function links(
   kind: 'sections' | 'tabs' | 'contents',
   label: string,
@@ -78,7 +78,7 @@ export function labelLinks(labels: Labels, list: string): Html | undefined {
   )}`
 }
 
-/** A highlighted message. Screen readers announce a bad one as soon as the page has loaded. */
+/** A highlighted message. Screen readers announce an error message as soon as the page has loaded. */
 export function note(tone: Tone, content: Part): Html {
   return html`<div class="note ${tone}"${tone === 'bad' && html` role="alert"`}>${content}</div>`
 }

@@ -71,7 +71,7 @@ export function instructionsFor(request: FastifyRequest): PageInstructions {
 
 type Listed = Pick<ListedApplication, 'status' | 'secrets' | keyof RecentUse>
 
-/** The states of an application in the words of the views of the list. `isFailing`: it is refused now, and was in the last day. */
+/** The states of an application, in the words of the list. `isFailing` if it is refused now, and was in the last day. */
 export function badges(
   application: Listed,
   { isFailing, endsSoon, now }: { isFailing: boolean; endsSoon: boolean; now: number },
@@ -96,14 +96,14 @@ const ANSWERS: Record<Health, readonly [tone: Tone, answer: string]> = {
 
 const SUSPENDED = ['quiet', 'An operator has suspended it.'] as const
 
-/** The diagnosis of a client: whether there is a problem, a line for each reason, and buttons that mend it. */
+/** The diagnosis of a client: whether there is a problem, a line for each reason, and buttons that fix it. */
 export function diagnosisNote(
   { application, health, lines, elsewhere }: Explanation,
   buttons: PageInstructions['buttons'] = new Map(),
 ): Html {
   const [tone, answer] = application?.status === 'suspended' ? SUSPENDED : ANSWERS[health]
   const parts = lines.map(withTimes)
-  // Screen readers announce the answer when it changes, not the ages of what has happened.
+  // Screen readers announce the answer when it changes, but not when only ages do.
   const strong = html`<strong role="status">${answer}</strong>`
   const text =
     parts.length === 1
@@ -163,7 +163,7 @@ const COLUMNS: readonly Column[] = [
   'Last request id',
 ]
 
-/** Refusals, newest first. `withClient`: with the client id of each. */
+/** Refusals, newest first; with the client id of each if `withClient`. */
 function refusalsTable(caption: string, refusals: readonly RefusalCount[], now: number, withClient = false): Html {
   const rows = refusals.map((refusal) => {
     const { reason, endpoint, suite, remoteAddress, count, lastAt, requestId } = refusal
@@ -186,13 +186,13 @@ function reasonOf(reason: string): Html {
   return html`<span class="name">${words === undefined ? reason : html`${words} <span class="hint">${reason}</span>`}</span>`
 }
 
-/** Where refusals of an application or a suite are mended: an application's page begins with what to do. */
+/** Where to fix refusals of an application or a suite: an application's page begins with what to do. */
 export function placeOf(kind: 'application' | 'suite', id: string, reason: string): string {
   if (kind === 'application') return path`/applications/${id}`
   return path`/suites/${id}` + (isTokenReason(reason) ? '#gateway' : '')
 }
 
-/** A link to the diagnosis of a text for which nothing is found, if it may be a client id: the request ids of this server are not. */
+/** A link to the diagnosis of a text that matched nothing, if it may be a client id: request ids of this server are not. */
 export function whyRefused(text: string): Html | false {
   if (!/^(?![\da-f]{20}$)\S{6,200}$/.test(text)) return false
   return html`<p>Is this the client id that a partner sends? <a href="${path`/applications/${text}`}">See why it is refused</a>.</p>`
@@ -203,8 +203,8 @@ const MAX_ROWS = 20
 const CLIENT_COLUMNS = ['Client', 'Suite', 'Reason', number('Times'), 'First', { label: 'Last', kind: 'line' }] as const
 
 /**
- * Refusals by client, suite and reason, with links to where they are mended. `empty`: shown if there are none; `isOfOne`: they
- * are all of the same suite, so its column is left out.
+ * Refusals by client, suite and reason, with links to where to fix them. `empty` is shown if there are none. If `isOfOne`, all
+ * concern one suite, whose column is left out.
  */
 export function refusedTable(refused: readonly RefusedClient[], empty: string, isOfOne = false): Html {
   if (refused.length === 0) return html`<p class="quiet-text">${empty}</p>`

@@ -46,11 +46,11 @@ const MAX_KEPT = 64 * 1024
 /** The most fields that are kept: the form of an application with 200 suites has some 400. */
 const MAX_FIELDS = 500
 
-/** A button that sends a refused form again, with what was entered. Undefined if there is nothing to keep. */
+/** A button that sends a refused form again with what was entered. Undefined if there is nothing to send. */
 async function sendAgain({ url, body, raw, headers }: FastifyRequest): Promise<Html | undefined> {
-  // A login code is not shown again.
+  // Never shows a login code again.
   if (url === loginPath()) return
-  // The body was not read unless somebody is signed in. The client may close the connection meanwhile.
+  // Without a session the body was not read. The client may close the connection meanwhile.
   const isUnread = body === undefined && Number(headers['content-length']) <= MAX_KEPT
   const fields = new URLSearchParams(isUnread ? await text(raw).catch(() => '') : '')
   for (const name of Object.keys(body ?? {})) for (const value of fieldsOf(body).all(name)) fields.append(name, value)

@@ -23,7 +23,7 @@ export interface File {
   /** The name of the list in the file's name and in the log. */
   list: string
   schema: Parameters<typeof jsonSchema>[0]
-  /** The rows, page by page: each is read in a turn of the operator, when the client has taken the one before. */
+  /** The rows, page by page. A page is read when the client has taken the previous one and it is the operator's turn. */
   pages: AsyncIterator<readonly Row[]>
 }
 
@@ -80,9 +80,9 @@ const JSON_TEXT = {
   end: '\n]\n',
 }
 
-/** CSV (RFC 4180) with a byte order mark, by which spreadsheet programs recognize UTF-8. */
+/** CSV (RFC 4180) with a byte order mark, so that spreadsheet programs recognize UTF-8. */
 export function csvText({ properties }: JsonSchema): typeof JSON_TEXT {
-  // The fields of an object are columns of their own: `subject_kind`.
+  // The fields of an object get their own columns: `subject_kind`.
   const columns = Object.entries(properties as Record<string, JsonSchema>).flatMap(([name, { properties: inner }]) =>
     inner ? Object.keys(inner).map((part) => [name, part]) : [[name]],
   )
@@ -97,15 +97,15 @@ export function csvText({ properties }: JsonSchema): typeof JSON_TEXT {
   }
 }
 
-/** Labels are texts. */
+/** Labels are one text. */
 function textsOf([column]: readonly string[], value: unknown): unknown {
   return column === 'labels' ? labelTexts(value as Labels) : value
 }
 
-/** The beginnings that make spreadsheet programs run a text as a formula, some also in full width or behind spaces. */
+/** What makes spreadsheet programs run a text as a formula, even in full-width form or after spaces. */
 const FORMULA = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/
 
-/** Texts that could be a formula begin with an apostrophe. Lists are joined with commas; other objects are JSON. */
+/** Prefixes texts that could be a formula with an apostrophe. Lists are joined with commas; other objects are JSON. */
 function cell(value: unknown): string {
   if (typeof value === 'number') return String(value)
   const isPlain = Array.isArray(value) && value.every((item) => typeof item === 'string')

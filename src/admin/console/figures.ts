@@ -13,10 +13,10 @@ export function uptime({ at, startedAt }: Pick<Statistics, 'at' | 'startedAt'>):
 /** The longest list of reasons for refusals, with the row for all other reasons. */
 const REASONS = 6
 
-/** Clearer words for a reason: browsers request a favicon by themselves, and that is not a mistake of a client. */
+/** Clearer words for a reason: browsers request a favicon on their own, so that is not a client's mistake. */
 const WORDS: Record<string, string> = { 'no such endpoint': 'no such endpoint, such as /favicon.ico' }
 
-/** The most frequent reasons, and the others together. `share`: percent of the most frequent one. */
+/** The most frequent reasons, and the others together. `share` is the percentage of the most frequent one. */
 export function topReasons(refusals: readonly Pick<RefusedFor, 'reason' | 'count'>[]) {
   const rest = refusals.slice(REASONS - 1)
   const others = { reason: 'other reasons', count: rest.reduce((sum, { count }) => sum + count, 0) }
@@ -92,7 +92,7 @@ const UNITS = ['B', 'KB', 'MB', 'GB', 'TB']
 
 export const NONE = '–'
 
-/** A count: 1,234; in short form from a million on. */
+/** A count such as 1,234; in short form from a million on. */
 export function count(number: number): string {
   return number < 1e6 ? WHOLE.format(number) : short(number)
 }

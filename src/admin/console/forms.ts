@@ -14,10 +14,10 @@ export function assertCanChange(request: FastifyRequest): void {
   if (!canChange(request)) throw new RefusedOperator('viewer')
 }
 
-/** Reads a parsed form or query. `all`: the values of a name; `text`: the first one, trimmed, or empty. */
+/** Reads a parsed form or query. `all` returns the values of a name, `text` the first one, trimmed, or an empty text. */
 export function fieldsOf(values: unknown) {
   const sent = (name: string) => [(values as Record<string, string | string[]> | undefined)?.[name] ?? []].flat()
-  // Forms send the line breaks of HTTP.
+  // Forms send line breaks as CRLF.
   const all = (name: string) => sent(name).map((value) => value.replaceAll('\r\n', '\n'))
   const text = (name: string) => all(name)[0]?.trim() ?? ''
   return { all, text }
@@ -48,8 +48,8 @@ export interface Refused {
 }
 
 /**
- * Why an operator's form was refused. Throws the error if that is not the reason. `inputs`: the name of the input that shows
- * an error, by JSON field where it differs from that, and by the kind of an error without fields.
+ * Why an operator's form was refused. Rethrows any other error. `inputs` names the input that shows an error, by JSON field if
+ * the names differ, or by kind for errors without fields.
  */
 export function refusedFor(error: unknown, inputs: Readonly<Record<string, string>> = {}): Refused {
   if (!(error instanceof OperatorError)) throw error
@@ -62,7 +62,7 @@ export function refusedFor(error: unknown, inputs: Readonly<Record<string, strin
   }
 }
 
-/** Messages after a successful change, by the `done` of the URL. A closed list, so that no link can inject text, or a number. */
+/** Messages after a successful change, by the `done` of the URL: a closed list, so that a link cannot inject text or a number. */
 const DONE = {
   'application-suspended': 'The application is suspended: it gets no tokens, and the tokens that it has are refused.',
   'application-resumed': 'The application is active again.',
@@ -89,13 +89,13 @@ export function doneMessage(request: FastifyRequest): string | undefined {
   return Object.hasOwn(DONE, code) ? DONE[code as keyof typeof DONE] : undefined
 }
 
-/** An error in a form. `field`: the name of the input; undefined if the error belongs to none. */
+/** An error in a form. `field` is the name of the input; undefined if the error belongs to none. */
 export interface FieldError {
   field: string | undefined
   message: Part
 }
 
-/** What an input gets besides its value. */
+/** The properties of an input other than its value. */
 export interface FieldState {
   error: Part
   autofocus: boolean
@@ -128,7 +128,7 @@ export function field(control: Control): Html {
   return wrap(control, html`<input ${attributes(control, html` type="${type}" value="${value}"`)}>`)
 }
 
-/** The same for text of several lines. Browsers ignore the first line break. */
+/** The same for multi-line text. Browsers ignore the first line break. */
 export function textarea(control: Control): Html {
   return wrap(control, html`<textarea ${attributes(control, html` rows="3"`)}>\n${control.value}</textarea>`)
 }

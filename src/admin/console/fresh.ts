@@ -9,7 +9,7 @@ import { IN_A_CLONE } from './login.ts'
 /** The pages to come back to: of an application or a suite, of its removal, and of the operators. */
 export const BACK = /^\/(?:operators|(?:applications|suites)\/[^/?#\\]+(?:\/remove)?)$/
 
-/** The operator has not signed in recently enough. `page`: asks for a new sign-in. */
+/** The operator has not signed in recently enough. `page` asks for a new sign-in. */
 export class NewSignInNeeded extends Error {
   readonly page: Page
 
@@ -20,8 +20,8 @@ export class NewSignInNeeded extends Error {
 }
 
 /**
- * With an identity provider, throws NewSignInNeeded unless the operator has just signed in: before a change that cannot be undone.
- * `back`: the page of the change.
+ * Before a change that cannot be undone: with an identity provider, throws NewSignInNeeded unless the operator has just signed
+ * in. `back` is the page of the change.
  */
 export function assertNewSignIn(context: AdminContext, request: FastifyRequest, back: string): void {
   const { provider, adminUrl, now } = context

@@ -20,7 +20,7 @@ export function changeHandOvers(console: FastifyInstance, context: AdminContext,
     const base = `${section}${path`/${id}`}`
     const { key, ...call } = idempotencyOf(request)
     try {
-      // The form has one key for its two buttons.
+      // The two buttons of the form share one key.
       const repeatable = { idempotency: { key: `${key}-link`, ...call } }
       const overlap = overlapIn(request.body)
       if (overlap === 0) assertNewSignIn(context, request, base)

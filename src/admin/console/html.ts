@@ -5,7 +5,7 @@ export function path(strings: TemplateStringsArray, ...values: (string | number)
   return strings.reduce((all, next, n) => all + encodeURIComponent(values[n - 1] as string | number) + next)
 }
 
-/** A URL with those of these query parameters that are not empty. */
+/** A URL with these query parameters, without the empty ones. */
 export function address(path: string, query: Readonly<Record<string, string>>): string {
   const set = Object.entries(query).filter(([, value]) => value !== '')
   return set.length === 0 ? path : `${path}?${new URLSearchParams(set)}`

@@ -43,7 +43,7 @@ export interface Page {
   scripts?: readonly string[]
 }
 
-/** What the frame depends on besides the page. */
+/** What the frame depends on, apart from the page. */
 interface Visit {
   operator: Pick<Operator, 'name' | 'role' | 'email'> | undefined
   /** The message about the form that led to this page. */

@@ -24,7 +24,7 @@ const FILTERS: { value: string; label: string; matches: Test }[] = [
 ]
 
 const ORDERS: { value: string; label: string; rank: (secret: BrowsedSecret) => number }[] = [
-  // Those that end: the first end first.
+  // Those with an end, the earliest first.
   { value: '', label: 'Default order', rank: ({ createdAt }) => createdAt },
   { value: 'age', label: 'Oldest first', rank: ({ createdAt }) => createdAt },
   { value: 'end', label: 'Ending first', rank: ({ endsAt }) => endsAt ?? Infinity },
@@ -63,7 +63,7 @@ export function listSecrets(console: FastifyInstance, context: AdminContext): vo
   })
 }
 
-/** What the page, or its file, is asked for. */
+/** The query of the page, or of its file. */
 function askedFor({ query }: FastifyRequest) {
   const { text } = fieldsOf(query)
   const [show, sort] = [choiceIn(FILTERS, text('show')), choiceIn(ORDERS, text('sort'))]

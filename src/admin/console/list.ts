@@ -17,7 +17,7 @@ export const PAGE_SIZE = 50
 /** How many rows of a file are read in one turn. */
 const AT_A_TIME = 200
 
-/** What a list is asked for. `filter`: by the names in the URL; empty: anything. */
+/** The query of a list. `filter` has the names of the URL; empty text matches anything. */
 interface Wanted {
   filter: Readonly<Record<string, string>>
   wrong?: readonly (FieldError & { message: string })[]
@@ -27,19 +27,19 @@ interface Found<Row> {
   rows: readonly Row[]
   /** Where the next page begins, unless a total says it. */
   next?: string | number | undefined
-  /** How many there are on all pages. Undefined: they are not counted. */
+  /** How many there are on all pages. Undefined if they are not counted. */
   total?: number | undefined
 }
 
 /** A list with a filter, pages and files. */
 export interface List<Asked extends Wanted, Row> extends Pick<Page, 'title' | 'lead'> {
   path: Section
-  /** What a row is: `suite`. */
+  /** What a row is, such as `suite`. */
   noun: string
   caption: string
   columns: readonly Column[]
   cells: (row: Row, asked: Asked) => readonly Part[]
-  /** The name in the URL of where a page begins, and the labels of the links to the first page and to the next one. */
+  /** The query parameter for where a page begins, and the labels of the links to the first and the next page. */
   pages: readonly [name: string, first: string, next: string]
   ask: (administration: Administration, request: FastifyRequest) => Promise<Asked>
   read: (
@@ -47,10 +47,10 @@ export interface List<Asked extends Wanted, Row> extends Pick<Page, 'title' | 'l
     asked: Asked,
     page: { after?: string | undefined; limit: number; isFile?: true },
   ) => Promise<Found<Row>>
-  /** Reads the rows of a file, if `read` does not. */
+  /** Reads the rows of a file, unless `read` does. */
   readAll?: (administration: Administration, asked: Asked) => AsyncIterable<readonly Row[]>
   file: Pick<File, 'list' | 'schema'> & { view: (row: Row) => Readonly<Record<string, unknown>> }
-  /** The form of the filter. `kept`: what is set without an input. */
+  /** The form of the filter. `kept` has the values without an input. */
   form?: {
     button: string
     kept?: (filter: Asked['filter']) => Record<string, string>
@@ -58,20 +58,20 @@ export interface List<Asked extends Wanted, Row> extends Pick<Page, 'title' | 'l
   }
   /** Shown if a page has no rows. */
   empty: (asked: Asked, why: Emptiness) => Html
-  /** Leads to the form that registers one. As long as there are none, the page has nothing else. */
+  /** Leads to the form that registers one: all that the page has until there is one. */
   register?: Html
-  /** What the page has besides or instead. */
+  /** What the page shows in addition, or instead. */
   page?: (parts: Parts<Asked, Row>, administration: Administration, request: FastifyRequest) => Promise<Partial<Page>>
 }
 
-/** Why a page has no rows. `isNew`: there are none at all; `next`: the next page, which may have some. */
+/** Why a page has no rows. `isNew` means that there are none at all; `next` is the next page, which may have some. */
 interface Emptiness {
   isNew: boolean
   canChange?: boolean
   next?: string | undefined
 }
 
-/** What a page of a list shows. `after`: undefined on the first page. */
+/** What a page of a list shows. `after` is undefined on the first page. */
 interface Parts<Asked, Row> extends Found<Row> {
   asked: Asked
   after: string | undefined
@@ -99,7 +99,7 @@ export function listPage<Asked extends Wanted, Row>(
     const found = await list.read(administration, asked, { after, limit: PAGE_SIZE })
     const { rows, total, next = followingIn(after, total) } = found
     const following = next === undefined ? undefined : address(path, { ...filter, [position]: String(next) })
-    // The suite to approve for, which filters nothing.
+    // The suite to approve for, which is not a filter.
     const isFirst = after === undefined && !isAnySet({ ...filter, for: '' })
     const isBare = isFirst && rows.length === 0 && register !== undefined
     const parts = {
@@ -182,14 +182,14 @@ export function isAnySet(filter: Wanted['filter']): boolean {
   return Object.values(filter).some((value) => value !== '')
 }
 
-/** The number of where a page begins; undefined: it is the first one. */
+/** The number of the row after which a page begins; undefined for the first page. */
 export function numberIn(text = ''): number | undefined {
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined
 }
 
 type Period = Record<'since' | 'until', string>
 
-/** How times in UTC are given: `until` includes the whole of the day or the minute. */
+/** The format of times in UTC; `until` includes the whole day or minute. */
 const TIMES = {
   date: { rest: 'T00:00', span: DAY, advice: 'Write a day like this: 2027-01-31.' },
   'datetime-local': { rest: '', span: MINUTE, advice: 'Write a time like this: 2027-01-31T15:16.' },

@@ -15,8 +15,8 @@ import { liveSuite } from './suite.ts'
 
 /**
  * GET /live: the live parts of the overview, of the page of a `client`, or of the `page` of refusals, which live.js requests
- * every second. They keep only a viewer's session alive. `window`: an id that the page has generated; `new`: sent until the page
- * gets its first answer.
+ * every second. They keep only a viewer's session alive. `window` is an id that the page has generated; `new` is sent until the
+ * page gets its first answer.
  */
 export function serveLive(console: FastifyInstance, context: AdminContext): void {
   const { signIn, statistics, now } = context
@@ -62,7 +62,7 @@ export function serveLive(console: FastifyInstance, context: AdminContext): void
     if (state === 'full') {
       return reply.code(503).header('retry-after', '30').type('text/plain').send('Too many pages are open.\n')
     }
-    // Viewers of the same page see the same, but for what only admins are offered. A new window may follow a change.
+    // Everyone sees the same on a page, except for what only admins are offered. A new window may follow a change.
     const { window, new: _, ...page } = request.query as Record<string, unknown>
     const key = `${canChange(request)} ${JSON.stringify(page)} ${isNew && window}`
     const body = await ofThisSecond(key, async () => gzipSync(html`<!doctype html>${await partsFor(request)}`.text))
@@ -91,7 +91,7 @@ function everySecond(now: Clock) {
   return ofThisSecond
 }
 
-/** Live windows in total, and per operator, so that one operator cannot take them all. */
+/** How many live windows there may be, in total and per operator, so that one operator cannot take them all. */
 const MAX_WINDOWS = 16
 const MAX_PER_OPERATOR = 4
 

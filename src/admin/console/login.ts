@@ -55,7 +55,7 @@ export function login(console: FastifyInstance, context: AdminContext): void {
     const result = await signIn.logIn(code, originOf(request))
     if (typeof result === 'string') {
       observe({ type: 'operator refused', reason: result, requestId, remoteAddress })
-      // Probably the link that began this session, opened again.
+      // Probably the link that began this session was opened again.
       if (caller && text('instead') === '' && result !== 'unknown login link') return reply.redirect('/', 303)
       return showPage(reply, loginPage(context, { error: WRONG[result] }), { status: 403 })
     }
@@ -65,7 +65,7 @@ export function login(console: FastifyInstance, context: AdminContext): void {
     return reply.redirect('/signed-in', 303)
   })
 
-  // Checks whether the browser has kept the cookie, and explains it if not. The overview would only redirect to the login.
+  // Checks whether the browser has kept the cookie, and explains it if not. The overview would just redirect to the login.
   console.get('/signed-in', ({ session }, reply) =>
     session ? reply.redirect('/', 303) : showPage(reply, cookieLostPage(loginInstructions(context)), { status: 403 }),
   )
@@ -96,7 +96,7 @@ function linkInstructions({ howToSignIn }: Pick<AdminContext, 'howToSignIn'>): H
   return html`<p>Run <code>token-server console NAME</code> with your operator name on a machine that can reach the server’s database, and open the link it prints. ${IN_A_CLONE}</p>`
 }
 
-/** `reason`: why it is shown; `error`: what is wrong with the link; `isAway`: whether the identity provider does not answer. */
+/** `reason` says why it is shown, `error` what is wrong with the link, `isAway` that the identity provider does not answer. */
 export function loginPage(
   context: AdminContext,
   { reason, error, isAway }: { reason?: Part; error?: string; isAway?: boolean },
@@ -120,7 +120,7 @@ export function loginPage(
   return { title: 'Sign in', scripts: ['login.js'], content }
 }
 
-/** Asks whether to change the operator. login.js submits without a button, so a link alone cannot send `instead`. */
+/** Asks whether to sign in as another operator. Only the button sends `instead`, so a link alone cannot do it. */
 function switchPage(present: string, other: string, code: string): Page {
   return {
     title: `Sign in as ${other}?`,
@@ -150,18 +150,18 @@ ${instructions}
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null: not signed in. */
+    /** Null if not signed in. */
     session: Session | null
   }
   interface FastifyContextConfig {
-    /** False: the route is public, or finds the session itself. */
+    /** False if the route is public, or finds the session itself. */
     findsSession?: false
   }
 }
 
 /**
  * Sets the caller from the session cookie before the body is read, and checks changes again afterwards: the session may have
- * ended while the body arrived. Access is decided by `limitAccess`.
+ * ended while the body arrived. `limitAccess` decides about access.
  */
 export function recognizeSessions(console: FastifyInstance, { findSession }: SignIn): void {
   async function recognize(request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -202,7 +202,7 @@ export function cookieIn(request: FastifyRequest, name: string): string | undefi
   return value
 }
 
-/** A cookie that the browser also sends when another site leads here, for some seconds. */
+/** A cookie for some seconds, which the browser also sends when another site leads here. */
 export function shortCookie(request: FastifyRequest, name: string, value: string, seconds: number): string {
   return `${nameFor(request, name)}=${value}; ${ATTRIBUTES}Lax; Max-Age=${seconds}`
 }

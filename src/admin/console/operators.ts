@@ -14,7 +14,7 @@ import { IN_A_CLONE } from './login.ts'
 
 type Route = { Params: { name: string; id: string } }
 
-/** /operators: operators with their keys and sessions, and the forms that end them. They are added on the command line only. */
+/** /operators: operators with their keys and sessions, and the forms that remove them. They are added on the command line only. */
 export function operatorPages(console: FastifyInstance, context: AdminContext): void {
   const actions = (request: FastifyRequest) => administrationOf(context, request).operators
 
@@ -160,6 +160,6 @@ function sessionTable(operators: readonly ListedOperator[], viewer: Viewer): Htm
     ]),
   )
   const columns = ['Session', 'Operator', 'Address', 'Browser', 'Began', 'Last seen']
-  // Whoever looks at this page has a session.
+  // Anyone who sees this page has a session.
   return table('Sessions', columns, rows, 'End')
 }

@@ -29,7 +29,7 @@ export function overviewPage(console: FastifyInstance, context: AdminContext): v
   })
 }
 
-/** What the store has counted in a period. Undefined: not known. */
+/** What the store has counted in a period. Undefined if unknown. */
 type Counted = { period: Period; usage?: Usage | undefined; ofAll?: readonly ApplicationCounts[] | undefined }
 
 /** The figures of the server. live.js keeps some of them up to date. */
@@ -130,7 +130,7 @@ function cards(statistics: Statistics): Html[] {
   ]
 }
 
-/** Since when this process has counted: its figures do not outlive it. */
+/** When this process began to count: its figures do not outlive it. */
 function counted({ at, startedAt }: Statistics): string {
   return at - startedAt < HOUR ? 'since the start' : 'in the last hour'
 }
@@ -149,7 +149,7 @@ function chartSections(statistics: Statistics): Html[] {
     .toSpliced(3, 0, section('reasons', 'Refused and failed, by reason', reasons(statistics)))
 }
 
-/** The charts of a longer period: of all nodes, from the store. */
+/** The charts of a longer period, for all nodes, from the store. */
 function longCharts(usage: Usage | undefined, statistics: Statistics): Html {
   if (!usage) return html`<p class="quiet-text">Not known, because the database does not answer.</p>`
   const sections = usageCharts(usage, KINDS, statistics.outages).map(chartSection)
@@ -157,7 +157,7 @@ function longCharts(usage: Usage | undefined, statistics: Statistics): Html {
   return html`<div class="columns">${sections}${ofLastHour}</div>`
 }
 
-/** What is counted apart, and the kinds of its reasons. */
+/** What is counted separately, and the kinds of its reasons. */
 const COUNTED: readonly (readonly [label: Part, kinds: readonly string[]])[] = [
   ['Refused requests, without token checks', ['authentication', 'request']],
   [html`Token checks: not valid. <a href="/refusals#counted">By application and suite</a>`, ['check']],
@@ -180,7 +180,7 @@ function reasonBar({ reason, count: times, share }: ReturnType<typeof topReasons
 ${bar('series-2', share)}</li>`
 }
 
-/** The nodes that share the store. Not updated live. False if there is only one. */
+/** The nodes that share the store; not updated live. False if there is only one. */
 function nodesSection({ nodes, at }: Statistics): Html | false {
   if (nodes.length < 2) return false
   const present = nodes.filter(({ isGone }) => !isGone)

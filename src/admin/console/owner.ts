@@ -26,21 +26,21 @@ import { assertNewSignIn } from './fresh.ts'
 import { type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 
-// What the pages of applications and of suites have in common.
+// What the pages of applications and suites have in common.
 
 /** The functions that find, change and show one kind of client: applications or suites. */
 export interface Owners {
   parent: List
   /** Throws OperatorError if the id does not exist, or belongs to the other kind. */
   find: (id: string, request: FastifyRequest) => Promise<Owner>
-  /** Changes these values, and what else the form has. Resolves to whether anything differed. Throws OperatorError. */
+  /** Changes these values, and whatever else the form has. Resolves to whether anything differed. Throws OperatorError. */
   update: (id: string, changes: Changes, request: FastifyRequest) => Promise<boolean>
   remove: (id: string, request: FastifyRequest) => Promise<unknown>
-  /** What a removal ends. */
+  /** What stops working after a removal. */
   consequencesOf: (owner: Owner, request: FastifyRequest) => Promise<Part>
   /** Shows the page again, with what was sent. */
   show: (id: string, reply: FastifyReply, refused: Refused) => Promise<FastifyReply>
-  /** What the form has besides the values. */
+  /** What the form contains in addition to the values. */
   inputs?: (owner: Owner, request: FastifyRequest, stateOf: (name: string) => FieldState) => Promise<Part>
 }
 
@@ -71,7 +71,7 @@ export function changesIn({ labels, quota, ...values }: Values): Changes {
   }
 }
 
-/** The head of a page about an application or a suite, whose own page is at `base`. `words`: the title, with its name. */
+/** The head of a page about an application or a suite, whose own page is at `base`. `words` is the title, with its name. */
 export function headBelow(parent: List, base: string, [before, named, after = '']: readonly [string, string, string?]) {
   return {
     title: `${before}${named}${after}`,
@@ -152,8 +152,8 @@ export function withContents(content: Html): Html {
 }
 
 /**
- * The inputs for values, as they were sent in `body`, if they were. They also send the values that are stored now, so that
- * changes of others are not overwritten unnoticed.
+ * The inputs for values, filled from `body` if that is given. They also send the stored values, so that others' changes are not
+ * overwritten unnoticed.
  */
 function namesPanel(owner: Owner, body: unknown, stateOf: (name: string) => FieldState): Html {
   const fields = Object.entries(valuesOf(owner)).map(([name, stored]) => sentIn(body, name, stored))
@@ -165,7 +165,7 @@ ${fields.map(({ name, value }) => input(name, value, stateOf))}</div>`
 
 const REQUIRED: readonly string[] = APPLICATION_COLUMNS
 
-/** Values of several lines. */
+/** Multi-line values. */
 const LONG = ['labels', 'note']
 
 const HINTS: Readonly<Record<string, string>> = {
@@ -180,7 +180,7 @@ function input(name: string, value: string, stateOf: (name: string) => FieldStat
   return field({ ...control, required: REQUIRED.includes(name), type: name === 'quota' ? 'number' : 'text' })
 }
 
-/** The inputs of values that may be empty, for a new application or suite, behind a line. */
+/** The collapsed inputs of values that may be empty, for a new application or suite. */
 export function optionalInputs(names: readonly string[], body: unknown, stateOf: (name: string) => FieldState): Html {
   const { text } = fieldsOf(body)
   const isOpen = names.some((name) => text(name) !== '')
@@ -188,7 +188,7 @@ export function optionalInputs(names: readonly string[], body: unknown, stateOf:
 <div class="form">${names.map((name) => input(name, text(name), stateOf))}</div></details>`
 }
 
-/** What an application or a suite has besides, for a list of facts. `list`: the path of the list of its kind. */
+/** The optional facts about an application or a suite. `list` is the path of the list of its kind. */
 export function annotationFacts(owner: Owner, list: List['href']) {
   const links = labelLinks(owner.labels, list)
   const given = Object.entries(optionalTexts(owner)).filter(([, text]) => text !== '')
@@ -211,7 +211,7 @@ interface Registration extends Pick<Page, 'title' | 'lead'> {
   first: string
   /** The inputs, with the values of the form that was refused, if any. */
   inputs: (request: FastifyRequest, stateOf: (name: string) => FieldState) => Part | Promise<Part>
-  /** Which inputs show which errors: the `inputs` of refusedFor. */
+  /** Names the inputs that show errors, as `inputs` of refusedFor. */
   errorsAt: Readonly<Record<string, string>>
   /** Resolves to the page with the credentials. Throws OperatorError. */
   register: (request: FastifyRequest, repeatable: Repeatable) => Promise<Page>

@@ -14,7 +14,7 @@ import { type Html, html, type Part } from './html.ts'
 import { showPage } from './layout.ts'
 import { cookieIn, loginPage, originOf, setSessionCookie, shortCookie } from './login.ts'
 
-/** How many sign-ins one address prefix may begin, and complete: each asks the provider. */
+/** How many sign-ins one address prefix may begin and complete, since each asks the provider. */
 const SIGN_INS = { atOnce: 20, interval: 4000 }
 
 /** What the browser keeps during a sign-in: 256 bits. */
@@ -26,7 +26,7 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
   const { provider, adminUrl, signIn, administration } = context
   const budgets = createBudgets(() => performance.now(), { slots: 1024 })
 
-  // Apart, so that nobody who only begins keeps others from completing.
+  // Counted separately, so that beginning many sign-ins keeps nobody from completing one.
   function providerFor({ remoteAddress }: FastifyRequest, step: 'begin' | 'complete') {
     if (!provider) throw new ProblemError('not_found', 'There is no identity provider: see OIDC_ISSUER.')
     if (budgets.spend(`${step} ${prefixOf(clientIn(remoteAddress))}`, SIGN_INS) === 0) return provider
@@ -40,7 +40,7 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
     const provider = providerFor(request, 'begin')
     const back = fieldsOf(request.query).text('back')
     const { 'sec-fetch-site': site = 'none' } = request.headers
-    // Not on behalf of other sites; and the cookie must be of the host to which the provider leads back.
+    // Other sites must not begin a sign-in, and the cookie must belong to the host that the provider redirects to.
     const isOwn = /^(none|same-origin)$/.test(site) && isProxied(request, adminUrl)
     if (!isOwn) return reply.redirect(`${adminUrl}/login`, 303)
     // One secret for all tabs.
@@ -52,7 +52,7 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
     return reply.header('set-cookie', shortCookie(request, COOKIE, secret, SIGN_IN_LIFETIME / 1000)).redirect(url, 303)
   })
 
-  // Cookies with SameSite=Strict come only with a request of our own page, not with the provider's redirect.
+  // Browsers send cookies with SameSite=Strict only with requests of our own pages, not with the provider's redirect.
   console.get('/login/callback', (request, reply) => {
     const next = `/login/complete?${new URLSearchParams(queryOf(request))}`
     const content = html`<div class="panel prose"><p><a href="${next}">Continue</a></p></div>`
@@ -74,7 +74,7 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
       setSessionCookie(reply, login.reference)
       return reply.redirect(identity.back || '/signed-in', 303)
     } catch (error) {
-      // Somebody went back in the history.
+      // The person went back in the history.
       if (caller && error instanceof SignInRefused && error.reason !== 'old sign-in') return reply.redirect('/', 303)
       return refuseSignIn(context, request, reply, error)
     }
@@ -114,7 +114,7 @@ function wordsFor(
   }[reason]
 }
 
-/** What the provider has added to the callback URL. */
+/** The parameters that the provider added to the callback URL. */
 function queryOf({ url }: FastifyRequest): string {
   return new URL(url, 'http://localhost').search.slice(1)
 }

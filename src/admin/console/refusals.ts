@@ -64,7 +64,7 @@ export function refusalPages(console: FastifyInstance, context: AdminContext): v
     ...LIST,
     async page({ asked, rows, after, form, summary, links, ...parts }, { listLastRefused }) {
       const { filter, query } = asked
-      // Names are compared one by one, which is too much for every second.
+      // Names are compared one by one, which is too expensive for every second.
       const isLive = after === undefined && query.search === undefined
       const isWhole = after === undefined && !isAnySet(filter) && rows.length > 0
       const counted = isWhole && refusedTable(await listLastRefused(), 'None in the last 30 days.')
@@ -89,8 +89,8 @@ export function refusalPages(console: FastifyInstance, context: AdminContext): v
 }
 
 /**
- * What a page or a file is asked for. Finds the requests of the client with this id, which is stored abbreviated if it is not
- * registered, or else those with these words in the id or the name of the client.
+ * The query of a page or a file. Finds the requests of the client with this id, which is stored abbreviated if it is not
+ * registered. If there are none, finds those of clients with these words in their id or name.
  */
 async function askedFor(search: Administration['searchRefusedRequests'], request: FastifyRequest) {
   const filter = textsIn(FILTERS, request.query)
@@ -134,7 +134,7 @@ function row(request: RefusedRequest) {
 /** The end of an abbreviated client id that is as long as a secret. */
 const LIKE_SECRET = abbreviated('x'.repeat(SECRET_LENGTH)).slice(4)
 
-/** The client of a request, with a link to where its problem is mended. */
+/** The client of a request, with a link to where to fix its problem. */
 function clientOf({ kind, clientId, name: named, reason, suite }: RefusedRequest): Part {
   if (clientId) {
     if (!kind || !named)
@@ -193,7 +193,7 @@ function details(request: RefusedRequest): Html {
   return html`<div class="panel">${facts(LABELS.map((label, n) => [label, values[n]]))}</div>`
 }
 
-/** Why a request that is of no registered client was refused, and what to do. */
+/** Why a request by an unregistered client was refused, and what to do. */
 function answerNote({ reason, clientId }: RefusedRequest): Html {
   const { description = reason, words = description.split(':')[0] } = factsOf(reason) ?? {}
   const check = clientId

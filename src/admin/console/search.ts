@@ -13,12 +13,12 @@ import { showPage } from './layout.ts'
 /** How many of each kind are shown. */
 const SHOWN = 10
 
-/** Among how many hundreds of the last changes removed applications are looked for. */
+/** How many hundreds of the last changes are searched for removed applications. */
 const HUNDREDS = 50
 
 interface Hit {
   href: string
-  /** Undefined: the id is its name. */
+  /** Undefined if the id is its name. */
   name?: string | undefined
   id: string
 }
@@ -30,7 +30,7 @@ interface Group {
   all?: string
 }
 
-/** /search: finds applications, removed ones too, suites, operators and request ids. A single hit is opened at once. */
+/** /search: finds applications (even removed ones), suites, operators and request ids. A single hit is opened at once. */
 export function searchPage(console: FastifyInstance, context: AdminContext): void {
   console.get('/search', async (request, reply) => {
     const wanted = fieldsOf(request.query).text('q')
@@ -46,7 +46,7 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
     })
   })
 
-  /** What has this text in its id, its name or another field, with this id first. Request ids are found only whole. */
+  /** What has this text in its id, its name or another field, an exact id first. Request ids are found only in full. */
   async function find(text: string, request: FastifyRequest): Promise<Group[]> {
     const { applications, suites, operators, ...administration } = administrationOf(context, request)
     const found = await applications.search({ text, limit: SHOWN + 1, after: undefined })

@@ -82,7 +82,7 @@ ${mayChange && section('endings', 'Remove this suite', html`<div class="actions"
   }
 }
 
-/** The parts of the page that change while it is open. `instructions`: those that the explanation was made with. */
+/** The parts of the page that change while it is open. `instructions` are those of the explanation. */
 export async function liveSuite(
   { listLastRefused }: Administration,
   explanation: Explanation,
@@ -98,7 +98,7 @@ export async function liveSuite(
   }
 }
 
-/** `count`: the number of approved applications. */
+/** `count` is the number of approved applications. */
 function approvedPanel(suiteId: string, count: number, canChange: boolean): Html {
   const title = `Approved applications (${count.toLocaleString('en')})`
   const list = html`<a class="button" href="${address('/applications', { suite: suiteId })}">List ${many(count, 'application')}</a>`
@@ -107,7 +107,7 @@ function approvedPanel(suiteId: string, count: number, canChange: boolean): Html
   return section('approved', title, count > 0 ? buttons : emptyState('No application is approved yet', buttons))
 }
 
-/** `approved`: the number of approved applications. */
+/** `approved` is the number of approved applications. */
 function consequencesOf({ suiteId, secrets }: ShownSuite, approved: number): Html {
   return html`<ul>
 <li>${approved === 0 ? 'No application is approved for it.' : `${approved.toLocaleString('en')} ${approved === 1 ? 'application loses its' : 'applications lose their'} approval for it.`}</li>

@@ -93,7 +93,7 @@ ${optionalInputs(['labels', 'note'], body, stateOf)}`
   })
 }
 
-/** Shows the credentials of a new suite, once. `notApproved`: the number of applications, none of which is approved yet. */
+/** Shows the credentials of a new suite, once. `notApproved` is the number of applications, none of which is approved yet. */
 function registeredPage(suite: RegisteredSuite & { notApproved: number }, urls: About['urls']): Page {
   const { suiteId, clientSecret, notApproved } = suite
   return credentialsPage({

@@ -16,7 +16,7 @@ const WORDS: Record<Period, { link: string; text: string; each: string }> = {
   '7d': { link: '7 days', text: 'in the last 7 days', each: 'hour' },
 }
 
-/** The period that a page was asked for, or else this one. */
+/** The period that a page was asked for, or this one by default. */
 export function periodOf({ query }: FastifyRequest, usual: Period): Period {
   const asked = fieldsOf(query).text('period')
   return PERIOD_NAMES.find((period) => period === asked) ?? usual
@@ -35,7 +35,7 @@ type Kind = (typeof KINDS)[number]
 
 const TITLES = { tokens: 'Tokens issued', checks: 'Valid checks', refusals: 'Refused requests and checks' }
 
-/** A chart of each of these kinds of counts. */
+/** A chart for each of these kinds of counts. */
 export function usageCharts({ period, points }: Usage, kinds: readonly Kind[], outages: readonly Outage[]): Chart[] {
   return kinds.map((kind) => ({
     id: `usage-${kind}`,
@@ -50,7 +50,7 @@ export function usageCharts({ period, points }: Usage, kinds: readonly Kind[], o
   }))
 }
 
-/** What an application or a suite did in a period: sums, charts, and the same as a table. `hint`: what the counts mean. */
+/** What an application or a suite did in a period: sums, charts, and the same as a table. `hint` says what the counts mean. */
 export async function usagePanel(
   context: AdminContext,
   request: FastifyRequest,
@@ -82,7 +82,7 @@ const TOP = 5
 
 const MORE = html`<a href="/applications?sort=tokens">All, by tokens in the last hour</a>`
 
-/** The applications that did most in a period. `all`: undefined if that is not known yet. */
+/** The applications that did most in a period. `all` is undefined if not known yet. */
 export function topPanel(all: readonly ApplicationCounts[] | undefined, period: Period): Html {
   const list = (kind: Kind) => {
     const top = mostOf(all ?? [], kind)
@@ -98,7 +98,7 @@ ${bar(kind === 'refusals' ? 'series-2' : 'series-1', (times * 100) / (top[0] as 
   return section('top', `Applications that did most ${WORDS[period].text}`, all ? lists : unknown, MORE)
 }
 
-/** In one pass, for there may be many applications. */
+/** In one pass, because there may be many applications. */
 function mostOf(all: readonly ApplicationCounts[], kind: Kind): ApplicationCounts[] {
   let most: ApplicationCounts[] = []
   for (const one of all) {

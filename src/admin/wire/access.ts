@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { RefusedOperator } from './problem.ts'
 
-/** Routes with a rule of their own (GET includes HEAD). On all others any operator may read, and only an admin may change. */
+/** Routes with their own rule (GET includes HEAD). On all others any operator may read, and only an admin may change anything. */
 export const EXCEPTIONS: Record<string, 'anyone' | 'any operator'> = {
   'GET /login': 'anyone',
   'POST /login': 'anyone',

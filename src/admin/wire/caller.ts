@@ -18,9 +18,9 @@ interface Caller {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The address that the request came from, also the proxy's (addressVia); of a Unix socket's peer: `unix socket`. */
+    /** The address that the request came from, with the proxy's (addressVia); `unix socket` for a peer on a Unix socket. */
     remoteAddress: string
-    /** Null: not authenticated. */
+    /** Null before authentication. */
     caller: Caller | null
   }
 }
@@ -41,12 +41,12 @@ export function decorateRequests(app: FastifyInstance, { adminUrl }: Pick<AdminC
 }
 
 /**
- * The peer's address, and before it that of the client according to trusted proxies if the request came through the address
- * that a proxy serves. Throws ProblemError if the connection is closed.
+ * The peer's address. If the request came through a proxy's address, the client's, according to trusted proxies, comes first.
+ * Throws ProblemError if the connection is closed.
  */
 function remoteAddressOf(request: FastifyRequest, adminUrl: string | undefined, isUnixSocket: boolean): string {
   const { remoteAddress = isUnixSocket ? 'unix socket' : undefined } = request.socket
-  // Nobody waits for the answer, and a change could not be attributed.
+  // Nobody is waiting for the answer, and a change could not be attributed.
   if (remoteAddress === undefined) throw new ProblemError('malformed', 'The connection is closed.')
   const peer = withoutZone(remoteAddress)
   if (!isProxied(request, adminUrl)) return peer

@@ -31,7 +31,7 @@ export function createHostCheck({ adminUrl, boundHost }: Pick<AdminContext, 'adm
   }
 }
 
-/** Whether a request names the host of ADMIN_URL, and not one of this machine, such as that of a tunnel. */
+/** Whether a request names the host of ADMIN_URL, and not this machine, as through a tunnel. */
 export function isProxied({ headers }: FastifyRequest, adminUrl: string | undefined): boolean {
   return adminUrl !== undefined && headers.host?.toLowerCase() === new URL(adminUrl).host
 }
@@ -43,8 +43,8 @@ function nameIn(host: string): string {
 
 /**
  * Returns a check that throws RefusedOperator for a change from a page of another site (CSRF). Without Sec-Fetch-Site (Fetch
- * Metadata) the Origin must be that of this listener. Plain HTTP is accepted for local names only: under any other name,
- * anyone on the network could forge the page.
+ * Metadata) the Origin must be that of this listener. Plain HTTP is accepted for local names only: otherwise anyone on the
+ * network could forge the page.
  */
 export function createOriginCheck({ adminUrl }: Pick<AdminContext, 'adminUrl'>) {
   const proxied = adminUrl && new URL(adminUrl).host

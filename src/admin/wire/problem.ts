@@ -68,7 +68,7 @@ export interface Problem {
   status: number
   /** A sentence for people. */
   detail: string
-  /** Invalid fields. `pointer`: a JSON Pointer as a URI fragment (RFC 6901 §6), such as `#/name`. */
+  /** Invalid fields. `pointer` is a JSON Pointer as a URI fragment (RFC 6901 §6), such as `#/name`. */
   errors?: readonly { detail: string; pointer: string }[] | undefined
   headers?: Record<string, string>
 }
@@ -90,7 +90,7 @@ export class ProblemError extends Error {
 /** Refused sign-ins have pages of their own. */
 type RefusedReason = Exclude<OperatorReason, LoginReason | ProviderReason>
 
-/** A request is refused because of its credentials, role, host or origin, or because there are too many. */
+/** A request is refused because of its credentials, role, host or origin, or because too many requests wait. */
 export class RefusedOperator extends Refusal<RefusedReason> {
   /** The expired or revoked admin key, and its operator. */
   readonly key: { operator?: string | undefined; keyId?: number | undefined }
@@ -144,7 +144,7 @@ function unavailable(error: StoreUnavailable, isOperator: boolean): string {
   return `The database cannot be used now${isOperator ? `: ${withPeriod(error.message)}` : '. Try again.'}`
 }
 
-/** The answer to an error. It does not describe an unexpected error. `isOperator`: it may name files and hosts. */
+/** The answer to an error. It does not describe an unexpected error. For an operator (`isOperator`) it may name files and hosts. */
 export function problemOf(error: unknown, isOperator = false): Problem {
   if (error instanceof ProblemError) return error.problem
   if (error instanceof RefusedOperator) return REFUSALS[error.reason]

@@ -9,12 +9,12 @@ declare module 'fastify' {
     takeTurn<Result>(request: FastifyRequest, step: () => Promise<Result>): Promise<Result>
   }
   interface FastifyContextConfig {
-    /** False: the route waits for the identity provider, or takes almost no work. */
+    /** False if the route waits for the identity provider, or takes almost no work. */
     takesTurn?: false
   }
 }
 
-/** How many requests of one operator and in all may wait. A single connection can send any number by pipelining. */
+/** How many requests may wait, per operator and in total. A single connection can send any number by pipelining. */
 const QUEUE = { concurrency: 1, perParty: 32, total: 64 }
 
 /**
@@ -50,7 +50,7 @@ export function takeTurns(app: FastifyInstance): void {
   })
 }
 
-/** The operator; before the sign-in, the address. */
+/** The operator, or the address before the sign-in. */
 function partyOf({ caller, remoteAddress }: FastifyRequest): string {
   return caller?.operator.name ?? peerIn(remoteAddress)
 }

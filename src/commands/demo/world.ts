@@ -13,7 +13,7 @@ export interface Credentials {
 
 type Partners = Awaited<ReturnType<typeof createDemoWorld>>['partners']
 
-/** Values for the fields that make no difference in the demo. */
+/** Values for the fields that do not matter in the demo. */
 const VALUES = Object.fromEntries(Object.keys(fields).map((field) => [field, 'Demo'])) as ApplicationValues
 
 /** Registers suites, an application for the user to try, and partners for the simulated traffic, grouped by their answers. */

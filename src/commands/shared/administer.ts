@@ -39,8 +39,8 @@ interface AdministerOptions extends CreateOption {
 }
 
 /**
- * Runs an action on the store that DATABASE_URL names. Logs changes on standard error; a running server sees them from the
- * next request on. `on`: the same administration, with conditions for its changes.
+ * Runs an action on the store that DATABASE_URL names. Logs changes on standard error; a running server sees them from the next
+ * request on. `on` returns the same administration, with conditions for its changes.
  */
 export async function administer<Result>(
   terminal: Terminal,
@@ -87,8 +87,8 @@ export function commandAuthor(): Author {
 }
 
 /**
- * Who runs a command: the user of this process; its number if it has no name, as in a container. Before it the caller of sudo,
- * `anna (root)`: never alone, since anybody can set the variable.
+ * Who runs a command: the user of this process, or its number if it has no name, as in a container. A caller of sudo comes first,
+ * as in `anna (root)`, but never alone: anybody can set that variable.
  */
 export function commandUser({ SUDO_USER }: NodeJS.ProcessEnv, read: () => { username: string } = userInfo): string {
   let user = `uid ${process.getuid?.()}`

@@ -8,7 +8,7 @@ import { type JsonOption, print, type Terminal } from './terminal.ts'
 export interface AnnotationOptions extends Partial<OptionalTexts> {
   label?: string[] | undefined
   removeLabel?: string[] | undefined
-  /** Only of applications; 0: TOKEN_QUOTA. */
+  /** Only for applications; 0 stands for TOKEN_QUOTA. */
   quota?: number | undefined
 }
 
@@ -35,7 +35,7 @@ export function addLabelFilter(command: Command): Command {
   return command.option('--label <label>', 'only those with this key or key=value; may be repeated', collect)
 }
 
-/** The options, with `labels` if they change. `before`: the labels that are set already. */
+/** The options, with `labels` if they change. `before` has the labels that are already set. */
 export function annotated<Options extends AnnotationOptions>(
   { label = [], removeLabel = [], quota, ...options }: Options,
   before: Labels = {},
@@ -72,7 +72,7 @@ export function completeUpdate<Shown extends { labels: Labels }>(
   })
 }
 
-/** For `labelled`; what is not set is left out. */
+/** For `labelled`. Leaves out what is not set. */
 export function annotationTexts(labels: Labels, texts: Record<string, string>): Record<string, string> {
   const all = { labels: labelTexts(labels).join(', '), ...texts }
   return Object.fromEntries(Object.entries(all).filter(([, text]) => text !== ''))

@@ -8,14 +8,14 @@ export const ENV_FILE = '.env'
 
 /** KEY=value. A value in quotes may have several lines. */
 const ENTRY = /^[^\S\n]*(?:export[^\S\n]+)?([^\s=#]+)[^\S\n]*=[^\S\n]*(?:"[^"]*"|'[^']*'|`[^`]*`|[^\n]*)[^\n]*$/gm
-/** An entry whose value has no quotes, but a # without a space before it. */
+/** An entry whose value has no quotes but contains a # without a space before it. */
 const CUT_OFF = /^[^=]*=[^\S\n]*[^"'`#\s][^#]*(?<=\S)#/
 const BLANK = /^\s*(#.*)?$/
 
-/** The share of its letters that may be wrong in a misspelt setting: one of four, two of eight. */
+/** The share of letters that may be wrong in a misspelt setting: one in four, two in eight. */
 const MAX_WRONG_SHARE = 1 / 4
 
-/** Shorter variables of other programs resemble a setting by chance too often. */
+/** Shorter variables of other programs too often resemble a setting by chance. */
 const MIN_LENGTH = 6
 
 interface EnvFile {

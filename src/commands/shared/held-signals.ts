@@ -12,7 +12,7 @@ function hold(signal: NodeJS.Signals): void {
   process.on('newListener', function handOver(event) {
     if (event !== signal) return
     process.off('newListener', handOver)
-    // This event comes before the listener is added, and the listener may use what the adding code sets up next.
+    // This event precedes the adding of the listener, which may need what the adding code sets up next.
     process.nextTick(() => {
       process.off(signal, keep)
       for (; count > 0; count--) process.emit(signal, signal)

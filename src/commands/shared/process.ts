@@ -11,7 +11,7 @@ import { OutputFailed, say, type Terminal } from './terminal.ts'
 
 const FAILED = 1
 const WRONG_USAGE = 2
-/** The status that a shell reports for a program that SIGPIPE ended: 128 and the number of the signal. */
+/** The status that a shell reports for a program that SIGPIPE ended: 128 plus the number of the signal. */
 const READER_GONE = 141
 
 /** How long `runProcess` waits for pending writes before it ends the process. */
@@ -80,7 +80,7 @@ export async function runProcess(main: () => Promise<number>): Promise<void> {
 }
 
 function handleBrokenOutput(): void {
-  // Without a listener the process would end. The writer gets the error, too (terminal.ts).
+  // Without a listener the process would end. The writer also gets the error (terminal.ts).
   process.stdout.on('error', () => {})
   // If the audit log cannot be written, the command must not fail: the change was made.
   process.stderr.on('error', () => {})

@@ -31,7 +31,7 @@ export class OutputFailed extends OperatorError {
   }
 }
 
-/** Adds a command with the option `--json`. `usage`: its name, and arguments that need no description. */
+/** Adds a command with the option `--json`. `usage` is its name, and arguments that need no description. */
 export function addCommand(parent: Command, usage: string, description: string): Command {
   return parent.command(usage).description(description).option('--json', 'print JSON')
 }
@@ -44,12 +44,12 @@ export function write({ stdout }: Terminal, text: string | Uint8Array): Promise<
   })
 }
 
-/** Prints a result: with `--json` as JSON, otherwise as `words`. Rejects with OutputFailed. */
+/** Prints a result: as JSON with `--json`, otherwise as `words`. Rejects with OutputFailed. */
 export function show(terminal: Terminal, { json }: JsonOption, result: unknown, words: string): Promise<void> {
   return write(terminal, `${json ? JSON.stringify(result, null, 2) : words}\n`)
 }
 
-/** Like `show`, for the result of a change. Rejects with OperatorError. `lost`: what to do if a secret was not shown. */
+/** Like `show`, for the result of a change. Rejects with OperatorError. `lost` says what to do if a secret was not shown. */
 export async function print(terminal: Terminal, options: JsonOption, result: unknown, words: string, lost = '') {
   await show(terminal, options, result, words).catch(({ message, cause }: OutputFailed) => {
     throw new OperatorError(`The change was made. ${message} ${lost}`.trimEnd(), { cause })
@@ -68,7 +68,7 @@ export function say({ stderr }: Terminal, { json }: JsonOption, kind: 'error' | 
   stderr.write(visible(`${json ? JSON.stringify({ [kind]: text }) : words}\n`))
 }
 
-/** Asks on standard error. Resolves to the line that is typed; undefined: the input has ended. */
+/** Asks on standard error. Resolves to the typed line; undefined if the input has ended. */
 export async function prompt({ stdin, stderr }: Terminal, question: string): Promise<string | undefined> {
   stderr.write(question)
   const input = stdin as unknown as Readable

@@ -27,7 +27,7 @@ export function table(heading: string[], rows: string[][]): string {
   return lines.map((cells) => cells.map(padded).join('  ').trimEnd()).join('\n')
 }
 
-/** One line for each label and its value, with the values in one column, also those of several lines. */
+/** One line for each label and its value, with the values, even multi-line ones, in one column. */
 export function labelled(values: Record<string, string>): string {
   const width = Math.max(...Object.keys(values).map(({ length }) => length))
   return Object.entries(values)
@@ -99,7 +99,7 @@ function registeredText(title: string, values: Record<string, string>): string {
   return `${title}\n${labelled(values).replace(/^/gm, '  ')}`
 }
 
-/** Secrets as a table, without the secrets themselves. `unused`: the text for a secret without a known use. */
+/** Secrets as a table, without the secrets themselves. `unused` is the text for a secret without a known use. */
 export function secretsTable(secrets: readonly SecretView[], unused = 'never'): string {
   const rows = secrets.map((secret) => [
     String(secret.id),

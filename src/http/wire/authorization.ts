@@ -51,7 +51,7 @@ export function basicCredentials(authorization: string): Credentials | undefined
 
 /**
  * The credentials in the Authorization header. Undefined if there is no header. Throws RequestRefused if it has none, or if the
- * form has a secret, too (RFC 6749 §2.3). `client`: what the answer calls the client.
+ * form also has a secret (RFC 6749 §2.3). `client` is the answer's word for the client.
  */
 export function credentialsInHeader(
   request: Request,
@@ -76,7 +76,7 @@ export function basicClientId(authorization: string | undefined): string | undef
   }
 }
 
-/** RFC 6749 appendix A: `VSCHAR = %x20-7E`. Bytes that are not UTF-8 were decoded to U+FFFD, which is outside it. */
+/** RFC 6749 appendix A: `VSCHAR = %x20-7E`. Bytes that are not UTF-8 were decoded to U+FFFD, which this range excludes. */
 const VSCHARS = /^[\x20-\x7e]*$/
 
 /** Undefined if the percent-encoding is invalid. */

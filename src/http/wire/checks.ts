@@ -32,7 +32,7 @@ export function reportCheck(
     return
   }
   const { kind, reason, tokenId, clientId } = verdict
-  // An unknown suite may be any text, even a token in the wrong place: neither it nor its path is logged as it is.
+  // An unknown suite may be any text, even a misplaced token: neither it nor its path is logged unchanged.
   const isKnown = kind !== 'no such suite'
   const context = requestContext(request, isKnown ? request.routeOptions.url : undefined)
   observe({ type: 'token refused', reason, suite: isKnown ? suite : undefined, clientId, tokenId, ...context })

@@ -20,8 +20,8 @@ export interface ClientOptions extends Pick<CheckOptions, 'issuer' | 'observe'> 
 }
 
 /**
- * The options of routes where applications authenticate: in the body only, as in docs/contract.md, but unlike RFC 6749 §2.3.1
- * (docs/adr/0026); or by HTTP Basic, too.
+ * The options of routes where applications authenticate: in the body only, as in docs/contract.md but unlike RFC 6749 §2.3.1
+ * (docs/adr/0026), or also by HTTP Basic.
  */
 export function clientAuthentication({ acceptsBasic }: ClientOptions) {
   if (!acceptsBasic) return { onRequest: formHook({ acceptsHeader: false }) }
@@ -60,7 +60,7 @@ export interface Form {
   readonly [field: string]: string | undefined
 }
 
-/** The fields of a form: these, which are not empty, and any others. None may be repeated (RFC 6749 §3.2). */
+/** The fields of a form: these, which must not be empty, and any others. None may be repeated (RFC 6749 §3.2). */
 export function readForm<Name extends string>({ body }: FastifyRequest, required: readonly Name[]) {
   const form = body as Record<string, string | string[]>
   for (const name of required) {

@@ -13,7 +13,7 @@ const CAPACITY = 1024
 
 export type LateAnswers = ReturnType<typeof createLateAnswers>
 
-/** Calls `end` with a connection after a delay, in milliseconds. */
+/** Calls `end` with a connection after a delay in milliseconds. */
 export type Later = (end: (socket: Socket) => void, delay: number, socket: Socket) => void
 
 /**
@@ -47,7 +47,7 @@ export function createLateAnswers({
     answer()
   }
 
-  /** In Node.js, any number of timers is cheap if they have few different delays. */
+  /** In Node.js, any number of timers is cheap as long as they have few different delays. */
   function wait(socket: Socket): void {
     later(end, DELAY_MS + Math.floor(Math.random() * STEPS) * STEP_MS, socket)
   }

@@ -37,8 +37,8 @@ export function measuredAnswer(measure: Observer): typeof CountedAnswer {
 }
 
 /**
- * A clock, in milliseconds, that stands still during a turn of the event loop, because all requests of a turn were waiting when
- * it began: this is closer to what clients measure, and cheaper than reading the time for each request.
+ * A clock, in milliseconds, that is read once per turn of the event loop. All requests of a turn were waiting when it began, so
+ * this is closer to what clients measure, and cheaper.
  */
 function createTurnClock(): () => number {
   let now = 0
@@ -68,7 +68,7 @@ export function measureRequests(app: FastifyInstance): void {
   })
 }
 
-/** Sets the endpoint of an answer: its route's pattern; undefined: it has no route. */
+/** Sets the endpoint of an answer: its route's pattern, or undefined without a route. */
 export function setEndpoint(answer: ServerResponse & Partial<Measured>, endpoint: string | undefined): void {
   answer.endpoint = endpoint ?? OTHER
 }

@@ -87,7 +87,7 @@ export function describe({ description }: ErrorAnswer, field = ''): string {
 /** Reports an event, with the client id of the request if it is registered: an unregistered one may be a secret. */
 function report(event: Event, request: FastifyRequest, { observe, issuer }: RefuseOptions): void {
   const isRefused = event.type === 'request refused'
-  // An event of too many failures already has it.
+  // The event `too many failures` already has it.
   const clientId = isRefused && event.reason !== 'too many failures' ? sentClientId(request) : undefined
   if (clientId === undefined || !isRefused) observe(event)
   else {
@@ -106,7 +106,7 @@ function sentClientId({ body, headers }: FastifyRequest): string | undefined {
 
 function reasonOf(error: unknown): RequestReason {
   if (error instanceof RequestRefused) return error.reason
-  // OperatorError: the store has moved, and cannot be changed.
+  // This is an OperatorError if the store has moved and cannot be changed.
   if (error instanceof StoreUnavailable || error instanceof OperatorError) return 'store unavailable'
   const { code, statusCode = 500 } = error as Partial<FastifyError>
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return 'body too large'
@@ -127,8 +127,8 @@ function eventOf(error: unknown, answered: { status: number } & ReturnType<typeo
 }
 
 /**
- * Returns a function that answers input that is not a valid request, and ends the connection. The event has none of its bytes,
- * which may be a secret; only the ids of the request, if its headers could be read.
+ * Returns a function that answers input that is not a valid request, and ends the connection. The event has no part of the input,
+ * which may be a secret, except the ids of the request if its headers could be read.
  */
 export function createMalformedAnswers({ observe, measure }: { observe: Observer; measure?: Observer | undefined }) {
   return (reason: MalformedReason, socket: Socket, request = unreadRequest(socket)): void => {
@@ -139,7 +139,7 @@ export function createMalformedAnswers({ observe, measure }: { observe: Observer
     const headers = { ...ANSWER_HEADERS, 'x-request-id': requestId, 'content-type': JSON_TYPE }
     if (!sendFinal(socket, { status, headers, body: errorBody(answer) })) return
     const { last } = pipelineOf(socket)
-    // If the body of the last request could not be read, this was its response.
+    // If the body of the last request could not be read, this is its response.
     if (last?.req.complete === false) last.report?.(status)
     else measure?.({ type: 'request answered', endpoint: OTHER, status, seconds: undefined })
     observe({

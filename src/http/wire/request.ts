@@ -10,7 +10,7 @@ export function requesterOf(request: FastifyRequest) {
   return { requestId: request.id, traceId: traceIdOf(request.headers), remoteAddress }
 }
 
-/** The same, and what was requested. `endpoint`: the route's pattern; if there is none, adds the path as it may be logged. */
+/** The same, and what was requested. `endpoint` is the route's pattern; without a route, the loggable form of the path is added. */
 export function requestContext(request: FastifyRequest, endpoint: string | undefined) {
   const path = endpoint === undefined ? shownPath(request.url) : undefined
   return { method: request.method, endpoint, path, ...requesterOf(request) }
@@ -26,7 +26,7 @@ export function sendRequestId(request: FastifyRequest, reply: FastifyReply): voi
 /** VERSION-TRACE-PARENT-FLAGS. Version ff is invalid; versions after 00 may have more parts. No id may be all zeros. */
 const TRACEPARENT = /^(?!ff)(?!00.{53}.)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/
 
-/** In characters; version 00 has 55. Limited because the id is a slice of the header, and keeps all of it in memory. */
+/** In characters; version 00 has 55. Limited because the id is a slice of the header, which keeps all of it in memory. */
 const MAX_TRACEPARENT_LENGTH = 128
 
 /** The id of the trace that a request is part of: W3C Trace Context §3.2, §4.3. Undefined if missing or malformed. */

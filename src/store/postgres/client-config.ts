@@ -13,7 +13,7 @@ const KEEP_ALIVE_MS = 5000
 export async function clientConfig(location: PostgresLocation, { host, port }: PostgresHost): Promise<ClientConfig> {
   const { database, user, tls } = location
   const file = tls?.rootCertificateFile
-  // Undefined: the authorities that Node.js trusts.
+  // Undefined for the authorities that Node.js trusts.
   const ca = file === undefined ? undefined : await readSettingFile('The file of sslrootcert', file)
   return {
     ...{ host, port, database, user },
@@ -29,7 +29,7 @@ export async function clientConfig(location: PostgresLocation, { host, port }: P
 
 /**
  * The password for a server: from DATABASE_PASSWORD_FILE, the URL or PGPASSWORD, or PGPASSFILE. Files are read again for every
- * connection, since passwords change. Undefined: there is none. Rejects with OperatorError if a file cannot be used.
+ * connection, since passwords change. Undefined if there is none. Rejects with OperatorError if a file cannot be used.
  */
 export async function passwordFor(
   { passwordFile, password, database, user }: PostgresLocation,

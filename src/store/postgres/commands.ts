@@ -11,8 +11,8 @@ const STATEMENT_MS = 8000
 export type Commands = ReturnType<typeof createCommands>
 
 /**
- * Runs the statements that no check waits for, one at a time, on a connection of its own. Of token requests, only an
- * application's first in an hour waits for it, if there is a quota. `lockTimeout`: how long a change waits for locks, in ms.
+ * Runs the statements that no check waits for, one at a time, on its own connection. If there is a quota, an application's first
+ * token request of an hour waits for it, and no other does. `lockTimeout`: how long a change waits for locks, in ms.
  */
 export function createCommands(primary: Primary, lockTimeout: number) {
   // Longer than the server waits for a lock: so the server reports that time-out, and the session stays usable.
@@ -43,7 +43,7 @@ export function createCommands(primary: Primary, lockTimeout: number) {
       return result
     })
 
-  /** Makes changes in one transaction. Rejects with StoreUnavailable, also if another node holds a lock for too long. */
+  /** Makes changes in one transaction. Rejects with StoreUnavailable, also if another node holds a lock too long. */
   const transactWithLock = <Result>(lock: string, begin: () => Work<Result>) =>
     transaction(sql.begin, async (ask) => {
       await ask(sql.prepareTransaction, [`${lockTimeout}ms`])
@@ -64,17 +64,17 @@ export function createCommands(primary: Primary, lockTimeout: number) {
       }),
 
     /**
-     * Sends a statement that no request waits for. The server ends it after a second, whether it is waiting or working:
-     * requests queue behind it, and the session must survive. Its change may be lost in a crash.
+     * Sends a statement that no request waits for. The server ends it after a second, whether it is waiting or working: requests
+     * queue behind it, and the session must survive. Its change may be lost in a crash.
      */
     askInBackground: ((statement, values) =>
       transaction(sql.beginInBackground, (ask) => ask(statement, values))) as Ask,
 
-    /** Changes the registry or operators in one transaction. One node at a time does so. */
+    /** Changes the registry or operators in one transaction, one node at a time. */
     transact: <Result>(begin: () => Work<Result>) => transactWithLock(sql.lockRegistry, begin),
-    /** Changes refusals and usage. One node at a time does so: two could deadlock on each other's rows. */
+    /** Changes refusals and usage, one node at a time: two could deadlock on each other's rows. */
     transactInBackground: <Result>(begin: () => Work<Result>) => transactWithLock(sql.lockRefusals, begin),
-    // A removal locks in another order, and waiting for it could deadlock.
+    // A removal locks in a different order, so waiting for it could deadlock.
     lockOwners: 'FOR KEY SHARE SKIP LOCKED',
   }
 }

@@ -29,7 +29,7 @@ export async function connect(location: PostgresLocation, host: PostgresHost, pr
   const client = new pg.Client(await clientConfig(location, host))
   const broken = Promise.withResolvers<PostgresUnavailable>()
   let brokenBecause: PostgresUnavailable | undefined
-  /** A warning about the current statement, such as that no standby has its changes. The answer does not include it. */
+  /** A warning about the current statement, such as that no standby has its changes. The answer does not contain it. */
   let warning: string | undefined
   const names = new Map(prepare.map((text) => [text, nameOf(text)]))
 
@@ -66,7 +66,7 @@ export async function connect(location: PostgresLocation, host: PostgresHost, pr
     warning = undefined
     const giveUp = () =>
       destroy(unavailable(host, new Error(`no answer within ${Math.round(timeout)} ms`), { isSilent: true }))
-    // The answer may have arrived already if this process itself was stalled. An immediate runs after it has been read.
+    // If this process itself was stalled, the answer may have arrived already. An immediate runs after it has been read.
     let immediate: NodeJS.Immediate | undefined
     const timer = setTimeout(() => {
       immediate = setImmediate(giveUp)
@@ -94,12 +94,13 @@ export async function connect(location: PostgresLocation, host: PostgresHost, pr
   return { host, send, broken: broken.promise, destroy }
 }
 
-/** The name of a prepared statement. It is always the same text, whichever program uses a pooled connection. */
+/** The name of a prepared statement. It depends on the text alone, because several programs may share a pooled connection. */
 const nameOf = (text: string) => hash('sha256', text).slice(0, 32)
 
 /**
  * Whether a statement was refused, before it ran, because it is or is not prepared on this connection: a PgBouncer before 1.21
- * lends a connection for one transaction, and knows nothing of prepared statements. Or a migration changed the types of its rows.
+ * lends a connection for one transaction, and knows nothing of prepared statements. Or it is refused because a migration changed
+ * the types of its rows.
  */
 function isUnprepared(cause: unknown): boolean {
   return cause instanceof pg.DatabaseError && ['26000', '42P05', '0A000'].includes(String(cause.code))

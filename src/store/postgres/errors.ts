@@ -29,7 +29,7 @@ const DATA_EXCEPTION = '22'
 
 /** Why a server could not be used. */
 export class PostgresUnavailable extends StoreUnavailable {
-  /** Whether the server did not answer. It may still be running the statement. */
+  /** Whether the server failed to answer. It may still be running the statement. */
   readonly isSilent: boolean
   /** Whether the settings are wrong, so that retrying is useless. */
   readonly isMisconfigured: boolean
@@ -60,7 +60,7 @@ export function unavailable(
   const advice = ADVICE[lacksPassword ? '28P01' : (code ?? (cause as NodeJS.ErrnoException).code ?? '')]
   const text = lacksPassword ? 'it asks for a password, and none is set' : describe(cause.message, code)
   const message = `PostgreSQL at ${host}:${port}: ${text}${advice ? ` (${advice})` : ''}`
-  // Without the cause: its details, such as values of rows, would reach the log.
+  // Omits the cause, because its details, such as values of rows, would reach the log.
   return new PostgresUnavailable(message, { isSilent, code, isMisconfigured: isMisconfiguration(cause, code) })
 }
 
@@ -77,7 +77,7 @@ function isMisconfiguration(cause: Error, code: string | undefined): boolean {
   return 'code' in cause && !('syscall' in cause)
 }
 
-/** Whether others held a lock for too long, so that retrying makes sense. */
+/** Whether others held a lock too long, so that retrying makes sense. */
 export function isLockedOut(error: unknown): boolean {
   return error instanceof PostgresUnavailable && (error.code === LOCK_TIMEOUT || error.code === DEADLOCK)
 }

@@ -63,7 +63,7 @@ async function connectToPrimary(location: PostgresLocation, host: PostgresHost, 
     // Every promotion of a standby increases it.
     const readTimeline = 'SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)'
     const timeline = location.hosts.length > 1 ? await singleValue<string>(ask(readTimeline)) : ''
-    /** `startedAt` differs after each start of the server. */
+    /** `startedAt` changes with each start of the server. */
     return { connection, startedAt, timeline }
   } catch (error) {
     connection.destroy(NOT_NEEDED)
@@ -71,12 +71,12 @@ async function connectToPrimary(location: PostgresLocation, host: PostgresHost, 
   }
 }
 
-/** With the other values of the setting, a crash or a failover can undo commits that were answered. */
+/** With the other values of the setting, a crash or a failover can lose reported commits. */
 export function isDurable(synchronousCommit: string): boolean {
   return synchronousCommit !== 'off' && synchronousCommit !== 'local'
 }
 
-/** The settings, as `name=value`, with which a crash or a failover can lose commits that were answered. */
+/** The settings, as `name=value`, with which a crash or a failover can lose reported commits. */
 export async function riskySettings(ask: Ask, { hosts }: PostgresLocation): Promise<string[]> {
   return (await ask<[setting: string]>(sql.listRiskySettings, [String(hosts.length > 1)])).flat()
 }

@@ -14,12 +14,12 @@ export const MIGRATIONS = new URL('../../../migrations/postgres/', import.meta.u
 const STATEMENT_TIMEOUT_MS = 30 * 60_000
 
 /**
- * How long an attempt waits for others that use a table, such as a pg_dump. All later statements on the table queue behind
- * it: so it is shorter than requests wait for an answer, but longer than the second after which an autovacuum gives way.
+ * How long an attempt waits for others that use a table, such as a pg_dump. All later statements on the table queue behind it. So
+ * it is shorter than the time-out of requests, but longer than the second after which an autovacuum gives way.
  */
 const LOCK_TIMEOUT = '1200ms'
 
-/** How many times it tries to lock the tables that change, and the pause between two tries: about a minute in total. */
+/** How many times it tries to lock the tables that change, and the pause in between: about a minute in total. */
 const MAX_TRIES = 12
 const PAUSE_MS = 4000
 
@@ -83,7 +83,7 @@ export async function migrate(
   }
 }
 
-/** Makes the views whose definitions differ: replacing a view locks out all who read it. */
+/** Creates or replaces the views that differ: replacing a view locks out whoever reads it. */
 async function makeViews(ask: Ask, views: string): Promise<void> {
   for (const [statement, name] of views.matchAll(/CREATE OR REPLACE VIEW (\w+) [^;]+/g)) {
     await ask(statement.replace(`${name}`, `new_${name}`))
@@ -92,7 +92,7 @@ async function makeViews(ask: Ask, views: string): Promise<void> {
   }
 }
 
-/** The version of a database's schema. Undefined: the database has none. */
+/** The version of a database's schema. Undefined if it has none. */
 export async function schemaVersion(ask: Ask): Promise<number | undefined> {
   if (!(await singleValue<boolean>(ask(sql.findMigrations)))) return undefined
   return singleValue(ask('SELECT coalesce(max(number), 0) FROM migrations'))

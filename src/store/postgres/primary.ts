@@ -9,7 +9,7 @@ import { openSession, type Session } from './session.ts'
 const RETRY_MS = 100
 const RETRY_JITTER_MS = 300
 
-/** How long calls wait for the next session after one has broken: most are replaced within that time. */
+/** How long calls wait for the next session after one has broken: most are replaced by then. */
 const REPLACEMENT_MS = 400
 
 const CLOSED = new PostgresUnavailable('the store is closed')
@@ -26,7 +26,7 @@ export async function keepPrimary(
 ) {
   let current: Session | undefined
   let reason: unknown
-  /** Resolves when the next session is open, or when calls should wait for it no longer. */
+  /** Resolves when the next session is open, or when calls should stop waiting for it. */
   let replacement: Promise<unknown> | undefined
   const closing = new AbortController()
   const closed = Promise.withResolvers<PostgresUnavailable>()
@@ -35,7 +35,7 @@ export async function keepPrimary(
   // Rejects when the store is closed.
   void keep(first).catch(() => {})
 
-  /** Retries until a session is open or the deadline is over. With a deadline, rejects at once if the error `isFinal`. */
+  /** Retries until a session is open or the deadline has passed. With a deadline, rejects at once if the error `isFinal`. */
   async function open(deadline?: number): Promise<Session> {
     for (;;) {
       try {
@@ -60,7 +60,7 @@ export async function keepPrimary(
       closing.signal.throwIfAborted()
       observe({ type: 'database lost', err: loss })
       const next = open()
-      // A server that did not answer rarely comes back so soon.
+      // A server that did not answer rarely returns that soon.
       const tooLong = loss.isSilent ? undefined : sleep(REPLACEMENT_MS, undefined, { signal: closing.signal })
       replacement = Promise.race([next, tooLong]).catch(() => {})
       session = await next

@@ -16,7 +16,7 @@ const READ_TURNS = 9
 /** How many reads may wait for an answer. */
 const MAX_READS = 8192
 
-/** A longer round trip says too little about the database's clock. */
+/** After a longer round trip, the database's clock is not known well enough. */
 const MAX_CLOCK_ROUND_TRIP_MS = 500
 
 type Read =
@@ -38,10 +38,10 @@ type TokenRow = [
 ]
 
 /**
- * The reads of a check and an authentication. All that arrive while a round trip is under way share the next one: so each
- * sees every change that was answered before it arrived. Tokens are read each time. Applications and suites are cached for as
- * long as the registry's version, which is read with the tokens, stays the same (docs/adr/0018). `database`: its location.
- * `assertWritable`: rejects if nothing can be written.
+ * The reads of a check and an authentication. All that arrive while a round trip is under way share the next one: so each sees
+ * every change that was answered before it arrived. Tokens are read each time. Applications and suites are cached for as long as
+ * the registry's version, which is read with the tokens, stays the same (docs/adr/0018). `database`: its location.
+ * `assertWritable` rejects if nothing can be written.
  */
 export function createReads(primary: Primary, database: string, assertWritable: (isDoubted: boolean) => Promise<void>) {
   /** How far the database's clock is ahead, in milliseconds. */
@@ -69,7 +69,7 @@ export function createReads(primary: Primary, database: string, assertWritable: 
     { maxTurns: READ_TURNS, maxItems: MAX_READS },
   )
 
-  /** What checks the server itself must not fail because clients wait. */
+  /** Checks of the server itself must not fail because clients are waiting. */
   const readNothing = () => read({ type: 'nothing' }, { isUrgent: true })
 
   return {
@@ -90,7 +90,7 @@ export function createReads(primary: Primary, database: string, assertWritable: 
       // The answer may have taken too long to compare the clocks.
       if (clockOffset === undefined) await readNothing()
       await assertWritable(isDoubted)
-      // NaN while the offset is unknown, which is not above any limit.
+      // While the offset is unknown, this is NaN, which is not above any limit.
       const apart = Math.round(Math.abs(Number(clockOffset)))
       if (!(apart > CLOCK_TOLERANCE)) return
       throw new ClocksDiffer(`this machine's clock and that of ${database} are ${apart} ms apart: set both by NTP`)
@@ -132,7 +132,7 @@ async function readMostImportedSecrets({ cache }: Session, ask: Ask): Promise<vo
   cache.mostImportedSecrets = most
 }
 
-/** The answer to a read. Null: what was asked for does not exist. Undefined: this view of the registry lacks it. */
+/** The answer to a read: null if what was asked for does not exist, undefined if this view of the registry lacks it. */
 function answer(
   read: Read,
   tokens: Map<string, TokenRow>,

@@ -5,7 +5,7 @@ import { createCache, isLong, MISS_CAPACITY } from '../cache.ts'
 import { type Ask, arrayOf } from './connection.ts'
 import * as sql from './statements/tokens.ts'
 
-/** The part of the registry that was read. Null: it does not exist. Undefined: it was not read. */
+/** The part of the registry that was read: null if it does not exist, undefined if it was not read. */
 export interface RegistryView {
   application(clientId: string): Application | null | undefined
   applicationOf(key: ApplicationKey): Application | null | undefined
@@ -28,7 +28,7 @@ export function createRegistryCache() {
 
   const cache = {
     mostImportedSecrets: undefined as number | undefined,
-    /** Undefined: nothing was read yet. */
+    /** Undefined until something was read. */
     state: () => state,
     /** Forgets everything that belongs to another version. */
     moveTo(version: number): void {

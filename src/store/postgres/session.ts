@@ -9,16 +9,14 @@ import { createRegistryCache } from './registry.ts'
 import * as sql from './statements/session.ts'
 import { insertTokens, readRegistry, readTokens, readVersion } from './statements/tokens.ts'
 
-/** How long a request waits for its reads, and then as long again for its write. */
+/** How long a request waits for its reads, and then again for its write. */
 export const TIMEOUT_MS = 1500
 
-/** How often the session commits something, and how long a commit proves that the server is the primary. */
+/** How often the session commits something, and for how long a commit proves that the server is the primary. */
 const HEARTBEAT_MS = 1000
 const PROOF_LIFETIME_MS = 3000
 
-/**
- * A process's connections to the primary, one for each kind of work, all to the same server: when one breaks, all are closed.
- */
+/** A process's connections to the primary, one for each kind of work, all to the same server: when one breaks, all are closed. */
 export type Session = ReturnType<typeof createSession>
 
 /** Opens a session with the primary. Rejects with StoreUnavailable or, like `findPrimary`, with OperatorError. */
@@ -27,11 +25,11 @@ export async function openSession(
   { monotonic = () => performance.now(), observe }: { monotonic?: Clock; observe: Observer },
 ): Promise<Session> {
   const { connection: reads, startedAt } = await findPrimary(location, [readTokens, readVersion, readRegistry])
-  // A promise, so that a connection that is opened after another one has failed is closed, too.
+  // A promise, so that a connection opened after another one has failed is also closed.
   const { promise: over, resolve: end } = Promise.withResolvers<PostgresUnavailable>()
   void over.then(reads.destroy)
   try {
-    // A statement that waits for a standby or a locked table goes on when its client disconnects: do not add another.
+    // A statement that waits for a standby or a locked table continues when its client disconnects: do not add another.
     const ask = askWithin(reads, TIMEOUT_MS)
     await assertNotStuck(ask)
     await ask(sql.planForLargeTables)
@@ -58,7 +56,7 @@ export async function openSession(
     return connection
   }
 
-  /** Reports how long each answer took, or was waited for in vain. */
+  /** Reports how long each answer took, or how long it was awaited in vain. */
   function timed(connection: Connection, kind: Extract<Measurement, { kind: unknown }>['kind']): Connection {
     const send: Connection['send'] = async (...statement) => {
       const sentAt = monotonic()
@@ -72,7 +70,7 @@ export async function openSession(
   }
 }
 
-/** `startedAt`: when the server started, as it reports. */
+/** `startedAt` is when the server says that it started. */
 function createSession(
   { reads, writes, commands }: Record<'reads' | 'writes' | 'commands', Connection>,
   { startedAt, end, monotonic }: { startedAt: string; end: (reason: PostgresUnavailable) => void; monotonic: Clock },
@@ -135,7 +133,7 @@ function createSession(
   }
 }
 
-/** Throws StoreUnavailable while statements wait without an end: a primary that is cut off still answers reads. */
+/** Throws StoreUnavailable while statements wait forever: a primary that is cut off still answers reads. */
 export async function assertNotStuck(ask: Ask): Promise<void> {
   if ((await singleValue(ask(sql.countStuck))) === 0) return
   throw sessionUnavailable('commits wait for a standby that does not answer, or statements for a locked table')

@@ -26,7 +26,7 @@ const findFilledTables = ['applications', 'suites', 'secrets', 'tokens', 'token_
   .map((table) => `SELECT '${table}' WHERE EXISTS (SELECT FROM ${table})`)
   .join(' UNION ALL ')
 
-// A rollback does not undo this, which does no harm: keys are skipped, never used twice.
+// A rollback does not undo this, which is harmless: keys are skipped, never used twice.
 const setLastKey = "SELECT setval(pg_get_serial_sequence($1, 'id'), $2)"
 
 /**

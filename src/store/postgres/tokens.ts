@@ -16,7 +16,7 @@ const MAX_WRITES = 4096
 /** No row has this key. */
 const NO_APPLICATION = 0 as unknown as ApplicationKey
 
-/** `state`: of the registry that the request has seen; undefined: it has just read it. */
+/** `state` is that of the registry the request has seen; undefined if it has just read it. */
 type Add = { type: 'add'; token: StoredToken; state?: RegistryState | undefined }
 type Revoke = { type: 'revoke'; id: Buffer; at: number }
 
@@ -24,7 +24,7 @@ type Revoke = { type: 'revoke'; id: Buffer; at: number }
 export function createTokenWrites(primary: Primary, observe: Observer) {
   /** Whether a write has failed since `assertWritable` last tried one: the disk may be full. */
   let hasFailed = false
-  // Not repeated if the answer is lost: nobody has the new token, and a client repeats its revocation itself.
+  // Not repeated if the answer is lost: nobody has the new token, and clients repeat a revocation themselves.
   const write = createBatch<Add | Revoke, boolean>(
     async (take) => {
       const session = await primary.session()
@@ -61,7 +61,7 @@ export function createTokenWrites(primary: Primary, observe: Observer) {
       await write({ type: 'revoke', id, at })
     },
 
-    /** After a failed write, or one of another process (`isDoubted`), tries another: of a token that has expired. Rejects with StoreUnavailable if that fails, too. */
+    /** After a failed write, here or in another process (`isDoubted`), rejects with StoreUnavailable if a test write also fails. */
     async assertWritable(isDoubted: boolean): Promise<void> {
       hasFailed ||= isDoubted
       if (!hasFailed) return
@@ -82,7 +82,7 @@ function insertValues(adds: readonly Add[]): string[] {
   ]
 }
 
-/** The parameters for revocations. Each token occurs once: of two revocations the first counts. */
+/** The parameters for revocations. Each token occurs once; the first of two revocations counts. */
 function revocationValues(revocations: readonly Revoke[]): string[] {
   const times = new Map(revocations.toReversed().map(({ id, at }) => [id.toString('hex'), at]))
   return [arrayOf([...times.keys()]), arrayOf([...times.values()])]

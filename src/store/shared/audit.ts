@@ -24,7 +24,7 @@ export function* record({ author, at }: Authorship, entries: readonly AuditEntry
   yield* ask(sql.insertAuditEvents, [rowsJson(rows), at, actor, origin, remoteAddress, requestId])
 }
 
-/** An audit entry for the database as a whole, at this location. */
+/** An audit entry for the whole database at this location. */
 export function databaseEntry(
   action: AuditEntry['action'],
   location: string,

@@ -28,7 +28,7 @@ export interface AuditSubject {
 /**
  * Makes a change in a transaction, and stores one audit event for each of these subjects that it changed, and the idempotency
  * record if there is one. Throws IdempotencyKeyTaken if the change was already made, OperatorError if a subject does not have the
- * version that `audit` names, and Trial if the change is to be taken back.
+ * version that `audit` names, and Trial in a dry run.
  */
 export function* audited<Result>(
   audit: Audit,
@@ -53,7 +53,7 @@ export function* audited<Result>(
   return { result, entries }
 }
 
-/** Ends the transaction of a change that is to be taken back. */
+/** Rolls back the transaction of a dry run. */
 export class Trial extends Error {
   readonly made: { result: unknown; entries: AuditEntry[] }
 
@@ -63,7 +63,7 @@ export class Trial extends Error {
   }
 }
 
-/** Each application or suite must have one of these versions, and there must be one (RFC 9110 §13.1.1). */
+/** There must be an application or suite, and each must have one of these versions (RFC 9110 §13.1.1). */
 function assertVersion(
   audit: Audit,
   subjects: readonly AuditSubject[],
@@ -81,7 +81,7 @@ function assertVersion(
   })
 }
 
-/** The subjects as JSON, in order, equal if and only if nothing changed. Undefined: the subject does not exist. */
+/** The subjects as JSON, in order, equal if and only if nothing changed; undefined for a subject that does not exist. */
 function* snapshots(subjects: readonly AuditSubject[]): Work<(string | undefined)[]> {
   const found = new Map<string, string>()
   for (const [kind, ofKind] of Map.groupBy(subjects, ({ kind }) => kind)) {

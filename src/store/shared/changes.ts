@@ -78,14 +78,14 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
   'session ended': ({ operator, sessionId }) => ask(operators.deleteSession, [operator, sessionId]),
 }
 
-/** The applications whose approval is to change: if it is undone, those that nothing else has changed since. */
+/** The applications whose approval should change; for an undo, those that nothing else has changed since. */
 function* unchanged({ clientIds, undoes }: Extract<Change, { clientIds: unknown }>): Work<readonly string[]> {
   if (undoes === undefined) return clientIds
   const rows = yield* ask<[clientId: string]>(listUnchangedSince, [namesJson(clientIds), undoes])
   return rows.map(([clientId]) => clientId)
 }
 
-/** Changes of data that does not move with the store. They stay allowed after the move: operators can log in and out. */
+/** Changes of data that does not move with the store. They stay allowed after a move, so that operators can log in and out. */
 const LOGIN_CHANGES = new Set<Change['type']>(['login link made', 'operator logged in', 'session ended'])
 
 /** Every change that operators make, each in one transaction with its audit events. */
@@ -128,7 +128,7 @@ function subjectsOf(change: Change): AuditSubject[] {
   ]
 }
 
-/** Each id once: of duplicates only the first is registered. */
+/** Each id once: only the first of duplicates is registered. */
 function subjectsOfRegistration({ suites, applications }: NewClients): AuditSubject[] {
   const suiteIds = new Set(suites.map(({ suiteId }) => suiteId))
   const clientIds = new Set(applications.map(({ clientId }) => clientId))
@@ -169,7 +169,7 @@ function withoutDuplicates(applications: readonly NewApplication[]): NewApplicat
   })
 }
 
-/** The items whose ids were inserted; of duplicates only the first. */
+/** The items whose ids were inserted; only the first of duplicates. */
 function insertedOf<Item>(items: readonly Item[], rows: [id: string][], idOf: (item: Item) => string) {
   const inserted = new Set(rows.map(([id]) => id))
   return items.filter((item) => inserted.delete(idOf(item)))

@@ -7,7 +7,7 @@ import { createRegistryLists } from './registry.ts'
 import { createUsage } from './usage.ts'
 import type { Database } from './work.ts'
 
-/** What every store does in the same way. */
+/** The parts that are the same for every store. */
 export const createSharedParts = (database: Database) => ({
   ...createRegistryLists(database),
   ...createChanges(database),

@@ -1,7 +1,7 @@
 import type { StoreFigures } from '../../domain/store.ts'
 
-// What every store does in the same way is written once, with SQL that both databases understand: `$1` is the first value, and
-// the functions `texts_of` and `rows_of` take lists. PostgreSQL has them from a migration, SQLite from context.ts.
+// What is the same for every store is written once, in SQL that both databases understand: `$1` is the first value, and the
+// functions `texts_of` and `rows_of` take lists. PostgreSQL has them from a migration, SQLite from context.ts.
 
 /**
  * The statements of one transaction: a generator that yields each statement and receives its rows. SQLite runs it
@@ -24,8 +24,8 @@ export interface Database {
   /** For statements that no request waits for. Changes may be lost in a crash. */
   askInBackground: Query
   /**
-   * Makes a change in one transaction, durable when it resolves. Calls `begin` again whenever the database was locked.
-   * `isCopied`: whether the changed data moves with the store. If so, this rejects with OperatorError once the store has moved.
+   * Makes a change in one transaction, durable when it resolves. Calls `begin` again whenever the database was locked. `isCopied`
+   * is whether the changed data moves with the store. If so, this rejects with OperatorError once the store has moved.
    */
   transact<Result>(begin: () => Work<Result>, options: { isCopied: boolean }): Promise<Result>
   /** Like `transact`, but no request waits for it, and the change may be lost in a crash. */

@@ -46,7 +46,7 @@ export async function backUpSqlite(
       syncToDisk(dirname(neighbour))
       return { contents }
     })
-    // The file has been deleted by now, so nothing is left behind, however this ends.
+    // The file is already deleted, so nothing is left behind, however this ends.
     if (stream && typeof target !== 'string') for await (const chunk of stream) await target(chunk)
     return contents
   } catch (error) {
@@ -90,10 +90,10 @@ function copyRegistry(source: Database, file: string): void {
         type === 'table' ? 'tables' : 'others',
       )
       for (const table of tables) copy.exec(table.sql)
-      // `sqlite_sequence` has the keys that were used, so that none is used twice.
+      // `sqlite_sequence` records which keys were used, so that none is used twice.
       const names = [...tables.map(({ name }) => name), 'sqlite_sequence']
       for (const name of names.filter((name) => name !== 'tokens')) copyRows(source, copy, name)
-      // Indexes, and triggers, which the copied rows must not fire.
+      // Indexes and triggers come last: the copied rows must not fire them.
       for (const other of others) copy.exec(other.sql)
       copy.pragma(`user_version = ${versionOf(source)}`)
     })
@@ -133,7 +133,7 @@ export async function inTemporaryFolder<Result>(
   return work(folder).finally(() => rmSync(folder, { recursive: true }))
 }
 
-/** Waits until a file, or the names in a folder, are on disk. */
+/** Waits until a file, or the entries of a folder, are on disk. */
 export function syncToDisk(path: string): void {
   const descriptor = openSync(path, 'r')
   fsyncSync(descriptor)
@@ -144,8 +144,8 @@ export function syncToDisk(path: string): void {
 const RECORD_LOCK_TIMEOUT_MS = 2000
 
 /**
- * Records in a database when a backup of it was made, if possible: the backup exists either way. Skips a database that
- * opening would change further, by a migration or by recovery from a failed fsync.
+ * Records in a database, if possible, when a backup of it was made. Skips a database that opening would change further, by a
+ * migration or by recovery from a failed fsync.
  */
 export async function recordBackup(path: string, madeAt: number): Promise<void> {
   try {

@@ -39,7 +39,7 @@ export function createChangeDetector(db: Database, { assertUsable }: { assertUsa
     version = versionNow
   }
 
-  /** Caches a look-up. Misses too, except for tokens: a missing one may be issued at any moment. */
+  /** Caches a look-up. Caches misses, too, except for tokens: a missing one may be issued at any moment. */
   function cached<Key, Value>(subject: Subject, lookUp: (key: Key) => Value | undefined) {
     const lookup = cacheLookup(lookUp, subject === 'tokens' ? { missCapacity: 0 } : {})
     caches[subject].push(lookup)

@@ -64,8 +64,8 @@ export function createCheckpoints(
   }
 
   /**
-   * Copies what is due, and empties a large log. Returns the log's size and the cause if that failed. Call it only when
-   * the disk has just answered.
+   * Copies what is due, and empties a large log. If that failed, returns the log's size and the cause. Call it only when the disk
+   * has just answered.
    */
   function backlog(): Backlog | undefined {
     // Needed in the leader, which purges and never waits for a commit.
@@ -103,7 +103,7 @@ export function createCheckpoints(
 
 type Checkpoint = Database.Statement<[], CheckpointResult>
 
-/** Empties the log, or returns why not. Copying takes long, so it is done first, without blocking other processes. */
+/** Empties the log, or returns why not. Copying takes long, so that is done first, without blocking other processes. */
 function emptyLog(copy: Checkpoint, empty: Checkpoint): string | undefined {
   const { log, checkpointed } = copy.get() as CheckpointResult
   if (checkpointed < log) return 'a reader still needs an old state'

@@ -52,11 +52,11 @@ function connect(file: string): Database.Database {
   const db = new Database(file, { timeout: OPEN_TIMEOUT_MS, fileMustExist: true })
   assertSqliteVersion(db.prepare(selectVersion).pluck().get() as string)
   db.pragma('journal_mode = WAL')
-  // better-sqlite3 is compiled with NORMAL for WAL, which loses the last commits in a power cut.
+  // The default of better-sqlite3 for WAL is NORMAL, which loses the last commits in a power cut.
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
   db.pragma('temp_store = MEMORY')
-  // Negative, so in KiB: twice the inner pages of five million tokens; the driver is compiled with 16 MB.
+  // Negative means KiB: twice the inner pages of five million tokens. The driver's default is 16 MB.
   db.pragma('cache_size = -8000')
   return db
 }

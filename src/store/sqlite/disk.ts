@@ -59,7 +59,7 @@ export function createDisk({ fsync, assertSound, mark }: Options) {
     })
   }
 
-  /** From now on no process trusts the disk. */
+  /** From now on, no process trusts the disk. */
   function distrust(cause: unknown): void {
     failure ??= new StoreUnavailable('fsync failed; the disk cannot be trusted with what was written', { cause })
     mark()
@@ -68,7 +68,7 @@ export function createDisk({ fsync, assertSound, mark }: Options) {
   /** Throws StoreUnavailable if an fsync of this process has failed. */
   function assertTrusted(): void {
     if (!failure) return
-    // Again, because the file system may have been read-only the first time.
+    // Marks it again, because the file system may have been read-only the first time.
     mark()
     throw failure
   }
@@ -86,7 +86,7 @@ export function createDisk({ fsync, assertSound, mark }: Options) {
 // for all processes, in the mode of the write-ahead log: that needs no space, outlives every process, and is read by
 // the system call that checks whether the file is still the same (docs/adr/0015).
 
-/** Marks a database, if possible: where no mode can be changed, nothing more can be written to the log either. */
+/** Marks a database, if possible: if its mode cannot be changed, nothing more can be written to the log either. */
 export function markUnsound(file: string): void {
   changeMode(file, (mode) => mode | MARK)
 }
@@ -100,14 +100,14 @@ function changeMode(file: string, change: (mode: number) => number): void {
   try {
     chmodSync(wal, change(statSync(wal).mode) & 0o7777)
   } catch {
-    // There is no log, or the file system is read-only. A process that distrusts the disk tries again.
+    // There is no log, or the file system is read-only. A process that distrusts the disk tries again later.
   }
 }
 
 const CHUNK_BYTES = 1024 * 1024
 
 /**
- * Overwrites a log with its own contents: so the kernel takes all of it for unwritten, and the next fsync writes it. No
+ * Overwrites a log with its own contents, so that the kernel considers all of it unwritten, and the next fsync writes it. No
  * other process may be writing to the log.
  */
 export function rewriteLog(file: string): void {

@@ -18,7 +18,7 @@ export function isExpected(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error
 }
 
-/** Returns an expected error as one sentence for the operator, and any other unchanged. `use`: of a file of the operator. */
+/** Returns an expected error as one sentence for the operator, and any other unchanged. `use` is the use of an operator's file. */
 export function toOperatorError(beginning: string, error: unknown, file: string, use?: 'read' | 'write to'): unknown {
   if (!isExpected(error)) return error
   const cause = error instanceof OperatorError ? withPeriod(error.message) : explainUse(error, file, use)
@@ -71,7 +71,7 @@ function explainPermission(path: string, { uid, mode }: Stats): string {
   return `${problem} ${fix} or name another place in DATABASE_URL.`
 }
 
-/** Advises no change of a place that is not the database's, such as /etc. */
+/** Never advises changing a folder that is not the database's own, such as /etc. */
 function explainUse(error: Parameters<typeof explain>[0], file: string, use?: 'read' | 'write to'): string {
   if (!use || !/^(EACCES|EPERM|EROFS)$/.test(`${error.code}`)) return explain(error, file)
   const [place] = nearestExisting(resolve(error.path ?? file))

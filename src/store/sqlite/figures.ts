@@ -20,7 +20,7 @@ export function createOwnFigures({ db, read, write }: Context) {
   }).immediate
 
   return {
-    /** When the newest token was issued; undefined: there is none. */
+    /** When the newest token was issued; undefined if there is none. */
     newestTokenAt: () => read(() => db.prepare<[], number>(newestTokenAt).pluck().get()),
 
     /** Counts in steps, so that other requests can run in between. Skips `fromId` itself, which no token has. */

@@ -78,17 +78,17 @@ export function belongsTo(database: string, file: string): boolean {
   })
 }
 
-/** The size of a database in bytes; 0: it is in memory. Throws StoreUnavailable if it is not visible. */
+/** The size of a database in bytes; 0 in memory. Throws StoreUnavailable if it is not visible. */
 export function databaseSize(file: string): number {
   return statIfVisible(file)?.size ?? 0
 }
 
-/** The size of a database's log in bytes; 0: there is none. Throws StoreUnavailable if it is not visible. */
+/** The size of a database's log in bytes; 0 without one. Throws StoreUnavailable if it is not visible. */
 export function logSize(file: string): number {
   return databaseSize(sideFilesOf(file)[0])
 }
 
-/** Undefined: the file does not exist. Throws StoreUnavailable if that cannot be seen: no permission, or an I/O error. */
+/** Undefined if the file does not exist. Throws StoreUnavailable without permission to see that, or after an I/O error. */
 function statIfVisible(file: string): Stats | undefined {
   try {
     return statSync(file, { throwIfNoEntry: false })
@@ -101,7 +101,7 @@ function statIfVisible(file: string): Stats | undefined {
 export async function describeFiles(path: string): Promise<StoreFiles> {
   const file = await realpath(path).catch(() => resolve(path))
   const [wal, shm] = sideFilesOf(file)
-  // One after another: of several that fail it is always the first that is reported.
+  // One after another, so that the first failure is always the one that is reported.
   const [folder, database, log, index] = await Array.fromAsync([dirname(file), file, wal, shm], describeFile)
   return { folder, database, log, index, isUnsound: isMarked(log) }
 }
@@ -183,14 +183,14 @@ function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** Not with Node's `recursive`, which never ends under /proc and takes a read-only file system for a missing folder. */
+/** Without Node's `recursive`, which never ends under /proc and mistakes a read-only file system for a missing folder. */
 function makeFolder(folder: string): void {
   if (exists(folder)) return
   makeFolder(dirname(folder))
   try {
     mkdirSync(folder, { mode: 0o700 })
   } catch (error) {
-    // Another process may have made it.
+    // Another process may have created it.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
@@ -203,7 +203,7 @@ export function restrictToOwner(file: string): void {
     try {
       chmodSync(one, mode & 0o7777 & ~NOT_THE_OWNER)
     } catch {
-      // Another user's file, which may be shared with a group, or a file system without permissions.
+      // This is another user's file, which may be shared with a group, or a file system without permissions.
     }
   }
 }

@@ -67,7 +67,7 @@ function openToRead(path: string, access: typeof accessSync): Connection {
   } catch (error) {
     db?.close()
     if (error instanceof StoreMissing) throw error
-    // A driver error is expected, too; Node.js's own driver has another class for it.
+    // A driver error is also expected; Node.js's own driver has another class for it.
     const { code, message } = error as NodeJS.ErrnoException
     const expected = code === 'ERR_SQLITE_ERROR' ? new OperatorError(message, { cause: error }) : error
     throw toOperatorError(`The database ${path} cannot be read`, expected, path)

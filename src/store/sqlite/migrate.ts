@@ -8,9 +8,9 @@ import * as sql from './statements/database.ts'
 export const MIGRATIONS = new URL('../../../migrations/sqlite/', import.meta.url)
 
 /**
- * Brings a database to this program's version: runs each new migration in order and then the views, all in one transaction.
- * The lock comes first, so that only one of several processes migrates. A database that a newer program has migrated stays as it is.
- * Throws OperatorError if the schema needs a newer program, is another program's, or is missing and may not be made.
+ * Brings a database to this program's version: runs each new migration in order and then the views, all in one transaction. The
+ * lock comes first, so that only one of several processes migrates. A database that a newer program has migrated stays as it is.
+ * Throws OperatorError if the schema needs a newer program, belongs to another one, or is missing and may not be created.
  */
 export function migrate(
   db: Database,
@@ -50,7 +50,7 @@ export function versionOf(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number
 }
 
-/** The oldest program that may use the database; undefined: its schema is older than that record. */
+/** The oldest program that may use the database; undefined if its schema does not record that yet. */
 function oldestProgramOf(db: Database): string | undefined {
   const isRecorded = db.prepare(sql.findTableNamed).get('compatibility') !== undefined
   return isRecorded ? (db.prepare(sql.oldestProgram).pluck().get() as string) : undefined

@@ -62,7 +62,7 @@ export function createMove({ db, read, change, runner }: Context) {
     abandon: (place: string, at: number): Promise<void> =>
       change(() => void db.prepare('DELETE FROM moved WHERE place = ? AND began_at = ?').run(place, at)),
 
-    /** Removes any mark. Resolves to its location; undefined: there was none. */
+    /** Removes any mark. Resolves to its location; undefined if there was none. */
     reopen: (audit: Authorship): Promise<string | undefined> =>
       change(() => {
         const place = find.get()?.place

@@ -5,7 +5,7 @@ import { hourOf } from '../../domain/usage.ts'
 import { OLD_ROWS, type OldRows } from '../shared/statements/purge.ts'
 import type { Context } from './context.ts'
 
-// A range, which SQLite deletes in one pass.
+// By range, which SQLite deletes in one pass.
 const purgeTokens = `
   DELETE FROM tokens
    WHERE id < coalesce((SELECT id FROM tokens WHERE id < $1 ORDER BY id LIMIT 1 OFFSET $2), $1)`
@@ -13,7 +13,7 @@ const purgeTokens = `
 export const purgeRows = ([table, key, old]: OldRows) =>
   `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${old} LIMIT $2)`
 
-/** Purges are not flushed to disk: the next change flushes them, too. */
+/** Purges are not flushed to disk: the next change does that. */
 export function createPurge({ db, write }: Context): Store['purge'] {
   const prepare = (texts: string[]) => texts.map((text) => db.prepare(text))
   const prepared = new Map(Object.entries(OLD_ROWS).map(([what, rows]) => [what, prepare(rows.map(purgeRows))]))

@@ -63,7 +63,7 @@ export async function restoreSqlite(
         syncToDisk(dirname(database))
         return restored
       } finally {
-        // Deletes only the file that was created for the lock.
+        // Deletes the file only if it was created for the lock.
         if (isNew && !restored && statSync(database, { throwIfNoEntry: false })?.size === 0) rmSync(database)
         lock?.close()
       }
@@ -163,8 +163,8 @@ function prepareCopy(copy: string, { source, database, revokeAllTokens, audit }:
 }
 
 /**
- * Gives the old database a second name, which it keeps when it is replaced. `wal`: a copy of the log of a database that
- * SQLite could not read.
+ * Gives the old database a second name, which it keeps when it is replaced. `wal` is a copy of the log of a database that SQLite
+ * could not read.
  */
 function moveAside(database: string, wal: string | undefined, aside: string): void {
   linkSync(database, aside)

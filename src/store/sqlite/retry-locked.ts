@@ -16,7 +16,7 @@ interface Options {
   distrust: (cause: unknown) => void
 }
 
-/** Retries for up to `timeout` milliseconds while locked, without blocking the event loop. `file` is for messages. */
+/** Retries for up to `timeout` milliseconds while locked, without blocking the event loop. `file` is named in messages. */
 export function createRetryLocked(file: string, timeout: number, { onError, distrust }: Options): RetryLocked {
   return async (action) => {
     let deadline: number | undefined

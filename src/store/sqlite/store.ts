@@ -75,7 +75,7 @@ function createStore(db: Database, lockTimeout: number, observe: Observer) {
 
 type Disk = ReturnType<typeof createDisk>
 
-/** `log`: the file of the write-ahead log; undefined: the database is in memory. */
+/** `log` is the file of the write-ahead log; undefined for a database in memory. */
 function createDiskOf(db: Database, log: number | undefined, observe: Observer): Disk {
   return createDisk({
     async fsync() {
@@ -136,8 +136,8 @@ function guard(db: Database, { flush, distrust, assertTrusted, assertAnswering }
     })
 
   async function backlog() {
-    // The leader needs this flush: it purges, and waits for the disk at no other time. But never a second one while the disk
-    // hangs: each fdatasync keeps one of libuv's four threads, which the log and scrypt need.
+    // The leader needs this flush: it purges, and never waits for the disk otherwise. But never twice while the disk hangs: each
+    // fdatasync occupies one of libuv's four threads, which the log and scrypt need.
     assertWritable()
     await flush()
     return retryLocked(() => {

@@ -12,7 +12,7 @@ const COMMIT_TURNS = 9
 /** How many writes may be unanswered: at 1 ms per fsync, 50 ms of work. */
 const MAX_WRITES = 1024
 
-/** The tokens per INSERT, most first: an INSERT costs more than a token. */
+/** The tokens per INSERT, highest number first: an INSERT costs more than a token. */
 const INSERT_SIZES = [32, 8, 1]
 
 type Add = { type: 'add'; token: StoredToken }
@@ -28,7 +28,7 @@ export function createTokens(
   const selectToken = db.prepare(sql.findToken)
   const revokeToken = db.prepare(sql.revokeToken)
 
-  // The key is the id as text, because two buffers are never the same key. The hash is text to take half the memory.
+  // The key is the id as text, because two buffers are never the same key. The hash is text, which takes half the memory.
   const rowOf = changes.cached('tokens', (id: string) => {
     const row = selectToken.get(Buffer.from(id, 'latin1')) as Omit<StoredToken, 'id'> | undefined
     return row && { ...row, secretHash: row.secretHash.toString('latin1') }

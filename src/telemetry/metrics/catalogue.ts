@@ -5,7 +5,7 @@ import { ENDPOINTS } from '../../domain/refusal.ts'
 export interface Metric {
   type: 'counter' | 'gauge' | 'histogram'
   help: string
-  /** Every value that each label can have: never text from a request. Empty: the values are known only when the server starts. */
+  /** Every value that each label can have: never text from a request. Empty if they are known only at the start. */
   labels: Record<string, readonly string[]>
   /** The upper bounds of a histogram. */
   buckets?: readonly number[]
@@ -64,7 +64,7 @@ export const CATALOGUE = {
   database_bytes: gauge('The size of the store on disk.'),
   wal_bytes: gauge('The size of the write-ahead log on disk; SQLite only.'),
   purged_tokens_total: counter('Expired tokens that were deleted.'),
-  oldest_expired_token_seconds: gauge('How long ago the oldest token that is still stored expired; 0: none has.'),
+  oldest_expired_token_seconds: gauge('How long ago the oldest token that is still stored expired; 0 if none has.'),
   background_failures_total: counter('Work in the background that failed, and is tried again.', {
     task: ['purge', 'usage', 'refusals'],
   }),
@@ -88,7 +88,7 @@ export const CATALOGUE = {
   secrets_ending: gauge('Applications and suites that have an active secret now, but soon will not.', {
     within: ['1d', '7d'],
   }),
-  last_backup_timestamp_seconds: gauge('When token-server backup last made a backup; 0: never.'),
+  last_backup_timestamp_seconds: gauge('When token-server backup last made a backup; 0 if never.'),
   build_info: gauge('Always 1; the labels describe what runs.', { version: [], node: [], store: [] }),
 } satisfies Record<string, Metric>
 

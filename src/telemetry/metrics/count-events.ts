@@ -25,7 +25,7 @@ export function createEventCounter(counters: Counters): Observer {
   const handlers: Handlers = {
     'request answered': ({ endpoint, status, seconds }) => {
       counters.add((requests.get(endpoint) as number) + (statuses[status] as number), 1)
-      // Answers of 429 are delayed on purpose, so their duration tells nothing about this server's speed.
+      // Answers of 429 are delayed on purpose, so their duration says nothing about this server's speed.
       if (seconds !== undefined && status !== 429) duration(seconds, endpoint)
     },
     'request abandoned': ({ endpoint, seconds }) => {
@@ -85,7 +85,7 @@ function createRecorders({ add, seriesOf }: Counters) {
     return ({ count }) => add(at, count)
   }
 
-  /** Records values of a histogram with one label or none. */
+  /** Records values of a histogram with at most one label. */
   function histogram(name: MetricName): (value: number, label?: string) => void {
     const indexes = indexesOf(name)
     const { buckets = [] } = CATALOGUE[name] as Metric

@@ -7,7 +7,7 @@ import type { Counters, MetricName, Series } from './counters.ts'
 /** The metrics that are not counted by events. Each line has the values of its labels, in their order, and the number. */
 export type MeasuredValues = Partial<Record<MetricName, [labels: string[], value: number][]>>
 
-/** How long after a text the next one is made. */
+/** The shortest time between two texts. */
 const PAUSE_MS = 100
 
 /**
@@ -54,7 +54,7 @@ export function createExposition(counters: Counters, measure: () => Promise<Meas
   let nextAt = 0
   return {
     type: registry.contentType,
-    /** Calls share the next text. It is made some time after the previous one, because it keeps token requests waiting. */
+    /** Calls share the next text. Making it keeps token requests waiting, so there is a pause after the previous one. */
     text(): Promise<string> {
       underWay ??= sleep(Math.max(0, nextAt - performance.now()))
         .then(measure)

@@ -8,10 +8,10 @@ import type { Counters, Series } from './counters.ts'
 const MINUTE = 60
 const HOUR = 60 * MINUTE
 
-/** How many minutes are shown, which end a minute or ten seconds apart. */
+/** How many minutes are shown. They end a minute or ten seconds apart. */
 const MINUTES = 60
 
-/** A snapshot that is this late does not count for the begin or the end of a minute. Seconds. */
+/** A snapshot that is this late does not count as the beginning or the end of a minute. Seconds. */
 const TOO_LATE = 10
 
 const { buckets: BOUNDS } = CATALOGUE.http_request_duration_seconds as Required<Metric>
@@ -22,7 +22,7 @@ const { buckets: BOUNDS } = CATALOGUE.http_request_duration_seconds as Required<
  */
 export function createHistory(counters: Counters, { now, monotonic }: { now: Clock; monotonic: Clock }) {
   const { trafficOf, refusalsOf } = createReaders(counters)
-  /** By the second since the epoch in which they were taken. */
+  /** Keyed by the second since the epoch in which they were taken. */
   const snapshots = new Map<number, Float64Array>()
   // Based on the monotonic clock, so that a jump of the system clock shifts the whole history instead of tearing it apart.
   const begin = now() - monotonic()
@@ -70,7 +70,7 @@ export function createHistory(counters: Counters, { now, monotonic }: { now: Clo
     }
   }
 
-  /** The first snapshot of so many seconds; undefined: there is none. */
+  /** The first snapshot of so many seconds, if any. */
   function first(from: number, seconds: number): Float64Array | undefined {
     for (let taken = from; taken < from + seconds; taken++) {
       const found = snapshots.get(taken)
@@ -79,7 +79,7 @@ export function createHistory(counters: Counters, { now, monotonic }: { now: Clo
     return undefined
   }
 
-  /** The traffic of the minute that ended in this second, or since the start. Undefined: not known. */
+  /** The traffic of the minute that ended in this second, or since the start. Undefined if unknown. */
   function minuteUntil(end: number): Traffic | undefined {
     const from = first(Math.max(end - MINUTE, startedAt), TOO_LATE)
     const to = first(end, TOO_LATE)
@@ -147,8 +147,8 @@ function latencyOf(counted: Counted, histograms: readonly Series[]): Latency {
 }
 
 /**
- * Estimates a quantile of a histogram like Prometheus, by linear interpolation within a bucket. `share`: 0 to 1. `counts`: not
- * cumulative, one for each bound and one for larger values. Undefined if the histogram is empty.
+ * Estimates a quantile of a histogram as Prometheus does, by linear interpolation within a bucket. `share`: 0 to 1. `counts` are
+ * not cumulative: one for each bound, and one for larger values. Undefined if the histogram is empty.
  */
 export function quantile(share: number, counts: readonly number[], bounds: readonly number[]): number | undefined {
   const rank = share * counts.reduce((sum, count) => sum + count, 0)

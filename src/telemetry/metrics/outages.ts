@@ -10,7 +10,7 @@ export function outageAt(at: number, failures: number): Outage {
   return { beganAt: at, endedAt: at, failures }
 }
 
-/** The outages of the store, oldest first, known by the requests that fail: joins those that are less than a minute apart. */
+/** The outages of the store, oldest first. Joins failures that are less than a minute apart. */
 export function joinOutages(outages: readonly Outage[]): Outage[] {
   const joined: Outage[] = []
   for (const next of outages) {
@@ -22,7 +22,7 @@ export function joinOutages(outages: readonly Outage[]): Outage[] {
   return joined.slice(-MAX_OUTAGES)
 }
 
-/** Returns a function that returns how many requests have failed since its last call because the store could not be used. */
+/** Returns a function that counts the requests that failed since its last call because the store could not be used. */
 export function countFailures({ seriesOf, valueAt }: Counters): () => number {
   const isOfStore = ({ labels }: Series) => labels[0] === 'store unavailable'
   const { at } = seriesOf('request_refusals_total').find(isOfStore) as Series

@@ -6,7 +6,7 @@ tip.className = 'tip'
 tip.setAttribute('role', 'status')
 document.body.append(tip)
 
-/** The number of the moment that was read last with the keyboard. */
+/** The index of the moment that the keyboard reached last. */
 let at = 0
 
 /** The moment whose figures are shown. @type {Element | undefined} */

@@ -76,7 +76,7 @@ function confirmInDialogs(part) {
   }
 }
 
-/** Opens the question about rotating from a link to it, also from one that live.js has added. */
+/** Opens the rotation dialog from a link to it, including links added by live.js. */
 function rotateInDialog() {
   document.addEventListener('click', (event) => {
     if (!(event.target instanceof Element && event.target.closest('a[href="#rotate"]'))) return
@@ -131,7 +131,7 @@ function setDisabled(form, isDisabled) {
   for (const button of form.querySelectorAll('button')) button.disabled = isDisabled
 }
 
-/** Warns before a page is left whose form was changed. The server marks a form that it has refused as changed. */
+/** Warns before leaving a page whose form was changed. The server marks a refused form as changed. */
 function guardForms() {
   document.addEventListener('input', ({ target }) => {
     const form = target instanceof Element && target.closest('form[data-guard]')
@@ -159,8 +159,8 @@ function enableTicking() {
 }
 
 /**
- * A page with a new secret cannot be shown again: a link puts another page into the history in its place, and the page is emptied
- * when it is left, because a browser may keep it whole for the Back button.
+ * A page with a new secret cannot be shown again: following a link replaces it in the history, and leaving it empties it, because
+ * the browser may keep it for the Back button.
  */
 function forgetSecret() {
   const secret = document.querySelector('[data-left]')

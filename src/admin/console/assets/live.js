@@ -3,10 +3,10 @@
 
 const INTERVAL_MS = 1000
 
-/** Milliseconds between changes of the page if the reader prefers reduced motion. */
+/** Milliseconds between updates of the page if the reader prefers reduced motion. */
 const CALM_MS = 10_000
 
-/** Milliseconds without new figures after which the page says that they are old. */
+/** After this many milliseconds without new figures, the page says that they are old. */
 const STALE_MS = 5000
 
 /** Milliseconds until the next try: after a failure, and if too many pages are open or the store is unavailable. */
@@ -26,7 +26,7 @@ let timer
 let isRunning = false
 let isPaused = false
 let hasEnded = false
-/** The query that identifies this window. `new` is in it until the first answer. */
+/** The query that identifies this window. It contains `new` until the first answer. */
 let query = ''
 let waitingSince = 0
 let answeredAt = Date.now()
@@ -73,7 +73,7 @@ function receive() {
   timer = setTimeout(ask, INTERVAL_MS)
 }
 
-/** Shows since when there are no new figures, and tries again. @param {string} word */
+/** Shows how long there have been no new figures, and tries again. @param {string} word */
 function fail(word, delay = RETRY_MS) {
   timer = setTimeout(ask, delay)
   if (Date.now() - waitingSince < STALE_MS) return say('Connecting', 'warn')

@@ -7,7 +7,7 @@ export const describeServer = `
          current_setting('server_encoding'),
          extract(epoch FROM pg_postmaster_start_time())::text`
 
-// Settings with which a crash loses commits that were answered, or a failover does: $1: whether there are several servers.
+// Settings with which a crash or, if $1 says that there are several servers, a failover loses reported commits.
 export const listRiskySettings = `
   SELECT name || '=' || setting
     FROM pg_settings
@@ -15,7 +15,7 @@ export const listRiskySettings = `
       OR (name = 'synchronous_standby_names' AND setting = '' AND $1::boolean)
    ORDER BY name`
 
-// Statements that wait for a standby or a locked table. No time-out ends them, and one more would only wait as well.
+// Statements that wait for a standby or a locked table. No time-out ends them, and another one would wait, too.
 export const countStuck = `
   SELECT count(*)
     FROM pg_stat_activity
@@ -23,9 +23,9 @@ export const countStuck = `
      AND (wait_event = 'SyncRep' OR (wait_event_type = 'Lock' AND wait_event = 'relation'))
      AND query_start < now() - interval '1 second'`
 
-// For prepared reads of tokens: a plan that was made while the table was small would read all of it, also when it has grown. The
-// setting makes plans look so expensive that PostgreSQL before 18 would compile them. Behind a PgBouncer other connections of this
-// program may get the settings, too, which harms none of their statements.
+// For prepared reads of tokens: a plan made while the table was small would still read all of it after it has grown. The setting
+// makes plans look so expensive that PostgreSQL before 18 would compile them. Behind a PgBouncer, other connections of this
+// program may inherit the settings, which harms none of their statements.
 export const planForLargeTables = "SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)"
 
 // A commit that leaves no row behind and waits for the standbys like any other.
@@ -34,8 +34,8 @@ export const heartbeat = `
          current_setting('synchronous_commit'),
          extract(epoch FROM pg_postmaster_start_time())::text`
 
-// Overrides the settings of the role and the database: at a higher isolation level, statements that had to wait for a lock
-// fail. The time-out is for a node whose machine has died: its locks would stay for the two hours of TCP's keepalive.
+// Overrides the settings of the role and the database: at a higher isolation level, statements that had to wait for a lock fail.
+// The time-out is for a node whose machine has died: otherwise its locks would last for the two hours of TCP's keepalive.
 export const begin = `
   BEGIN ISOLATION LEVEL READ COMMITTED;
   SET LOCAL idle_in_transaction_session_timeout = '5s'`
@@ -58,7 +58,7 @@ export const insistOnDurability = `
 
 export const prepareTransaction = `SELECT set_config('lock_timeout', $1, true), ${insistOnDurability}`
 
-// Changes to the registry begin with this lock, so all nodes make them one by one: what a change reads is still true when it
+// Changes to the registry begin with this lock, so all nodes make them one by one, and what a change reads is still true when it
 // writes.
 export const lockRegistry = 'SELECT registry FROM changes FOR UPDATE'
 
@@ -70,7 +70,7 @@ export const lockRefusals = "SELECT pg_advisory_xact_lock(7033017, 3), set_confi
 
 export const lockMigrations = 'SELECT pg_advisory_xact_lock(7033017, 1)'
 
-// Looks for this column, too: other programs also have a table of that name.
+// Also looks for this column, because other programs have a table of that name, too.
 export const findMigrations = `
   SELECT EXISTS (
     SELECT FROM pg_attribute WHERE attrelid = to_regclass('migrations') AND attname = 'number')`

@@ -11,8 +11,8 @@ export const insertTokens = `
    WHERE (SELECT ${insistOnDurability}) <> ''
      AND ($6::bigint IS NULL OR $6 = (SELECT registry FROM changes))`
 
-// Also writes tokens that are revoked already: the commit that did so may still wait for a standby, and then this one must,
-// too. Rows are locked in the order of their ids, so that two nodes that revoke the same tokens do not deadlock.
+// Also writes tokens that are already revoked: that commit may still be waiting for a standby, and then this one must wait, too.
+// Rows are locked in the order of their ids, so that two nodes that revoke the same tokens do not deadlock.
 export const revokeTokensById = `
   UPDATE tokens t SET revoked_at = coalesce(t.revoked_at, asked.at)
     FROM (SELECT locked.id, revoked.at
@@ -53,7 +53,7 @@ export const mostImportedSecrets = `
                   GROUP BY application_id) n)
     FROM changes c`
 
-// A figure for operators.
+// A figure shown to operators.
 
 export const countLiveTokens = `
   SELECT count(*),

@@ -18,10 +18,10 @@ const COLUMNS =
 // 1.0.0 does not store email addresses. During a rolling upgrade it may run beside this program.
 const EMAIL = 'coalesce(actor_email, (SELECT email FROM operators WHERE name = actor)) AS actor_email'
 
-// By id, the order in which the changes were made: clocks go back, and differ between nodes. The first id since a time, and the
-// last one before a time unless a page continues before an id, are found in the index on `at` alone; `+ 0` keeps the planner
-// from choosing another index, whose rows it would have to scan. The last one is looked for among those of the day before it:
-// all that are older would be too many.
+// Ordered by id, as the changes were made: clocks go back, and differ between nodes. The first id since a time, and the last one
+// before a time unless a page continues before an id, are found in the index on `at` alone; `+ 0` keeps the planner from choosing
+// another index, whose rows it would have to scan. The last one is searched for only in the day before it, because all older ones
+// would be too many.
 const NEWEST = `
      AND id < coalesce($2, CASE WHEN (SELECT at FROM audit_events WHERE id = (SELECT max(id) FROM audit_events)) < $4
                                 THEN 9007199254740991
@@ -33,7 +33,7 @@ const NEWEST = `
    ORDER BY id DESC
    LIMIT $3`
 
-// The events of other subjects in the same change: with this request id, time and action.
+// The events of other subjects in the same change, with the same request id, time and action.
 const OTHERS = `
   FROM audit_events other
  WHERE other.request_id = e.request_id AND other.at = e.at AND other.action = e.action AND other.subject <> e.subject`
@@ -43,11 +43,11 @@ const events = (where: string, count = '1') => `
     FROM audit_events e
    WHERE ${where} ${NEWEST}`
 
-// Not by what somebody chose as an email address or user name at the identity provider if it is the name of an operator.
+// Skips an email address or user name, which people choose at the identity provider, if it is the name of an operator.
 const byEmail = (column: string, actor: string) =>
   `${column} = ${actor} AND NOT EXISTS (SELECT 1 FROM operators WHERE name = ${actor})`
 
-// By name and by email address apart, because each has its index.
+// By name and by email address separately, because each has its own index.
 const ofActor = (list: typeof events) => `
   SELECT ${COLUMNS} FROM (${list('actor = $5')}) named
    UNION ALL
@@ -63,7 +63,7 @@ export const listAuditGroups = grouped('true')
 export const listAuditEventsOfActor = ofActor(events)
 export const listAuditGroupsOfActor = ofActor(grouped)
 
-// `|| ''` makes SQLite use the index on subject, or on request_id: they have fewer events than an actor.
+// `|| ''` makes SQLite use the index on subject or on request_id, which have fewer events than an actor.
 const ALSO_OF_ACTOR = `(actor || '' = $6 OR ${byEmail("actor_email || ''", '$6')} OR $6 IS NULL)`
 
 export const listAuditEventsOfSubject = events(`
@@ -74,7 +74,7 @@ export const listAuditEventsOfSubject = events(`
 export const listAuditEventsOfRequest = events(`
    request_id = $5 AND ${ALSO_OF_ACTOR}`)
 
-// Of these applications, those to which nothing has happened since the change that an event belongs to.
+// Those of these applications that were not changed since the change that an event belongs to.
 export const listUnchangedSince = `
   SELECT e.subject
     FROM audit_events e

@@ -20,7 +20,7 @@ export const insertHandOverLink = `
 export const withdrawHandOverLink = `
   DELETE FROM hand_over_links WHERE id = $2 AND application_id = (SELECT id FROM applications WHERE client_id = $1)`
 
-// Those made by an operator who has another role than this. Of commands, `made_by` is a user of the machine, who need not be an
+// Links made by an operator whose role is not this one. For commands, `made_by` is a user of the machine, who need not be an
 // operator.
 export const deleteHandOverLinksOf = `
   DELETE FROM hand_over_links WHERE made_by = $1 AND EXISTS (SELECT 1 FROM operators WHERE name = $1 AND role <> $2)`

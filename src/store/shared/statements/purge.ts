@@ -2,7 +2,7 @@ import { CLOCKS_APART } from '../../../domain/operator.ts'
 import type { Purgeable } from '../../../domain/store.ts'
 import { SPANS } from '../../../domain/usage.ts'
 
-/** A table, what identifies its rows on SQLite, and which are old: those before $1, of which $2 are deleted at most. */
+/** A table, what identifies its rows on SQLite, and which of them are old: before $1. At most $2 are deleted. */
 export type OldRows = [table: string, key: string, old: string]
 
 export const OLD_ROWS: Record<Exclude<Purgeable, 'tokens'>, OldRows[]> = {
@@ -13,7 +13,7 @@ export const OLD_ROWS: Record<Exclude<Purgeable, 'tokens'>, OldRows[]> = {
     `span = ${span} AND since < CAST($1 AS bigint) - ${kept} ORDER BY since`,
   ]),
   refusals: [['refusals', 'rowid', 'last_at < $1 ORDER BY last_at']],
-  // Of the first rows by id, because there is no index on the time.
+  // Among the first rows by id, because there is no index on the time.
   'refused requests': [
     [
       'refused_requests',

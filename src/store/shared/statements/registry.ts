@@ -22,7 +22,7 @@ export const listApplicationsOf = `
    WHERE id IN (SELECT CAST(value AS bigint) FROM texts_of($1))
    ORDER BY id`
 
-// Whether each is approved for the suite $3 is a column and no condition, so that a step takes the same time for every suite.
+// Approval for the suite $3 is a column rather than a condition, so that a step takes the same time for every suite.
 export const listNames = `
   SELECT a.id, a.client_id, a.status, ${APPLICATION.map((column) => `a.${column}`).join(', ')},
          CAST(EXISTS (
@@ -73,7 +73,7 @@ export const listOwnedSecrets = `
 
 // Changes.
 
-// Of duplicates only the first is inserted.
+// Only the first of duplicates is inserted.
 export const insertSuites = `
   INSERT INTO suites (suite_id, name, created_at, labels, note)
   SELECT value ->> 'suiteId', value ->> 'name', CAST(value ->> 'createdAt' AS bigint),
@@ -135,7 +135,7 @@ export const withdrawOthers = `
 
 export const setStatus = 'UPDATE applications SET status = $2 WHERE client_id = $1'
 
-// The values, from $2 on, are in the order of the columns; null keeps the stored value. A quota of 0 becomes null.
+// The values, from $2 on, are in column order; null keeps the stored value. A quota of 0 becomes null.
 export const updateApplication = `
   UPDATE applications
      SET ${APPLICATION.map((column, at) => `${column} = coalesce($${at + 2}, ${column})`).join(', ')},
@@ -158,7 +158,7 @@ const OWNED = `
      OR suite_id = (SELECT id FROM suites WHERE suite_id = $1))`
 
 export const deleteEndedSecrets = `DELETE FROM secrets WHERE ends_at < $2 AND ${OWNED}`
-// Revoked at $3 unless that is null: no clock of another node undoes that.
+// Also revoked, at $3 if that is not null, so that no other node's clock can undo it.
 export const endSecrets = `
   UPDATE secrets
      SET ends_at = CASE WHEN ends_at < $2 THEN ends_at ELSE $2 END, revoked_at = coalesce(revoked_at, $3)

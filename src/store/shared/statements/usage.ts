@@ -17,8 +17,8 @@ export const listTokenCounts = `
     LEFT JOIN application_uses u ON u.application_id = id`
 
 /**
- * Keeps the latest use of each owner. Several may be given, and null for none. `lock`: of the owners, see Database. IS TRUE: else
- * PostgreSQL would compare each row with each owner.
+ * Keeps the latest use of each owner. Several may be given, and null for none. `lock` locks the owners: see Database. Without IS
+ * TRUE, PostgreSQL would compare each row with each owner.
  */
 export const recordUses = (owner: 'application' | 'secret', column: string, lock: string) => `
   WITH kept AS MATERIALIZED (
@@ -60,8 +60,8 @@ export const addUsage = `
          checks = usage_counts.checks + excluded.checks,
          refusals = usage_counts.refusals + excluded.refusals`
 
-// Each time is a parameter, so that both databases look up each client in each span. CROSS JOIN, or SQLite would read these spans
-// of all clients.
+// Each time is a parameter, so that both databases look up each client in each span. Without CROSS JOIN, SQLite would read these
+// spans of all clients.
 export const listUsage = (count: number) => `
   SELECT value, since, tokens, checks, refusals
     FROM texts_of($1)${owners('value')}
