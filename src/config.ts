@@ -48,7 +48,7 @@ export const settings = {
   ),
   LOG_LEVEL: setting(
     'info',
-    'The least severe lines to log: debug, info, warn, error, fatal or silent',
+    'The lowest level to log: debug, info, warn, error, fatal or silent',
     oneOf('debug', 'info', 'warn', 'error', 'fatal', 'silent'),
   ),
   TRUST_PROXY: setting(
@@ -132,17 +132,17 @@ export const settings = {
   ),
   OIDC_ADMINS: setting(
     'none',
-    'The claim and the values of admins, such as groups=platform,oncall or realm_access.roles=admin, or none',
+    'The claim and its values that make people admins, such as groups=platform,oncall or realm_access.roles=admin, or none',
     optional('none', parseClaimRule),
   ),
   OIDC_VIEWERS: setting(
     'none',
-    'The claim and the values of viewers, who may only look, or none',
+    'The claim and its values that make people viewers, who may only look, or none',
     optional('none', parseClaimRule),
   ),
   OPERATORS: setting(
     'any',
-    'How people sign in to the console: any, or provider, with the identity provider only; admin keys of programs work with both',
+    'How people sign in to the console: any, or provider for the identity provider only; admin keys of programs always work',
     oneOf('any', 'provider'),
   ),
   PUBLIC_URL: setting(

@@ -57,7 +57,7 @@ export async function applyChange(registry: Registry, { kind, id, before, after 
     const values = after && { ...pick(found.fields, KINDS[kind].fields), ...after }
     if (await registry.change(kind, id, found.version, values).then(() => true, ifCurrent)) return
   }
-  throw new OperatorError(`Others have changed the ${kind} ${id} since the plan, so it is left as it is.`)
+  throw new OperatorError(`Others have changed the ${kind} ${id} since the plan, so it is left unchanged.`)
 }
 
 /** Rethrows an error, unless the cause is that something was changed or removed in the meantime. */

@@ -131,7 +131,7 @@ export function diagnoseRemoved(
   const [group] = groupsOf(similarRefusals.filter(({ lastAt }) => lastAt > at))
   const refused = group
     ? `Since then its client id, or a similar one, was refused, ${howOften(group, now)}: tell its developer, or register it again.`
-    : 'Its client id was not refused since.'
+    : 'Its client id has not been refused since.'
   const removed = `${name} (${clientId}) was removed by ${by} ${ago(at, now)}, at ${timestamp(at)}.`
   return { health: group ? 'wrong' : 'well', lines: [`${removed} ${refused}`] }
 }
@@ -155,7 +155,7 @@ function nothingHappens({ application: { lastTokenAt }, refusals: [last], now }:
   if (lastTokenAt <= last.lastAt) return `${issued}. The cause of its last refusal (${refusal}) is gone.`
   // A token does not prove that a suite accepts it.
   if (last.reason === 'application not approved')
-    return `${issued}. The cause of its last refusal (${refusal}) is gone; no check was refused since.`
+    return `${issued}. The cause of its last refusal (${refusal}) is gone; no check has been refused since.`
   return `It works again: it got a token ${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}, after its last refusal (${refusal}).`
 }
 

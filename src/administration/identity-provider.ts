@@ -36,7 +36,7 @@ export async function discover(
   })
   // openid-client makes an exception for Microsoft, whose issuer for all companies would let each of them give roles (§4.3).
   if (new URL(config.serverMetadata().issuer).href === new URL(issuer).href) return config
-  throw new SignInRefused('provider unavailable', 'the metadata is of another issuer')
+  throw new SignInRefused('provider unavailable', 'the metadata names another issuer')
 }
 
 /**
@@ -107,7 +107,7 @@ export function createIdentityProvider(settings: identity.ProviderSettings, now:
     const isRecent = age >= -CLOCKS_APART && age < identity.SIGN_IN_LIFETIME
     const isOwn = browserSecret !== '' && state.slice(end + 1) === derive(browserSecret, unsigned)
     if (isRecent && isOwn) return Buffer.from(back, 'base64url').toString()
-    throw new SignInRefused('unknown sign-in', 'the state is of another browser or too old')
+    throw new SignInRefused('unknown sign-in', 'the state belongs to another browser or is too old')
   }
 
   return { host: new URL(issuer).host, begin, complete }

@@ -177,7 +177,7 @@ function wrongSecret({ clientId, secrets, now, instructions }: Findings, { lastA
   const isOver = lastUse(secrets.filter(({ state }) => state === 'active')) > lastAt
   const known =
     lastUsedAt === 0
-      ? `The secret that it sends is wrong, and the right one was not used yet (${DELAY_NOTE}).`
+      ? `The secret that it sends is wrong, and the right one has not been used yet (${DELAY_NOTE}).`
       : `The secret that it ${isOver ? 'sent was' : 'sends is'} wrong; the right one was last used ${ago(lastUsedAt, now)}.`
   const often = 'Often a secret is cut off, quoted, or not percent-encoded in the form.'
   if (isOver) return `${known} ${often}`
@@ -208,7 +208,7 @@ export function newerSecret(
 ): string {
   const rotate = `if it is lost, ${instructions.rotate(clientId)} makes another one.`
   return lastUsedAt === undefined
-    ? `${ofOld}: it has a newer one (${id}), which was not used yet (${DELAY_NOTE}). ` +
+    ? `${ofOld}: it has a newer one (${id}), which has not been used yet (${DELAY_NOTE}). ` +
         `If the partner does not use that by now, hand it over; ${rotate}`
     : `${ofOld}: the newer one (${id}) was last used ${ago(lastUsedAt, now)}, so one of its instances still has the old one.`
 }

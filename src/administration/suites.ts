@@ -126,7 +126,7 @@ function createSuiteApprovals(context: Context) {
     const ofSuite = { action: 'suite registered', subject: suite, kind: 'suite', limit: 1 } as const
     const { events } = await searchAuditEvents(store, ofSuite, Infinity)
     if (events.some(({ id }) => id > eventId))
-      throw new OperatorError(`The suite ${suite} was removed since, and registered again.`)
+      throw new OperatorError(`The suite ${suite} was removed and registered again since.`)
     // The request id is the caller's: another change may have the same one.
     const isOfChange = (one: AuditEvent) =>
       one.at === at &&

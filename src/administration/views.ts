@@ -41,7 +41,7 @@ export const SHOWN_APPLICATION = object('Application', 'An application with its 
 export const SHOWN_SUITE = object('Suite', 'A suite with its secrets', { ...SUITE.shape, secrets: SECRETS })
 
 const REFUSALS = object('Refusals', 'Refusals of one kind', {
-  client_id: text('The client id; of an unknown one only its beginning and its length'),
+  client_id: text('The client id; for an unknown one, only its beginning and its length'),
   reason: text('The real reason, as in the log'),
   endpoint: text('The endpoint that refused'),
   suite: text('The suite that was asked for; null if none').nullable(),
@@ -65,7 +65,7 @@ const IN_TROUBLE = object(
     ...SHOWN_APPLICATION.shape,
     tokens_this_hour: tokensThisHour,
     tokens_last_hour: tokensLastHour,
-    tokens_refused_this_hour: whole('How many tokens its quota refused since the last full hour of the clock in UTC'),
+    tokens_refused_this_hour: whole('How many tokens its quota refused in the current clock hour, in UTC'),
   },
 )
 

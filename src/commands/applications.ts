@@ -73,7 +73,7 @@ function quotaOption(): Option {
 }
 
 function addRegister(applications: Command, terminal: Terminal): void {
-  const command = addCommand(applications, 'register', 'register an application and print its credentials, once')
+  const command = addCommand(applications, 'register', 'register an application, and print its credentials once')
   for (const option of textOptions(fields)) command.addOption(option.makeOptionMandatory())
   addAnnotations(command.addOption(quotaOption()), optionalFields)
     .option('--client-id <id>', 'the client id, if it already has one (default: a new one)')

@@ -52,7 +52,7 @@ export async function readKey(terminal: Terminal, file: string | undefined): Pro
 function createCalls(url: string, key: string, wait: NonNullable<Options['wait']>) {
   const { protocol = '', origin, pathname = '', username } = URL.parse(url) ?? {}
   if (!/^https?:$/.test(protocol) || username || isPlainTextUrl(url)) {
-    throw new OperatorError('--server must be a URL with https, or with http on this machine, and without a user.')
+    throw new OperatorError('--server must be an https URL without a user (http for this machine only).')
   }
   const base = `${origin}${pathname.replace(/\/$/, '')}/admin/v1`
 
@@ -84,7 +84,7 @@ function createCalls(url: string, key: string, wait: NonNullable<Options['wait']
     if (!ok || (!answered && status !== 204)) {
       const isTaken = status === 409 || status === 422
       const kind = status === 404 ? 'not found' : status === 412 ? 'another version' : isTaken ? 'taken id' : 'refused'
-      const { detail = `It answers ${status}, and not as this API does.` } = answered ?? {}
+      const { detail = `It answers ${status}, but is not this API.` } = answered ?? {}
       // Of a request that was sent twice, the first one may have been carried out.
       const cause = { isNo: tries === 1 && status >= 400 && status < 500 }
       throw new OperatorError(`${origin}: ${detail}`, { kind, cause })
@@ -127,7 +127,7 @@ export function serverRegistry(url: string, key: string, { journal, wait = sleep
       do {
         const { json } = await call('GET', `/${kind}s?limit=200${after ? `&after=${after}` : ''}`)
         const page = json[`${kind}s`]
-        if (!Array.isArray(page)) throw new OperatorError(`${origin} does not answer as this API does.`)
+        if (!Array.isArray(page)) throw new OperatorError(`${origin} does not answer like this API.`)
         rows.push(...page)
         after = json.next
       } while (after)

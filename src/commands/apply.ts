@@ -28,12 +28,12 @@ type ApplyOptions = JsonOption &
   Partial<Record<'dryRun' | 'yes', boolean> & Record<'prune' | 'secretsTo' | 'server' | 'keyFile', string>>
 
 export function addApply(program: Command, terminal: Terminal): void {
-  addCommand(program, 'apply', 'make suites and applications what a YAML or JSON file says')
+  addCommand(program, 'apply', 'make suites and applications match a YAML or JSON file')
     .argument('<file>', 'the file, or - for standard input')
-    .option('--dry-run', 'print what would change, and change nothing; the exit status is 2 if something would')
+    .option('--dry-run', 'only print what would change; the exit status is 2 if anything would')
     .option('--yes', 'ask nothing')
-    .option('--prune <label>', 'remove what has this label, such as managed-by=file, and is not in the file')
-    .option('--secrets-to <file>', 'the file to which new credentials are added, or - for standard output')
+    .option('--prune <label>', 'remove what has this label, such as managed-by=file, but is not in the file')
+    .option('--secrets-to <file>', 'the file to append new credentials to, or - for standard output')
     .option('--server <url>', 'change this server through its administration API, not the database')
     .option('--key-file <file>', 'a file with the admin key for --server (default: the variable TOKEN_SERVER_KEY)')
     .addOption(createOption())
@@ -50,7 +50,7 @@ export function addApply(program: Command, terminal: Terminal): void {
       }
       const onMissing = (place: string) => {
         planOf(wanted, { suite: [], application: [] }, options)
-        if (dryRun) say(terminal, options, 'warning', `There is no database at ${place}: with --create, this makes it.`)
+        if (dryRun) say(terminal, options, 'warning', `There is no database at ${place}: --create creates it.`)
       }
       await administer(terminal, (_, on) => applyTo(databaseRegistry(on)), { create, dryRun, onMissing })
     })

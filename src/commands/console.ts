@@ -88,6 +88,6 @@ function forwarded(port: number, target: string): ConsoleAccess {
 function onlyOperator(operators: readonly { name: string }[]): string {
   const [first, second] = operators
   if (!first) throw new OperatorError('There is no operator yet: "operators add NAME --role admin" adds one.')
-  if (second) throw new OperatorError(`Name one of these operators: ${operators.map(({ name }) => name).join(', ')}.`)
+  if (second) throw new OperatorError(`Choose one of these operators: ${operators.map(({ name }) => name).join(', ')}.`)
   return first.name
 }

@@ -29,12 +29,12 @@ type Ask = (words: string, option: Question, proposed: string, check: (answer: s
 
 /** `init` makes what a new installation needs. Whatever exists stays as it is. */
 export function addInit(program: Command, terminal: Terminal): void {
-  addCommand(program, 'init', 'make the settings file, the database and the first operator, each if it is missing')
+  addCommand(program, 'init', 'create the settings file, the database and the first operator, unless they exist')
     .option('--data <place>', 'where the data goes: a folder, or postgres://USER@HOST/DATABASE')
     .option('--public-url <url>', 'where clients reach the server')
     .option('--operator <name>', 'the first operator, with the role admin')
     .option('--settings <file>', 'the settings file', ENV_FILE)
-    .option('--yes', 'ask nothing, and use the defaults')
+    .option('--yes', 'ask nothing and use the defaults')
     .action((options: InitOptions) => init(terminal, options))
 }
 
@@ -158,7 +158,7 @@ function oldSettings(file: string, env: NodeJS.ProcessEnv, { data, publicUrl }: 
   const { settings, errors } = readEnvFile(file)
   if (errors.length > 0) throw new OperatorError(errors.join('\n'))
   if (data !== undefined || publicUrl !== undefined) {
-    throw new OperatorError(`${file} is there: change the settings in it, and leave out --data and --public-url.`)
+    throw new OperatorError(`${file} exists: change the settings in it, and leave out --data and --public-url.`)
   }
   return { ...settings, ...env }
 }

@@ -43,10 +43,10 @@ export function addOperators(program: Command, terminal: Terminal): void {
 }
 
 function addKeys(operators: Command, terminal: Terminal): void {
-  addCommand(operators, 'key', 'make an admin key for the administration API and print it, once')
+  addCommand(operators, 'key', 'create an admin key for the administration API, and print it once')
     .argument('<name>', NAME)
     .addOption(
-      new Option('--expires <duration>', 'how long it is valid: 12h, 90d; 365d at most')
+      new Option('--expires <duration>', 'how long it is valid: 12h, 90d; at most 365d')
         .argParser(upToAYear)
         .makeOptionMandatory(),
     )

@@ -13,7 +13,7 @@ export function addSecrets(program: Command, terminal: Terminal): void {
   addCommand(secrets, 'rotate', 'make a new secret now, print it once, and end the other secrets after an overlap')
     .argument('<id>', ID)
     .addOption(
-      new Option('--overlap <duration>', 'how long the other secrets stay valid: 0, 90s, 30m, 24h, 7d; 365d at most')
+      new Option('--overlap <duration>', 'how long the other secrets stay valid: 0, 90s, 30m, 24h, 7d; at most 365d')
         .argParser(upToAYear)
         .default(upToAYear('24h'), '24h'),
     )

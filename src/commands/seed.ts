@@ -28,10 +28,10 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 type SeedOptions = JsonOption & CreateOption & { dryRun?: boolean }
 
 export function addSeed(program: Command, terminal: Terminal): void {
-  const description = 'register the new suites and applications in a file, and print their credentials, once'
+  const description = 'register the new suites and applications in a file, and print their credentials once'
   addCommand(program, 'seed', description)
     .argument('<file>', 'the YAML or JSON file, or - for standard input')
-    .option('--dry-run', 'print what would be done, and change nothing')
+    .option('--dry-run', 'only print what would be done')
     .addOption(createOption())
     .action(async (file: string, options: SeedOptions) => {
       // Node.js's thread pool hashes imported secrets. Its size can be set only before its first use; the default is 4.

@@ -15,7 +15,7 @@ export function addStore(program: Command, terminal: Terminal): void {
   const store = program.command('store').description('move the store to another database')
 
   addCommand(store, 'copy', 'copy a SQLite store to an empty PostgreSQL database while the server runs')
-    .requiredOption('--to <url>', 'the database, as in DATABASE_URL, but without a password')
+    .requiredOption('--to <url>', 'the database, as in DATABASE_URL but without a password')
     .action(async (options: JsonOption & { to: string }) => {
       const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
       const author = commandAuthor()

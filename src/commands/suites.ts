@@ -24,7 +24,7 @@ type RegisterOptions = CreateOption & JsonOption & AnnotationOptions & { name: s
 export function addSuites(program: Command, terminal: Terminal): void {
   const suites = program.command('suites').description('register and manage API suites')
 
-  const register = addCommand(suites, 'register', 'register a suite and print its credentials, once')
+  const register = addCommand(suites, 'register', 'register a suite, and print its credentials once')
     .argument('<id>', 'its id, which is the audience of tokens there')
     .requiredOption('--name <name>', 'the name of the suite')
   addAnnotations(register, OPTIONAL_TEXTS)
@@ -52,7 +52,7 @@ export function addSuites(program: Command, terminal: Terminal): void {
   )
 
   addCommand(suites, 'show <id>', 'show one suite, its secrets (never the secrets themselves) and its approvals')
-    .option('--all', 'name every approved application, however many there are')
+    .option('--all', 'list every approved application, however many there are')
     .action(async (suiteId: string, options: JsonOption & { all?: boolean }) => {
       const { suite, approved } = await administer(terminal, async ({ suites }) => ({
         suite: await suites.show(suiteId),

@@ -65,7 +65,7 @@ export function diskFindings(
   }
   if (free < VERY_LITTLE_FREE) return [error(text, advice)]
   if (free < LITTLE_FREE) return [warning(text, advice)]
-  if (free < used) return [warning(text, 'There is no space for a backup or a restore beside the database.')]
+  if (free < used) return [warning(text, 'There is no space for a backup or a restore next to the database.')]
   return [ok(text)]
 }
 

@@ -29,7 +29,7 @@ export const TEXT_FIELDS = TEXT_COLUMNS.map(camelCase) as readonly (ApplicationF
 /** What operators can add to an application. */
 export interface ApplicationExtras extends OptionalTexts {
   readonly labels: Labels
-  /** How many tokens it may get in an hour of the clock; null for TOKEN_QUOTA. */
+  /** How many tokens it may get in a clock hour; null for TOKEN_QUOTA. */
   readonly quota: number | null
 }
 

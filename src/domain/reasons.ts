@@ -32,7 +32,7 @@ export const AUTHENTICATION_REASONS = {
   // Also for a used link, because its code is forgotten.
   'unknown hand-over link': invalidRequest(
     403,
-    'This link was used or withdrawn, or its code is not complete. If you have not used it, tell the sender',
+    'This link was used or withdrawn, or its code is incomplete. If you have not used it, tell the sender',
     'A hand-over link was used before, or its code is wrong',
   ),
   'expired hand-over link': invalidRequest(
@@ -52,8 +52,8 @@ export type AuthenticationReason = keyof typeof AUTHENTICATION_REASONS
 /** Why a token is not active (RFC 7662 §2.2). The answer is the same for all of these: only operators see the reason. */
 const INACTIVE_REASONS = {
   'no token': invalidToken('There is no token'),
-  'malformed token': invalidToken('The token is cut off, or of another server'),
-  'unknown token': invalidToken('The token is of another server, or ended long ago'),
+  'malformed token': invalidToken('The token is cut off, or from another server'),
+  'unknown token': invalidToken('The token is from another server, or expired long ago'),
   'removed application': invalidToken('The application was removed'),
   'expired token': invalidToken('The token is older than 60 minutes'),
   'revoked token': invalidToken('The token was revoked'),

@@ -15,7 +15,7 @@ interface Refused {
   since: number
 }
 
-/** An application or a suite whose last secret ends, or the one that it still uses. */
+/** An application or a suite whose last secret, or the one that it still uses, will end. */
 export interface EndingSecret {
   readonly kind: 'application' | 'suite'
   readonly id: string

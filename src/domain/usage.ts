@@ -35,7 +35,7 @@ export function hourOf(time: number): number {
 /** Tokens in an hour, the lifetime of a token: an application that gets more probably requests one for each call. */
 export const MANY_TOKENS = 360
 
-/** `since 12:00 UTC`: the current hour of the clock, for which a quota counts. */
+/** `since 12:00 UTC`: the current clock hour, for which a quota counts. */
 export function sinceFullHour(now: number): string {
   return `since ${new Date(now).toISOString().slice(11, 13)}:00 UTC`
 }

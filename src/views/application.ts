@@ -6,7 +6,7 @@ import { choice, lineInput, list, object, shownTexts, text, textInput, time, vie
 export const APPLICATION_TEXTS = {
   name: lineInput('The name').describe('Its name: 1 to 200 characters'),
   developer_email: textInput('The developer email')
-    .max(254, 'The developer email may have 254 characters at most')
+    .max(254, 'The developer email may have at most 254 characters')
     .regex(
       /^[^\s@\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}]+@[^\s@\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}]+$/u,
       'The developer email must be an email address',
@@ -25,7 +25,7 @@ export const APPLICATION = object('ApprovedApplication', 'An application that is
   tokens_valid_from: time('When all its tokens were last revoked; null if never').nullable(),
   labels: ANNOTATIONS.labels,
   ...shownTexts(OPTIONAL_TEXTS),
-  quota: whole('How many tokens it may get in an hour of the clock; null for TOKEN_QUOTA of the server').nullable(),
+  quota: whole('How many tokens it may get in a clock hour; null for TOKEN_QUOTA of the server').nullable(),
 })
 
 /** The source of the view of an application, also of a view with more fields. */

@@ -21,14 +21,14 @@ const LABELS = z
       }
     }
   })
-  .refine((labels) => Object.keys(labels).length <= MAX_LABELS, `There may be ${MAX_LABELS} labels at most`)
+  .refine((labels) => Object.keys(labels).length <= MAX_LABELS, `There may be at most ${MAX_LABELS} labels`)
   // Always in the same order, because a change is a difference of the stored texts.
   .overwrite((labels) => Object.fromEntries(Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1))))
   .describe('Labels: at most 20 keys of a-z 0-9 . _ - / (63 characters), each with a value of up to 200 characters')
 
 const NOTE = textInput('The note')
   .overwrite((note) => note.replace(/\r\n?/g, '\n').trimEnd())
-  .max(2000, 'The note may have 2,000 characters at most')
+  .max(2000, 'The note may have at most 2,000 characters')
   .refine((note) => visible(note) === note && note.isWellFormed(), 'The note must not have control characters')
   .describe('A note for operators: up to 2,000 characters, several lines; empty for none')
 

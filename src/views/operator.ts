@@ -24,7 +24,7 @@ export const OPERATOR = object('Operator', 'A person or a program that uses this
   role: choice(ROLES, 'A viewer can look, but not change anything'),
   email: text('The email address, or the user name, at the identity provider; null if unknown').nullable(),
   created_at: time('When the operator was added'),
-  keys: list('Oldest first, ended ones too', ADMIN_KEY),
+  keys: list('Oldest first, including ended ones', ADMIN_KEY),
   sessions: list('The sessions that have not ended', SESSION),
 })
 

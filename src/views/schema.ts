@@ -21,7 +21,7 @@ const VISIBLE = /^(\P{Default_Ignorable_Code_Point}|(?<=\P{ASCII})[\p{Join_Contr
 export const lineInput = (subject: string) =>
   textInput(subject)
     .regex(/\S/, `${subject} must not be empty`)
-    .max(200, `${subject} may have 200 characters at most`)
+    .max(200, `${subject} may have at most 200 characters`)
     .regex(/^[^\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]*$/u, `${subject} must not have control characters`)
     .regex(VISIBLE, `${subject} must not have invisible characters`)
 

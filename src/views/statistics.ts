@@ -11,7 +11,7 @@ const TRAFFIC = object('Traffic', 'What the server did in a period', {
   tokens: whole('How many tokens were issued'),
   active_checks: whole('How many checks found the token active'),
   inactive_checks: whole('How many checks found the token not active'),
-  refusals: whole('How many requests were refused, without checks'),
+  refusals: whole('How many requests other than checks were refused'),
   failures: whole('How many requests failed: they were answered with 5xx'),
   token_latency: LATENCY,
   check_latency: LATENCY,
@@ -31,11 +31,15 @@ const REFUSED_FOR = object('RefusedFor', 'A reason for refusals, inactive checks
   count: whole('How many times'),
 })
 
-const OUTAGE = object('Outage', 'A time in which requests were answered with 503 because the database did not answer', {
-  began_at: time('When the first of them was answered'),
-  ended_at: time('When the last of them was answered, so far'),
-  failures: whole('How many'),
-})
+const OUTAGE = object(
+  'Outage',
+  'A period in which requests were answered with 503 because the database did not answer',
+  {
+    began_at: time('When the first of them was answered'),
+    ended_at: time('When the last of them was answered, so far'),
+    failures: whole('How many'),
+  },
+)
 
 const LIVE_TOKENS = object('LiveTokens', 'Tokens that are valid now', {
   count: whole('How many'),
@@ -44,7 +48,7 @@ const LIVE_TOKENS = object('LiveTokens', 'Tokens that are valid now', {
 
 const ENDING_SECRET = object(
   'EndingSecret',
-  'An application or a suite whose last secret ends, or the one that it still uses',
+  'An application or a suite whose last secret, or the one that it still uses, will end',
   {
     kind: choice(['application', 'suite'], 'Its kind'),
     id: text('Its client id or id'),
@@ -57,7 +61,7 @@ const ENDING_SECRETS = object('EndingSecrets', 'Applications and suites that wil
   in_a_day: whole('How many within a day'),
   in_a_week: whole('How many within a week'),
   next: list(
-    'Some of them, and some that still use a secret that ends although they have another; the next one first',
+    'Some of them, and some that still use a secret that will end although they have another; the next to end first',
     ENDING_SECRET,
   ),
 })
@@ -81,7 +85,7 @@ const NODE = object('Node', 'A server, as it was when it last reported; it repor
   started_at: time('When it started'),
   last_seen_at: time('When it last reported'),
   is_this: flag('Whether this server is the one that answers'),
-  is_gone: flag('true: it has not reported for 30 seconds'),
+  is_gone: flag('Whether it has not reported for 30 seconds'),
   workers: object('NodeWorkers', 'The processes that answer requests', {
     expected: whole('How many there should be'),
     serving: whole('How many answered requests'),
@@ -114,7 +118,7 @@ export const STATISTICS = object('Statistics', 'The figures of the server. null 
   last_hour: TRAFFIC,
   minutes: list('The minutes of the last hour, oldest first; the last entry is the 60 seconds up to now', MINUTE),
   refusals: list('The reasons in the last hour, most frequent first', REFUSED_FOR),
-  outages: list('The last outages, oldest first; of those before the start, what is stored', OUTAGE),
+  outages: list('The last outages, oldest first; those before the start only if they were stored', OUTAGE),
   live_tokens: LIVE_TOKENS.nullable(),
   ending_secrets: ENDING_SECRETS.nullable(),
   workers: WORKERS,
@@ -126,8 +130,8 @@ export const STATISTICS = object('Statistics', 'The figures of the server. null 
 })
 
 const COUNTS = {
-  tokens: whole('Tokens that it got; of a suite always 0'),
-  checks: whole('Checks that found its tokens valid; of a suite its valid checks and introspections'),
+  tokens: whole('Tokens issued to it; always 0 for a suite'),
+  checks: whole('Checks that found its tokens valid; for a suite, the valid checks and introspections there'),
   refusals: whole('Requests that were refused, and checks that found a token not valid'),
 }
 

@@ -15,7 +15,7 @@ t.test('Registration: every field has its limits, and a refusal names all that i
   const { administration } = await createWorld(t)
   const invalid: [Partial<Registration>, RegExp][] = [
     [{ name: ' ' }, /name must not be empty/],
-    [{ name: 'a'.repeat(201) }, /name may have 200/],
+    [{ name: 'a'.repeat(201) }, /name may have at most 200/],
     [{ name: 'a\u001b[31m' }, /control characters/],
     [{ name: 'a\u202egpj.exe' }, /control characters/],
     [{ name: 'Goo\u200bgle' }, /invisible characters/],
@@ -36,10 +36,10 @@ t.test('Registration: every field has its limits, and a refusal names all that i
       /key of a label must be/,
     ]),
     [{ labels: { owner: ' ' } }, /value of a label must not be empty: owner/],
-    [{ labels: { owner: 'a'.repeat(201) } }, /value of a label may have 200 .*: owner/],
+    [{ labels: { owner: 'a'.repeat(201) } }, /value of a label may have at most 200 .*: owner/],
     [{ labels: { owner: 'a\n' } }, /value of a label must not have control characters: owner/],
-    [{ labels: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [n, 'a'])) }, /20 labels at most/],
-    [{ note: 'a'.repeat(2001) }, /note may have 2,000/],
+    [{ labels: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [n, 'a'])) }, /at most 20 labels/],
+    [{ note: 'a'.repeat(2001) }, /note may have at most 2,000/],
     [{ note: 'a\u001b[31m' }, /note must not have control characters/],
     ...[0, 1.5, 1e9, Number.NaN].map((quota): [Partial<Registration>, RegExp] => [{ quota }, /quota must be a whole/]),
     [{ clientSecret: 'hunter2-ünïcödé' }, /client secret must be/],

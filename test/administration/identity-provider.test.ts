@@ -259,7 +259,7 @@ t.test(
     t.intercept(globalThis, 'fetch', { value: async () => Response.json(metadata) })
     for (const tenant of ['common', 'organizations', 'company.example']) {
       const client = createIdentityProvider({ ...settings, issuer: `${host}/${tenant}/v2.0` }, Date.now)
-      await t.rejects(client.begin(BROWSER), away(/^the metadata is of another issuer$/), tenant)
+      await t.rejects(client.begin(BROWSER), away(/^the metadata names another issuer$/), tenant)
     }
     metadata.issuer = `${host}/company/v2.0`
     const client = createIdentityProvider({ ...settings, issuer: metadata.issuer }, Date.now)

@@ -44,7 +44,7 @@ t.test(
     const steps: [hours: number, tokens: number, counts: [number, number], why: string][] = [
       [0, 0, [0, 0], 'no token yet'],
       [0, 2, [2, 0], 'now'],
-      [0.8, 0, [2, 0], 'in the next hour of the clock'],
+      [0.8, 0, [2, 0], 'in the next clock hour'],
       [0.2, 0, [0, 2], 'an hour ago'],
       [0, 3, [3, 2], 'both'],
       [-1, 0, [2, 0], 'what a clock that was ahead has counted is not'],
@@ -298,7 +298,7 @@ t.test('Suites: an undo of approvals is refused if the suite is another one by n
   await suites.remove('store')
   await t.rejects(undo(), { message: 'There is no suite with the id store.' })
   await register()
-  await t.rejects(undo(), { message: 'The suite store was removed since, and registered again.' })
+  await t.rejects(undo(), { message: 'The suite store was removed and registered again since.' })
   t.strictSame(await suites.listApproved('store'), [])
 })
 

@@ -131,7 +131,7 @@ const CASES: Record<string, Script> = {
   ],
   'a wrong secret is told from one that was right before': [
     'wrong secret; 3 min',
-    /^One of its requests was refused 3 min ago, from 127\.0\.0\.1\. The secret .* right one was not used yet \(/,
+    /^One of its requests was refused 3 min ago, from 127\.0\.0\.1\. The secret .* right one has not been used yet \(/,
     'token; 1 min; wrong secret; 1 min',
     /^Its requests are refused, 2 times, first 5 min ago, last 60 s ago, .* last used 2 min ago.*"secrets rotate \w{32}"/,
   ],
@@ -156,7 +156,7 @@ const CASES: Record<string, Script> = {
   ],
   'a secret that has ended while a newer one is not used is the first thing that is said': [
     'token; rotation with 1 min; 3 min; first secret',
-    /The secret that it uses \(1\) ended at 20\d\d-.*Z: it has a newer one \(\d+\), which was not used yet \(uses of secrets show up within a minute\)\. If the partner does not use that by now, hand it over;/,
+    /The secret that it uses \(1\) ended at 20\d\d-.*Z: it has a newer one \(\d+\), which has not been used yet \(uses of secrets show up within a minute\)\. If the partner does not use that by now, hand it over;/,
     'newest secret; 1 min; first secret',
     /the newer one \(\d+\) was last used 60 s ago, so one of its instances still has the old one/,
   ],
@@ -193,7 +193,7 @@ const CASES: Record<string, Script> = {
   'a secret that is still used and ends within 7 days, while a newer one is not used, is a warning': [
     'token; 1 min; rotation with 1440 min',
     'doubtful',
-    /^The last token .*\nIt still uses secret 1, which ends at 2027-01-16T08:01:00\.000Z: it has a newer one \(\d+\), which was not used yet .* hand it over; if it is lost, "secrets rotate/,
+    /^The last token .*\nIt still uses secret 1, which ends at 2027-01-16T08:01:00\.000Z: it has a newer one \(\d+\), which has not been used yet .* hand it over; if it is lost, "secrets rotate/,
     'newest secret; 1 min; first secret',
     /\nIt still uses secret 1, .*: the newer one \(\d+\) was last used 60 s ago, so one of its instances still has the old/,
     '1 min; newest secret',
@@ -218,7 +218,7 @@ const CASES: Record<string, Script> = {
     'approval',
     /^The last token was issued .* ago\. The cause of its last refusal \(application not approved, .*\) is gone\./,
     '1 ms; token',
-    /^The last token was issued .* \(application not approved, .*\) is gone; no check was refused since\./,
+    /^The last token was issued .* \(application not approved, .*\) is gone; no check has been refused since\./,
     'no suite',
     /It is not approved for product-information/,
   ],
@@ -290,7 +290,7 @@ const CASES: Record<string, Script> = {
     'about the suite; question about nothing',
     /One of its requests was refused .* \/v1\/oauth\/introspect breaks a rule: field missing/,
     'rotation with 1 min; 2 min; question of the suite',
-    /The secret that it uses \(\d+\) ended at .*: it has a newer one \(\d+\), which was not used yet /,
+    /The secret that it uses \(\d+\) ended at .*: it has a newer one \(\d+\), which has not been used yet /,
     'newest secret revoked',
     /^store is a suite: .* None of its secrets is valid: an operator revoked the last.*"secrets rotate store" makes a new one/,
   ],
@@ -369,7 +369,7 @@ t.test('Why: an application that was removed: by whom, when, and whether it stil
   await administration.remove(id)
   later(3)
   const removed = `${name} (${id}) was removed by tester 3 min ago, at 2027-01-15T08:00:00.000Z.`
-  t.equal(await says(/ was removed /, id), `${removed} Its client id was not refused since.`)
+  t.equal(await says(/ was removed /, id), `${removed} Its client id has not been refused since.`)
   await send({})
   const refused = 'Since then its client id, or a similar one, was refused, once, 0 s ago, from 127.0.0.1'
   t.equal(await says(/ was removed /, id), `${removed} ${refused}: tell its developer, or register it again.`)

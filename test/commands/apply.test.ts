@@ -272,7 +272,7 @@ t.test('Apply: a dry run makes no database, and a wrong place is an error', asyn
   const { folder, env, file } = temporaryDatabase(t)
   const stdin = JSON.stringify(FILE)
   const { run } = shell(env)
-  const warning = `Warning: There is no database at ${file}: with --create, this makes it.\n`
+  const warning = `Warning: There is no database at ${file}: --create creates it.\n`
   await expectAll(t, { run }, [
     ['apply - --dry-run', { status: 2, stdin, out: /\nTo add: 3, /, err: warning }],
     ['apply - --yes --secrets-to -', fails(/^There is no database/, stdin)],
@@ -296,7 +296,7 @@ t.test('Apply to a server: it needs a key that is valid, and an address that kee
   const dry = `apply ${file} --dry-run --server`
   const needsKey = fails(/^--server needs an admin key/)
   const unknown = 'otsa_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
-  const address = fails(/^--server must be a URL with https, or with http on this machine, and without a user\.\n$/)
+  const address = fails(/^--server must be an https URL without a user \(http for this machine only\)\.\n$/)
   const header = write('header', `Authorization: Bearer ${keys.viewer}\n`)
   await expectAll(t, { run }, [
     [`${dry} ${url}`, needsKey],
@@ -387,14 +387,14 @@ t.test('Apply to a server: a lost connection or a busy server delays, and nothin
   faults.push(...Array(5).fill(lost))
   await t.rejects(registry.list('suite'), { message: /^http:\S+ does not answer: .+\.$/ })
   faults.push(...Array(5).fill(busy(503)))
-  await t.rejects(registry.list('suite'), { message: /It answers 503, and not as this API does\.$/ })
+  await t.rejects(registry.list('suite'), { message: /It answers 503, but is not this API\.$/ })
   // Such as the public port answers.
   const foreign: Fault = (_, response) => response.writeHead(404).end('{"error":"invalid_request"}')
   faults.push(busy(200), busy(302, { location: url }), foreign)
   for (const status of [200, 302, 404])
-    await t.rejects(registry.list('suite'), { message: `${proxied}: It answers ${status}, and not as this API does.` })
+    await t.rejects(registry.list('suite'), { message: `${proxied}: It answers ${status}, but is not this API.` })
   faults.push((_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"suites":{}}'))
-  await t.rejects(registry.list('suite'), { message: /does not answer as this API does\.$/ })
+  await t.rejects(registry.list('suite'), { message: /does not answer like this API\.$/ })
   const newcomers = Array.from({ length: 400 }, (_, n) => application(`many-${n}`))
   await store.register({ suites: [], applications: newcomers }, AUDIT)
   t.equal(new Set((await registry.list('application')).map(({ client_id }) => client_id)).size, 401, 'three pages')
@@ -423,7 +423,7 @@ for (const way of ['the database', 'a server']) {
       return { action: 'change', kind: 'application', id: 'a', name: from, before: { name: from }, after: { name } }
     }
     const refused = (id: string, kind = 'application') => ({
-      message: `Others have changed the ${kind} ${id} since the plan, so it is left as it is.`,
+      message: `Others have changed the ${kind} ${id} since the plan, so it is left unchanged.`,
     })
     await applications.register({ clientId: 'a' })
     await suites.register({ suiteId: 's', name: 'S' })

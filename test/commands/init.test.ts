@@ -58,7 +58,7 @@ t.test('Init: it makes settings, database and operator; run again it changes not
       },
     ],
     [`init --settings ${file} --operator bert`, /anna \(was there\)/],
-    [`init --settings ${file} --data elsewhere`, fails(`${file} is there: change the settings in it`)],
+    [`init --settings ${file} --data elsewhere`, fails(`${file} exists: change the settings in it`)],
   ])
   t.equal((await run('audit list', { env })).out, before.out)
   t.equal(readFileSync(file, 'utf8'), text)

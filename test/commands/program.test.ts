@@ -42,7 +42,7 @@ t.test('Commands: wrong usage is reported on standard error, with status 2', asy
     ['apps show', /missing required argument 'client-id'/],
     ['apps list --client-secret x', /unknown option '--client-secret'/],
     ['secrets rotate a --overlap 1w', /0, 90s|90s, 30m, 24h, 7d/],
-    ['secrets rotate a --overlap 366d', /365d at most/],
+    ['secrets rotate a --overlap 366d', /at most 365d/],
     ['secrets revoke a first', /must be a number from secrets list/],
   ]
   for (const [command, err] of wrong) await expectAll(t, { run }, [[command, misused(err)]])
@@ -58,7 +58,7 @@ t.test('Commands: help and version are no errors', async (t) => {
     ['--help', /^Usage: token-server/],
     ['apps register --help', /--name <name> +its name: 1 to 200 characters\s+\(required\)/],
     ['apps register --help', /-id <id> +the client id, if it\s+already\s+has\s+one \(default: a\s+new\s+one\)\n/],
-    ['secrets rotate --help', /365d at most\s+\(default: 24h\)/],
+    ['secrets rotate --help', /at most 365d\s+\(default: 24h\)/],
     ['--version', { out: new RegExp(`^${version}\n$`) }],
     ['version', { json: { version, node, sqlite } }],
     ['version', { out: new RegExp(`^token-server ${version}\nNode.js ${node}\nSQLite ${sqlite}\n$`) }],

@@ -198,10 +198,7 @@ function tokenAnswers(): Part {
       ),
       {
         ...known('too many failures'),
-        ...refusal(
-          'token quota exceeded',
-          'More tokens than `TOKEN_QUOTA` allows the application in an hour of the clock',
-        ),
+        ...refusal('token quota exceeded', 'More tokens than `TOKEN_QUOTA` allows the application in a clock hour'),
       },
       RETRY_AFTER,
     ),

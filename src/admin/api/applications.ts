@@ -50,12 +50,12 @@ const CHANGE = {
 
 const SET = {
   querystring: query('dry_run'),
-  body: body('ApplicationSettings', 'What to set an application to', settingsSchema),
+  body: body('ApplicationSettings', 'The new settings of an application', settingsSchema),
   ...answer(
     object('ApplicationDifference', 'What changed', {
-      changed: list('The fields that differed; none: nothing changed', text('The name of a field')),
-      before: fields('Their values before. Of lists, only the entries that were removed'),
-      after: fields('Their values now. Of lists, only the entries that were added'),
+      changed: list('The fields that differed; empty if nothing changed', text('The name of a field')),
+      before: fields('Their values before. For lists, only the entries that were removed'),
+      after: fields('Their values now. For lists, only the entries that were added'),
     }),
   ),
 }

@@ -173,10 +173,10 @@ function inputs({ filter, target }: Asked, suites: readonly Suite[]): Html[] {
 function nothingFound({ filter }: Asked): Html {
   const { search: text, for: target, suite, label } = filter
   if (`${text}${suite}${label}` === '')
-    return emptyState('No application is like this now', html`<p>There is nothing to do here.</p>`)
+    return emptyState('No application matches now', html`<p>There is nothing to do here.</p>`)
   return emptyState(
     'No matches',
-    html`<p>No application matches${text !== '' && html`: “${name(text)}” is in no name, no client id, no developer’s email, no label and no note`}.</p>
+    html`<p>No application matches${text !== '' && html`: none has “${name(text)}” in its name, client id, developer’s email, labels or note`}.</p>
 ${whyRefused(text)}<p><a class="button" href="${address('/applications', { for: target })}">Clear the search</a></p>`,
   )
 }

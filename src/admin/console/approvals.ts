@@ -60,7 +60,7 @@ export function changeApprovals(
       return html`<li><a href="${path`/applications/${clientId}`}">${name(one?.name ?? clientId)}</a></li>`
     })
     const more = left.length > MAX_NAMED && html`<p>And ${left.length - MAX_NAMED} more.</p>`
-    const content = html`${note('warn', html`<p>Undone for ${many(changed.length, 'application')}. Left as they are, because something else has changed them since: ${many(left.length, 'application')}.</p><ul>${links}</ul>${more}`)}
+    const content = html`${note('warn', html`<p>Undone for ${many(changed.length, 'application')}. Left unchanged, because something else has changed them since: ${many(left.length, 'application')}.</p><ul>${links}</ul>${more}`)}
 <div class="buttons"><a class="button" href="${listOf(request)}">Back to the list</a></div>`
     return showPage(reply, { ...headOf(await suites.show(request.params.id)), lead: undefined, content })
   })

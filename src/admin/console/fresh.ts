@@ -28,7 +28,7 @@ export function assertNewSignIn(context: AdminContext, request: FastifyRequest, 
   if (!provider || (request.session && isFresh(request.session, now()))) return
   const { operator } = callerOf(request)
   const how = isFromProvider(operator)
-    ? html`<p>You come back to this page, and begin again.</p>
+    ? html`<p>Then you come back to this page, and start again.</p>
 <div class="buttons"><a class="button primary" href="${address(`${adminUrl}/login/provider`, { back })}">Sign in again with ${provider.host}</a><a class="button" href="${back.replace(/\/remove$/, '')}">Cancel</a></div>`
     : html`<p>Run <code>token-server console ${operator.name}</code>, and open the link it prints. ${IN_A_CLONE}</p>`
   const content = html`<div class="panel prose"><p>Nothing was changed. This cannot be undone, so you must have signed in within the last 15 minutes.</p>${how}</div>`

@@ -57,7 +57,7 @@ export function listSecrets(console: FastifyInstance, context: AdminContext): vo
     empty: (_, { isNew }) =>
       isNew
         ? emptyState('No secrets yet', html`<p>Each application and suite gets one when it is registered.</p>`)
-        : emptyState('No matches', html`<p>No secret is like this.</p>`),
+        : emptyState('No matches', html`<p>No secret matches.</p>`),
     file: { list: 'secrets', schema: OWNED_SECRET, view: (secret) => view(OWNED_SECRET, secret) },
     readAll: ({ secrets }, { matches }) => secrets.pages(matches),
   })

@@ -255,7 +255,7 @@ function storeFacts({ store, startedAt }: Statistics): Html {
   return facts([
     [
       'Kind',
-      html`${kind === 'sqlite' ? 'SQLite' : 'PostgreSQL'} ${isUp ? badge('answers', 'good') : badge(canWrite ? 'has another time' : canCheck ? 'can only be read' : 'does not answer', 'bad')}`,
+      html`${kind === 'sqlite' ? 'SQLite' : 'PostgreSQL'} ${isUp ? badge('answers', 'good') : badge(canWrite ? 'clock differs' : canCheck ? 'can only be read' : 'does not answer', 'bad')}`,
     ],
     ['Size', isInMemory ? 'in memory' : `${size(databaseBytes)}${logOf(store)}`],
     kind === 'sqlite' &&

@@ -209,6 +209,6 @@ function unknownRequestPage(id: string): Page {
     section: '/refusals',
     trail: [PARENT],
     content: html`${note('warn', html`<p>None of the refusals that are kept has the request id <code>${id}</code>.</p>`)}
-<div class="panel prose"><p>A refusal shows up within five seconds, and the last 5,000 of registered clients and 5,000 of others are kept; in a flood some are left out. A request that was answered well is not kept. The log has all of them: search it for this id.</p></div>`,
+<div class="panel prose"><p>A refusal shows up within five seconds, and the last 5,000 of registered clients and 5,000 of others are kept; in a flood some are left out. Successful requests are not kept. The log has all of them: search it for this id.</p></div>`,
   }
 }

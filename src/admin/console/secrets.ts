@@ -171,7 +171,7 @@ function whatRemains(id: number, active: readonly ListedSecret[], now: number): 
   const who = used?.id === id ? 'This secret' : `Secret ${used?.id}`
   const use = used?.lastUsedAt
     ? html`${who} was used last, ${age(used.lastUsedAt, now)}.`
-    : 'None of the active secrets was used yet.'
+    : 'None of the active secrets has been used yet.'
   const others = active.filter((secret) => secret.id !== id)
   const ends = others.map(({ endsAt }) => endsAt)
   const rest = others.length === 1 ? `Secret ${others[0]?.id} stays valid` : `The ${others.length} others stay valid`

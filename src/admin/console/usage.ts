@@ -95,7 +95,7 @@ ${bar(kind === 'refusals' ? 'series-2' : 'series-1', (times * 100) / (top[0] as 
   }
   const lists = html`<div class="usage">${KINDS.map(list)}</div>`
   const unknown = html`<p class="quiet-text">Not known yet. Reload the page in a moment.</p>`
-  return section('top', `Applications that did most ${WORDS[period].text}`, all ? lists : unknown, MORE)
+  return section('top', `Most active applications ${WORDS[period].text}`, all ? lists : unknown, MORE)
 }
 
 /** In one pass, because there may be many applications. */

@@ -230,7 +230,7 @@ function pathOf({ instancePath, params }: FastifySchemaValidationError): string 
 function detailOf({ keyword, params }: FastifySchemaValidationError, isBody: boolean): string {
   if (keyword === 'required') return 'is missing'
   if (keyword === 'additionalProperties') return 'is unknown'
-  if (keyword === 'maxItems') return `must have ${params.limit} entries at most`
+  if (keyword === 'maxItems') return `must have at most ${params.limit} entries`
   if (keyword === 'minProperties') return 'must have at least one field'
   if (keyword === 'anyOf') return 'must be a list, or "all"'
   if (!isBody) return 'is given more than once'

@@ -75,7 +75,7 @@ export function number(pattern: RegExp, message: string): (text: string) => numb
 /** Parses a duration of at most 365 days. Returns milliseconds. Throws a usage error. */
 export function upToAYear(text: string): number {
   const time = duration(text)
-  if (time > 365 * UNITS.d) throw new InvalidArgumentError('It must be 365d at most.')
+  if (time > 365 * UNITS.d) throw new InvalidArgumentError('It must be at most 365d.')
   return time
 }
 

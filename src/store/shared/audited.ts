@@ -58,7 +58,7 @@ export class Trial extends Error {
   readonly made: { result: unknown; entries: AuditEntry[] }
 
   constructor(made: Trial['made']) {
-    super('The change is taken back.')
+    super('This was a dry run.')
     this.made = made
   }
 }

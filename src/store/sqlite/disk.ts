@@ -155,7 +155,7 @@ export function recoverLog(file: string): void {
     if (!isLocked(error)) throw error
     if (!isRequired) return
     const cause = 'what is not on the disk can only be written there while no other process has the database open'
-    const fix = 'End every process that has it (token-server, sqlite3, a backup), then start again.'
+    const fix = 'End every process that has it open (token-server, sqlite3, a backup), then start again.'
     throw new OperatorError(`an fsync has failed, and ${cause}. ${fix} ${warning}`, { cause: error })
   }
 

@@ -47,7 +47,7 @@ export function explain(error: Error & { code?: string; path?: string }, file: s
     const wanted = dirname(resolve(error.path ?? file))
     const [folder, stats] = nearestExisting(wanted)
     if (folder !== wanted) return `there is no folder ${wanted}. Create it, or name another place.`
-    if (!stats.isDirectory()) return `${wanted} is no folder. Name another place.`
+    if (!stats.isDirectory()) return `${wanted} is not a folder. Name another place.`
   }
   if (MAYBE_FULL.test(code)) {
     const [folder] = nearestExisting(dirname(resolve(file)))

@@ -52,7 +52,7 @@ export const CATALOGUE = {
   }),
   token_checks_total: counter('Checks of access tokens, by their result.', { result: RESULTS }),
 
-  write_batch_size: histogram('Writes of tokens in one transaction.', {}, SIZE_BUCKETS),
+  write_batch_size: histogram('Token writes per transaction.', {}, SIZE_BUCKETS),
   commit_duration_seconds: histogram('Transactions that write tokens, without the fsync on SQLite.', {}, STORE_BUCKETS),
   disk_sync_duration_seconds: histogram('Each fsync; SQLite only.', {}, STORE_BUCKETS),
   database_round_trip_duration_seconds: histogram(

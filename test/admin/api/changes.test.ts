@@ -95,7 +95,7 @@ t.test('API: many applications are approved in one call, unless one is unknown o
   const [before] = await store.listAuditEvents({ limit: 1 })
   for (const [ids, approved, detail] of [
     [['a-1', 'gone', 'a-2', 'g<b>'], true, /^There is no application .* gone; There is no application .* g<b>\.$/],
-    [Array(501).fill('a-1'), true, 'The field client_ids must have 500 entries at most.'],
+    [Array(501).fill('a-1'), true, 'The field client_ids must have at most 500 entries.'],
     [['a-1'], 'yes', 'The field approved must be true or false.'],
   ] as const) {
     t.match(await approvals(ids, approved), { status: 422, body: { detail } })

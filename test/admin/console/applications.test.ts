@@ -37,13 +37,13 @@ t.test('Applications: they are found by text and status, and an empty result off
 
   await administration.applications.resume('a-1')
   const nothing = (await browser(`/applications?search=${encodeURIComponent(HOSTILE)}`)).body
-  t.match(textOf(nothing), `No matches No application matches: “ ${HOSTILE} ” is in no name`)
+  t.match(textOf(nothing), `No matches No application matches: none has “ ${HOSTILE} ” in its name`)
   t.match(nothing, 'Clear the search')
   t.notMatch(nothing, /<script>alert|See why it is refused of it/, 'no client id has spaces')
   const bodyOf = async (query: string) => (await browser(`/applications?${query}`)).body
   t.match(await bodyOf('search=a%2Fb%22cd'), 'href="/applications/a%2Fb%22cd">See why it is refused')
-  t.match(textOf(await bodyOf('search=x&status=suspended')), 'No application matches: “ x ” is in no name')
-  t.match(textOf(await bodyOf('status=suspended')), 'No application is like this now')
+  t.match(textOf(await bodyOf('search=x&status=suspended')), 'No application matches: none has “ x ” in its name')
+  t.match(textOf(await bodyOf('status=suspended')), 'No application matches now')
 })
 
 t.test('Applications: a row has suites, tokens and the last token; a tooltip has all suites', async (t) => {
@@ -259,7 +259,7 @@ t.test(
     const partly = await undo(undone)
     t.match(
       textOf(partly.body),
-      'Undone for 58 applications. Left as they are, because something else has changed them since: 2 applications. a-8 <b>Other',
+      'Undone for 58 applications. Left unchanged, because something else has changed them since: 2 applications. a-8 <b>Other',
     )
     t.match(partly.body, 'href="/applications?for=store&amp;search=shop">Back')
     t.equal((await approved()).length, 58)

@@ -120,7 +120,7 @@ t.test('Overview: it says what its figures are of, and problems come first', asy
 
   const { store } = statisticsOf()
   const readable = { ...store, isUp: false, canWrite: false, problem: 'The disk is full.' }
-  t.match(textOf(pageOfStore({ ...readable, canWrite: true })), 'SQLite has another time')
+  t.match(textOf(pageOfStore({ ...readable, canWrite: true })), 'SQLite clock differs')
   t.match(textOf(pageOfStore(readable)), 'SQLite can only be read')
   const down = page({ store: { ...readable, canCheck: false }, workers: { expected: 4, serving: 1, each: [] } })
   t.notMatch(textOf(down), ' answers ')

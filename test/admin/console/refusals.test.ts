@@ -164,7 +164,7 @@ t.test('Request: its id leads to why it was refused, and to the client', async (
   t.match(other, 'href="/refusals?remote_address=%3A%3A1"')
   t.match(textOf(other), 'made up. The log has more')
   t.match(textOf((await browser('/requests/r2')).body), 'has this client id. Compare the client id')
-  t.match(textOf((await browser('/requests/r3')).body), 'ended long ago. The caller should get a new token')
+  t.match(textOf((await browser('/requests/r3')).body), 'expired long ago. The caller should get a new token')
   t.notMatch(other, 'Go to the')
 })
 

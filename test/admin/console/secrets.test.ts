@@ -155,7 +155,7 @@ t.test('Secrets: who revokes one is told which was used last, and how long the o
   }
   await administration.secrets.rotate('client', DAY)
   const [first, second] = (await list()).map(({ id }) => id) as [number, number]
-  const none = 'None of the active secrets was used yet.'
+  const none = 'None of the active secrets has been used yet.'
   const tomorrow = '2027-01-16 08:00 UTC'
   t.match(await questions(), [
     `${none} Secret ${second} stays valid.`,

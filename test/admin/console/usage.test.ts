@@ -78,7 +78,7 @@ t.test('Overview: the applications that did most in the period are links, the mo
   const { did, bodyOf, administration, context } = await setting(t, 8)
   t.match(
     textOf(await bodyOf('/')),
-    /Applications that did most in the last 60 minutes All, by tokens in the last hour Tokens issued None\./,
+    /Most active applications in the last 60 minutes All, by tokens in the last hour Tokens issued None\./,
   )
   for (let n = 0; n < 8; n++) await did(`a-${n}`, [n, 8 - n, 0])
   await did('a-0', [99, 0, 1], 30)

@@ -49,7 +49,7 @@ t.test('Explain: a missing folder is named, and not the call that failed', async
   t.equal(missing('ENOENT'), `there is no folder ${folder}/a. Create it, or name another place.`)
   t.equal(missing('ENOENT', `${folder}/b/x`), `there is no folder ${folder}/b. Create it, or name another place.`)
   writeFileSync(`${folder}/file`, '')
-  t.equal(missing('ENOTDIR', `${folder}/file/x`), `${folder}/file is no folder. Name another place.`)
+  t.equal(missing('ENOTDIR', `${folder}/file/x`), `${folder}/file is not a folder. Name another place.`)
 })
 
 t.test('Explain: a permission error names the owner and the user', async (t) => {

@@ -142,7 +142,7 @@ t.test('Place: missing folders are created for the owner only, and one that cann
   writeFileSync(join(folder, 'file'), '')
   t.match(
     await refusal(join(folder, 'file', 'store.db')),
-    /file\/store\.db cannot be opened: .* is no folder\. Name another place\.$/,
+    /file\/store\.db cannot be opened: .* is not a folder\. Name another place\.$/,
   )
   symlinkSync(join(folder, 'nowhere', 'deeper'), join(folder, 'dangling'))
   t.match(
