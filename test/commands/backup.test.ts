@@ -82,7 +82,8 @@ t.test('Backup: it replaces the backup that was there, whole or not at all', asy
     'alone.db': /could not be backed up: .*alone\.db is missing, but its log .*alone\.db-wal is there: put/,
     'missing.db': /^There is no database at .*missing\.db\.\n$/,
     'damaged.db': /^The database .*damaged\.db could not be backed up: .*malformed \(SQLITE_CORRUPT\)\.\n$/,
-    'no-folder/store.db': /^The database .* could not be backed up: .*no-folder is not a folder\. Name another place\.\n$/,
+    'no-folder/store.db':
+      /^The database .* could not be backed up: .*no-folder is not a folder\. Name another place\.\n$/,
   }
   for (const [name, err] of Object.entries(failures)) {
     for (const target of [copy, '-']) await expectAll(t, at(inFolder(name)), [[`backup ${target}`, { status: 1, err }]])
