@@ -87,8 +87,13 @@ export async function authenticateSuite(
   return authenticated(outcome, clientId, options)
 }
 
+/** Throws StoreUnavailable. */
+export async function isRegistered(store: Store, clientId: string): Promise<boolean> {
+  return (await findApplication(store, clientId)) !== undefined || (await store.findSuite(clientId)) !== undefined
+}
+
 /** Does not look up a client id that is too long: no application has it, and no cache should keep it. */
-export function findApplication(store: Store, clientId: string): Promise<Application | undefined> {
+function findApplication(store: Store, clientId: string): Promise<Application | undefined> {
   return clientId.length > MAX_CLIENT_ID_LENGTH ? Promise.resolve(undefined) : store.findApplication(clientId)
 }
 

@@ -9,7 +9,7 @@ import {
   authenticateRecalled,
   authenticateSuite,
   type Credentials,
-  findApplication,
+  isRegistered,
 } from './authenticate.ts'
 import { check, revoke } from './check.ts'
 import type { Failures } from './failures.ts'
@@ -47,22 +47,18 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity, publ
   const tokenCounts = createTokenCounts({ store, tokenQuota })
   const imported = createImportedSecrets()
   const issuer = { store, now, failures, imported, secretUses }
-  let unansweredWrites = 0
+  const writes = countUnanswered()
   return {
     authenticate: (credentials: Credentials, remoteAddress: string) => authenticate(issuer, credentials, remoteAddress),
     authenticateSuite: (credentials: Credentials) => authenticateSuite(issuer, credentials),
     /** Whether an application or a suite has this client id. Throws StoreUnavailable. */
-    isRegistered: async (clientId: string) =>
-      (await findApplication(store, clientId)) !== undefined || (await store.findSuite(clientId)) !== undefined,
+    isRegistered: (clientId: string) => isRegistered(store, clientId),
     hasSuite: async (suiteId: string) => (await store.findSuite(suiteId)) !== undefined,
     grant,
     issue,
     check: (accessToken: string | undefined, audience: { suite?: string | undefined }) =>
       check(issuer, accessToken, audience),
-    async revoke(application: Application, accessToken: string) {
-      unansweredWrites++
-      return revoke(issuer, application, accessToken).finally(() => unansweredWrites--)
-    },
+    revoke: (application: Application, accessToken: string) => writes.add(revoke(issuer, application, accessToken)),
     handOver:
       publicFields &&
       ((code: string, source: Parameters<typeof handOver>[2], observe: Observer) =>
@@ -74,7 +70,7 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity, publ
     },
     importedSecretChecks: imported.load,
     /** Whether no further write should begin until the store has answered some. */
-    isBusy: () => unansweredWrites >= BUSY_WRITES,
+    isBusy: writes.areMany,
     /** Resolves if the store can be used; else throws StoreUnavailable. */
     ready: () => store.ping(),
   }
@@ -99,25 +95,38 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity, publ
   async function issue(application: Application): Promise<IssuedToken>
   async function issue(application: Application, state: RegistryState): Promise<IssuedToken | undefined>
   async function issue(application: Application, state?: RegistryState): Promise<IssuedToken | undefined> {
-    const issuedAt = now()
-    // The ids of tokens begin with the milliseconds since the epoch.
-    if (issuedAt < 0) throw new StoreUnavailable("this machine's clock is before 1970: set it by NTP")
+    const issuedAt = assertAfterEpoch(now())
     const counter = tokenCounts.find(application.key, issuedAt) ?? (await tokenCounts.open(application, issuedAt))
     if (state && tokenCounts.isUsedUp(counter, application)) return undefined
     tokenCounts.count(counter, application, issuedAt)
     // The generation was read at authentication: if all tokens were revoked since then, this one is revoked as well.
     const { accessToken, stored } = mintToken(application.key, issuedAt, application.tokenGeneration)
     let isAdded = false
-    unansweredWrites++
     try {
-      isAdded = await store.addToken(stored, state)
+      isAdded = await writes.add(store.addToken(stored, state))
     } finally {
-      unansweredWrites--
       if (isAdded) counter.lastTokenAt = issuedAt
       else counter.issued--
     }
     if (!isAdded) return undefined
     return { accessToken, tokenId: tokenIdText(stored.id), issuedAt, expiresIn: secondsLeft(issuedAt, now()) }
+  }
+}
+
+/** The ids of tokens begin with the milliseconds since the epoch. */
+function assertAfterEpoch(now: number): number {
+  if (now < 0) throw new StoreUnavailable("this machine's clock is before 1970: set it by NTP")
+  return now
+}
+
+function countUnanswered() {
+  let unanswered = 0
+  return {
+    add<Answer>(write: Promise<Answer>): Promise<Answer> {
+      unanswered++
+      return write.finally(() => unanswered--)
+    },
+    areMany: () => unanswered >= BUSY_WRITES,
   }
 }
 

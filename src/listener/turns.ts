@@ -51,6 +51,7 @@ export function handleInTurns(
   let begun = 0
   let isScheduled = false
   let isAccepting = false
+  const ownOf = (connection: Socket) => waiting.get(prefixOfPeer(connection))
 
   server.on('connection', (connection: Socket) => {
     isAccepting = true
@@ -63,7 +64,7 @@ export function handleInTurns(
       handle(request, response)
       return
     }
-    const prefix = prefixOf(String(request.socket.remoteAddress))
+    const prefix = prefixOfPeer(request.socket)
     const own = waiting.get(prefix) ?? { requests: [], unread: new Set() }
     own.requests.push([request, response])
     waiting.set(prefix, own)
@@ -72,7 +73,9 @@ export function handleInTurns(
 
   function schedule(): void {
     isScheduled = true
-    setImmediate(handleWaiting)
+    // If requests wait and none could begin, the store is busy.
+    if (begun === 0 && waiting.size > 0) setTimeout(handleWaiting, BUSY_MS)
+    else setImmediate(handleWaiting)
   }
 
   function handleWaiting(): void {
@@ -92,15 +95,7 @@ export function handleInTurns(
       begun++
       if (next) handle(...next)
     }
-    if (begun > 0) schedule()
-    else if (waiting.size > 0) {
-      isScheduled = true
-      setTimeout(handleWaiting, BUSY_MS)
-    }
-  }
-
-  function ownOf(connection: Socket): Waiting | undefined {
-    return waiting.get(prefixOf(String(connection.remoteAddress)))
+    if (begun > 0 || waiting.size > 0) schedule()
   }
 
   function isCrowd(own: Waiting | undefined): own is Waiting {
@@ -115,6 +110,10 @@ export function handleInTurns(
   }
 
   return (connection) => isCrowd(ownOf(connection))
+}
+
+function prefixOfPeer({ remoteAddress }: Socket): string {
+  return prefixOf(String(remoteAddress))
 }
 
 function resumeOne({ unread }: Waiting): void {

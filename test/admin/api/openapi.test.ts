@@ -44,7 +44,7 @@ t.test('Docs: docs/admin-api.md lists every code of a problem with its status, a
 
 t.test('Docs: docs/admin-api.md lists every call of the API, and no other', async (t) => {
   const documented = rowsOf('below `/admin/v1`').flatMap(([calls = '', meaning = '']) => {
-    const owners = ['/applications/{client_id}', ...(meaning.includes('For suites, too') ? ['/suites/{suite_id}'] : [])]
+    const owners = ['/applications/{client_id}', ...(meaning.includes('Also for suites') ? ['/suites/{suite_id}'] : [])]
     // Methods, and then the path that has them; `…` is an owner.
     return [...calls.matchAll(/((?:`[A-Z]+`, )*)`([A-Z]+) (\S+)`/g)].flatMap(([, before = '', last, path = '']) => {
       const methods = [...(before.match(/[A-Z]+/g) ?? []), last]
