@@ -40,38 +40,30 @@ const SINCE = {
 /** An event of the audit trail before it had email addresses. */
 const EVENT = `INSERT INTO audit_events (at, actor, origin, remote_address, action, subject_kind, subject, before)`
 
-/** The rules for the migrations of every store. `kind`: the name of its folder of migrations. */
+/** The rules for the migrations of every store. `kind`: its folder of migrations. `open`: what it opened before may be gone. */
 export function migrationConformance(
   t: Test,
   kind: 'sqlite' | 'postgres',
   open: (t: Test) => EmptyDatabase | Promise<EmptyDatabase>,
 ): void {
-  t.test(
-    'Migrations: earlier audit events get the email addresses of their authors, also of removed ones',
-    async (t) => {
-      const { migrate, query } = await open(t)
-      await migrate({ folder: folderBefore(t, kind, '_audit_filters.sql') })
-      await query("INSERT INTO operators (name, role, email, created_at) VALUES ('i#here', 'admin', 'h@a.example', 1)")
-      for (const [actor, action, before] of [
-        ['i#here', 'operator logged in', '{"email":"x@a.example"}'],
-        ['i#gone', 'operator logged in', '{}'],
-        ['i#gone', 'operator removed', '{"email":"old@a.example"}'],
-        ['i#gone', 'operator logged in', '{}'],
-        ['i#gone', 'operator removed', '{"email":"g@a.example"}'],
-        ['i#nobody', 'operator logged in', '{}'],
-        ['root', 'operator removed', '{"email":"r@a.example"}'],
-      ])
-        await query(`${EVENT} VALUES (1, '${actor}', 'console', 'h', '${action}', 'operator', '${actor}', '${before}')`)
-      await migrate({})
-      const gone = Array(4).fill('g@a.example')
-      t.strictSame(await query('SELECT actor_email FROM audit_events ORDER BY id'), [
-        'h@a.example',
-        ...gone,
-        null,
-        null,
-      ])
-    },
-  )
+  t.test('Migrations: earlier audit events get the email addresses of their authors, if known', async (t) => {
+    const { migrate, query } = await open(t)
+    await migrate({ folder: folderBefore(t, kind, '_audit_filters.sql') })
+    await query("INSERT INTO operators (name, role, email, created_at) VALUES ('i#here', 'admin', 'h@a.example', 1)")
+    for (const [actor, action, before] of [
+      ['i#here', 'operator logged in', '{"email":"x@a.example"}'],
+      ['i#gone', 'operator logged in', '{}'],
+      ['i#gone', 'operator removed', '{"email":"old@a.example"}'],
+      ['i#gone', 'operator logged in', '{}'],
+      ['i#gone', 'operator removed', '{"email":"g@a.example"}'],
+      ['i#nobody', 'operator logged in', '{}'],
+      ['root', 'operator removed', '{"email":"r@a.example"}'],
+    ])
+      await query(`${EVENT} VALUES (1, '${actor}', 'console', 'h', '${action}', 'operator', '${actor}', '${before}')`)
+    await migrate({})
+    const emails = ['h@a.example', ...Array(4).fill('g@a.example'), null, null]
+    t.strictSame(await query('SELECT actor_email FROM audit_events ORDER BY id'), emails)
+  })
 
   t.test('Migrations: each is applied once, in order; other files are ignored', async (t) => {
     const { migrate, query } = await open(t)
@@ -84,14 +76,15 @@ export function migrationConformance(
   })
 
   t.test('Migrations: an upgraded database has the schema of a new one', async (t) => {
-    const latest = await open(t)
-    await latest.migrate({})
+    const { migrate, schema } = await open(t)
+    await migrate({})
+    const latest = await schema()
     for (const name of SINCE[kind]) {
       const { migrate, schema } = await open(t)
       await migrate({ folder: folderBefore(t, kind, name) })
-      t.strictNotSame(await schema(), await latest.schema(), name)
+      t.strictNotSame(await schema(), latest, name)
       await migrate({})
-      t.strictSame(await schema(), await latest.schema(), name)
+      t.strictSame(await schema(), latest, name)
     }
   })
 

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { readMigrations } from '../../../src/store/migrations.ts'
 import { folderOf } from '../../support/migrations.ts'
-import { query } from '../../support/postgres/databases.ts'
+import { keepClient } from '../../support/postgres/databases.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
-import { FIRST, migrationConformance } from '../conformance/migrations.ts'
+import { type EmptyDatabase, FIRST, migrationConformance } from '../conformance/migrations.ts'
 import { migrateAt } from './stores.ts'
 
 const { createEmptyDatabase } = await startDatabases()
@@ -23,18 +23,22 @@ const SCHEMA = `
    UNION ALL SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
    ORDER BY 1`
 
-t.test('in PostgreSQL', async (t) =>
-  migrationConformance(t, 'postgres', async () => {
-    const url = await createEmptyDatabase()
-    const firstOf = async (text: string) => (await query(url, text)).map((row) => Object.values(row)[0])
-    return { migrate: (options) => migrateAt(url, options), query: firstOf, schema: () => firstOf(SCHEMA) }
-  }),
-)
+const url = await createEmptyDatabase()
+const hand = await keepClient(t, url)
+/** The same database for each test, emptied. */
+const open = async () => {
+  await hand.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+  const firstOf = async (text: string) => (await hand.query(text)).rows.map((row) => Object.values(row)[0])
+  const migrate: EmptyDatabase['migrate'] = (options) => migrateAt(url, options)
+  return { migrate, query: firstOf, schema: () => firstOf(SCHEMA) }
+}
+
+t.test('in PostgreSQL', async (t) => migrationConformance(t, 'postgres', open))
 
 t.test('Migrations: each one is recorded with its name', async (t) => {
-  const url = await createEmptyDatabase()
-  await migrateAt(url, { folder: folderOf(t, FIRST) })
-  t.strictSame(await query(url, 'SELECT number, name FROM migrations'), [{ number: 1, name: '0001_a.sql' }])
+  const { migrate, query } = await open()
+  await migrate({ folder: folderOf(t, FIRST) })
+  t.strictSame(await query("SELECT number || ' ' || name FROM migrations"), ['1 0001_a.sql'])
 })
 
 const [, ...later] = readMigrations(new URL('../../../migrations/postgres/', import.meta.url))
@@ -53,13 +57,9 @@ t.test('Migrations: a change of a table that checks read begins with the lock th
 const AUDITED = changing('audit_events|idempotency_keys|operators|admin_keys|login_codes|sessions|hand_over_links')
 const LOCKS_OUT_CHANGES = /^(--[^\n]*\n|\s)*LOCK TABLE changes IN (ACCESS )?EXCLUSIVE MODE;/
 
-t.test(
-  'Migrations: a change of a table that audited changes use begins with the lock that they begin with',
-  async (t) => {
-    // What older ones change is released; migrate.slow.test.ts tells what happens without the lock.
-    for (const { name, sql } of later.filter(({ name }) => name >= '0012')) {
-      t.ok(!AUDITED.test(sql) || LOCKS_OUT_CHANGES.test(sql), name)
-    }
-    t.match('ALTER TABLE sessions ADD COLUMN n int', AUDITED)
-  },
-)
+t.test('Migrations: a change of a table that audited changes use begins with their first lock', async (t) => {
+  // What older ones change is released; migrate.slow.test.ts tells what happens without the lock.
+  for (const { name, sql } of later.filter(({ name }) => name >= '0012'))
+    t.ok(!AUDITED.test(sql) || LOCKS_OUT_CHANGES.test(sql), name)
+  t.match('ALTER TABLE sessions ADD COLUMN n int', AUDITED)
+})

@@ -27,10 +27,13 @@ import { connectTo, newLocation, open } from './stores.ts'
 
 const server = await startDatabases()
 
+/** A migrated database, for tests that leave it and its role as they are. */
+const shared = await newLocation()
+
 const begin = (location: PostgresLocation) => openSession(location, { observe() {} })
 
 t.test('A statement without an answer: the error has whole milliseconds', async (t) => {
-  const connection = await connectTo((await newLocation()).url)
+  const connection = await connectTo(shared.url)
   await t.rejects(connection.send('SELECT pg_sleep(1)', [], 49.97), { isSilent: true, message: /within 50 ms$/ })
 })
 
@@ -41,7 +44,7 @@ for (const [code, because] of Object.entries({
   25006: 'it is no longer the primary',
 })) {
   t.test(`A connection is not used after an error by which ${because}`, async (t) => {
-    const connection = await connectTo((await newLocation()).url)
+    const connection = await connectTo(shared.url)
     const failing = `DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '${code}'; END $$`
     await t.rejects(connection.send(failing, [], 5000), { code })
     await t.rejects(connection.send('SELECT 1', [], 5000), { code })
@@ -49,7 +52,7 @@ for (const [code, because] of Object.entries({
 }
 
 t.test('A write: a warning is no commit, an error ends no session, and neither repeats values', async (t) => {
-  const session = await begin((await newLocation()).location)
+  const session = await begin(shared.location)
   t.teardown(() => session.end(new StoreUnavailable('the test ends') as never))
   await t.rejects(session.write('SELECT 1 / 0', []), { name: 'StoreUnavailable', code: '22012' })
   const error = await session.write('SELECT $1::uuid', ['hunter2']).catch((error: Error) => error)
@@ -71,9 +74,8 @@ t.test('A host name with several silent addresses: the first error is reported, 
 })
 
 t.test('A login that fails leaves no connection behind', async (t) => {
-  const { url } = await newLocation()
-  const proxy = await startProxy(t, Number(new URL(url).port))
-  const location = locationOf(proxy.through(url))
+  const proxy = await startProxy(t, Number(new URL(shared.url).port))
+  const location = locationOf(proxy.through(shared.url))
   await t.rejects(open(t, { ...location, password: undefined }), /none is set/)
   await t.rejects(open(t, { ...location, database: 'missing' }), { code: '3D000', isMisconfigured: true })
   await until(() => proxy.connections() === 0)
@@ -192,7 +194,7 @@ t.test('Settings that become wrong cause 503, with the reason, until they are fi
 
 t.test('Measurements: each statement with its kind, each transaction of tokens, and the size', async (t) => {
   const events: Event[] = []
-  const store = await open(t, (await newLocation()).location, { observe: (event) => events.push(event) })
+  const store = await open(t, shared.location, { observe: (event) => events.push(event) })
   /** The events of an action, without the heartbeats. */
   async function causedBy(action: () => Promise<unknown>) {
     events.length = 0
@@ -223,7 +225,7 @@ function withPassfile(t: Test, file: string): void {
 }
 
 t.test('PostgreSQL: the password comes from a file, the URL, or PGPASSFILE, and the file is read again', async (t) => {
-  const location = await emptyLocation()
+  const { location } = shared
   const password = location.password as string
   const file = join(temporaryFolder(t), 'password')
   writeFileSync(file, `${password}\n`)
@@ -238,7 +240,7 @@ t.test('PostgreSQL: the password comes from a file, the URL, or PGPASSFILE, and 
 })
 
 t.test('PostgreSQL: a wrong password, role or database is reported at once, without any secret', async (t) => {
-  const location = await emptyLocation()
+  const { location } = shared
   const wrong: [change: Partial<PostgresLocation>, message: RegExp][] = [
     [{ password: 'hunter2' }, /28P01, password authentication failed .* \(check DATABASE_PASSWORD_FILE/],
     [{ password: undefined }, /asks for a password, and none is set \(check DATABASE_PASSWORD_FILE/],
@@ -286,13 +288,13 @@ t.test("PostgreSQL: another program's database is left alone, and so is an empty
 })
 
 t.test('PostgreSQL: backup and restore are left to its own tools', async (t) => {
-  const location = await emptyLocation()
+  const { location } = shared
   await t.rejects(backUpStore(location, '-', { withoutTokens: false, now: Date.now }), OperatorError)
   await t.rejects(restoreStore(location, '-', { revokeAllTokens: false, now: Date.now, author: AUTHOR }), OperatorError)
 })
 
 t.test('PostgreSQL with TLS: a server without it is refused, and an unreadable certificate', async (t) => {
-  const location = await emptyLocation()
+  const { location } = shared
   await t.rejects(open(t, { ...location, tls: { rootCertificateFile: undefined } }), /does not support SSL/)
   const nowhere = { rootCertificateFile: '/nowhere' }
   await t.rejects(open(t, { ...location, tls: nowhere }), /file of sslrootcert, \/nowhere, cannot be read: ENOENT/)

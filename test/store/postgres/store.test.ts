@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { ApplicationKey } from '../../../src/domain/application.ts'
 import { mintToken } from '../../../src/domain/token.ts'
-import { emptyDatabase, query } from '../../support/postgres/databases.ts'
+import { DELETE_ALL, keepClient } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
 import { startProxy } from '../../support/postgres/proxy.ts'
 import { storeConformance } from '../conformance/conformance.ts'
@@ -13,24 +13,20 @@ t.test('in PostgreSQL', async (t) => {
   // All tests share one database and two stores: a new database would take longer than most of them.
   const { url, location } = await newLocation()
   const [one, other] = [await open(t, location, OPTIONS), await open(t, location, OPTIONS)]
-  const change = async (how: string) => void (await query(url, `ALTER TABLE audit_events ${how}`))
+  const hand = await keepClient(t, url)
+  const empty = () => hand.query(DELETE_ALL)
+  const change = async (how: string) => void (await hand.query(`ALTER TABLE audit_events ${how}`))
   storeConformance(t, {
-    async open() {
-      await emptyDatabase(url)
-      return one
-    },
-    async openTwo() {
-      await emptyDatabase(url)
-      return [one, other]
-    },
+    open: () => empty().then(() => one),
+    openTwo: () => empty().then(() => [one, other]),
     async openFragile(t) {
-      await emptyDatabase(url)
+      await empty()
       const proxy = await startProxy(t, Number(new URL(url).port))
       const store = await open(t, locationOf(proxy.through(url)), OPTIONS)
       return { store, breakDown: proxy.refuse, recover: proxy.heal }
     },
     async openWithoutAudit() {
-      await emptyDatabase(url)
+      await empty()
       return {
         store: one,
         refuse: () => change('ADD CONSTRAINT refused CHECK (false) NOT VALID'),

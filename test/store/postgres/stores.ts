@@ -6,7 +6,7 @@ import type { Opened, OpenOptions } from '../../../src/store/opened.ts'
 import { type Connection, connect } from '../../../src/store/postgres/connection.ts'
 import { PostgresUnavailable } from '../../../src/store/postgres/errors.ts'
 import { migrate } from '../../../src/store/postgres/migrate.ts'
-import { emptyDatabase } from '../../support/postgres/databases.ts'
+import { DELETE_ALL, keepClient } from '../../support/postgres/databases.ts'
 import { locationOf } from '../../support/postgres/location.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
 
@@ -47,20 +47,20 @@ export function end(connection: Connection): void {
  * and collects the events from then on: a new database would take longer than most tests.
  */
 export async function startStores(count: number, lockTimeout = 10_000) {
-  let opened: Promise<{ url: string; stores: Opened[] }> | undefined
+  let opened: ReturnType<typeof openAll> | undefined
   const events: Event[] = []
 
   async function openAll() {
     const { url, location } = await newLocation()
     const observe = (event: Event) => void events.push(event)
     const opening = Array.from({ length: count }, () => open(t, location, { lockTimeout, observe }))
-    return { url, stores: await Promise.all(opening) }
+    return { url, stores: await Promise.all(opening), hand: await keepClient(t, url) }
   }
 
   return async () => {
     opened ??= openAll()
-    const { url, stores } = await opened
-    await emptyDatabase(url)
+    const { url, stores, hand } = await opened
+    await hand.query(DELETE_ALL)
     events.length = 0
     return { url, events, stores: stores as [Opened, Opened, ...Opened[]] }
   }

@@ -21,47 +21,42 @@ async function connected<Result>(url: string, work: (client: pg.Client) => Promi
   }
 }
 
-/** Sends statements in a transaction that stays open until the function it resolves to is called, which undoes them. */
-export async function holdOpen(t: Test, url: string, statements: string): Promise<() => Promise<void>> {
+/** A connection until the test ends. */
+export async function keepClient(t: Test, url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   t.teardown(() => client.end())
+  return client
+}
+
+/** Sends statements in a transaction that stays open until the function it resolves to is called, which undoes them. */
+export async function holdOpen(t: Test, url: string, statements: string): Promise<() => Promise<void>> {
+  const client = await keepClient(t, url)
   await client.query(`BEGIN; ${statements}`)
   return async () => void (await client.query('ROLLBACK'))
 }
 
-/**
- * A database that belongs to a role of its own without other rights, which logs in by a password: empty, or a copy of
- * `template`.
- */
+/** A database of a role of its own, which logs in by a password: empty, or a copy of `template`, whose role owns its tables. */
 export async function createDatabase(superuserUrl: string, template?: string): Promise<string> {
   const name = `token_server_${randomBytes(6).toString('hex')}`
   const password = randomUUID()
+  const [inRole, copied] = template ? [`IN ROLE ${template}`, `TEMPLATE ${template} STRATEGY FILE_COPY`] : ['', '']
   await connected(superuserUrl, async (client) => {
-    await client.query(`CREATE ROLE ${name} LOGIN PASSWORD '${password}'`)
-    await client.query(`CREATE DATABASE ${name} OWNER ${name}${template ? ` TEMPLATE ${template}` : ''}`)
+    await client.query(`CREATE ROLE ${name} LOGIN PASSWORD '${password}' ${inRole}`)
+    await client.query(`CREATE DATABASE ${name} OWNER ${name} ${copied}`)
   })
-  const url = new URL(superuserUrl)
-  url.pathname = name
-  if (template) await query(url.href, `REASSIGN OWNED BY ${template} TO ${name}`)
-  url.username = name
-  url.password = password
-  return url.href
+  return Object.assign(new URL(superuserUrl), { pathname: name, username: name, password }).href
 }
 
 /** Deletes all rows of a migrated database: quicker than a new one. */
-export async function emptyDatabase(url: string): Promise<void> {
-  await query(
-    url,
-    `DO $$
-     DECLARE name text;
-     BEGIN
-       FOR name IN SELECT tablename FROM pg_tables
-           WHERE schemaname = 'public' AND tablename NOT IN ('migrations', 'compatibility', 'changes')
-       LOOP EXECUTE 'DELETE FROM ' || name; END LOOP;
-     END $$`,
-  )
-}
+export const DELETE_ALL = `
+  DO $$
+  DECLARE name text;
+  BEGIN
+    FOR name IN SELECT tablename FROM pg_tables
+        WHERE schemaname = 'public' AND tablename NOT IN ('migrations', 'compatibility', 'changes')
+    LOOP EXECUTE 'DELETE FROM ' || name; END LOOP;
+  END $$`
 
 /** The name of a migrated database without rows. The first process that asks makes it. */
 export async function findTemplate(superuserUrl: string): Promise<string> {
@@ -73,12 +68,11 @@ export async function findTemplate(superuserUrl: string): Promise<string> {
     const password = randomUUID()
     await client.query(`CREATE ROLE ${name} LOGIN PASSWORD '${password}'`)
     await client.query(`CREATE DATABASE ${name}_new OWNER ${name}`)
-    const url = new URL(superuserUrl)
-    Object.assign(url, { pathname: `${name}_new`, username: name, password })
+    const url = Object.assign(new URL(superuserUrl), { pathname: `${name}_new`, username: name, password })
     const store = await openStore(locationOf(url.href), { lockTimeout: 30_000 })
     await store.close()
-    // Complete from now on. The role no longer owns it: two REASSIGN OWNED at once would both change its owner.
-    await client.query(`ALTER DATABASE ${name}_new OWNER TO CURRENT_USER; ALTER DATABASE ${name}_new RENAME TO ${name}`)
+    // Complete from now on.
+    await client.query(`ALTER DATABASE ${name}_new RENAME TO ${name}`)
   })
   return name
 }
