@@ -1,4 +1,4 @@
-import type { InjectOptions } from 'fastify'
+import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Test } from 'tap'
 import { createAdminWorld } from './admin.ts'
 
@@ -53,6 +53,17 @@ export interface Sent {
   headers?: Record<string, string>
 }
 
+/** A function that sends requests, with others for the parts of the answers. */
+function reading(send: (...sent: [url: string, sent?: Sent]) => Promise<LightMyRequestResponse>) {
+  type Sending = Parameters<typeof send>
+  return Object.assign(send, {
+    body: async (...sent: Sending) => (await send(...sent)).body,
+    text: async (...sent: Sending) => textOf((await send(...sent)).body),
+    status: async (...sent: Sending) => (await send(...sent)).statusCode,
+    location: async (...sent: Sending) => (await send(...sent)).headers.location,
+  })
+}
+
 /** `createAdminWorld` with functions to request pages of the console. */
 export async function createConsoleWorld(t: Test, options: Parameters<typeof createAdminWorld>[1] = {}) {
   const world = await createAdminWorld(t, options)
@@ -61,7 +72,7 @@ export async function createConsoleWorld(t: Test, options: Parameters<typeof cre
   const codeFor = async (as: string) => (await world.administration.operators.makeLoginCode(NAMES[as] ?? as)).code
 
   /** Sends a request without cookies. */
-  function visit(url: string, { form, method = form ? 'POST' : 'GET', headers }: Sent = {}) {
+  const visit = reading((url, { form, method = form ? 'POST' : 'GET', headers } = {}) => {
     const body = Object.entries(form ?? {}).flatMap(([name, values]) => [values].flat().map((value) => [name, value]))
     return world.app.inject({
       method,
@@ -73,16 +84,14 @@ export async function createConsoleWorld(t: Test, options: Parameters<typeof cre
       },
       ...(form && { payload: new URLSearchParams(body).toString() }),
     })
-  }
+  })
 
   /** Signs in. Resolves to a function like `visit` that sends the session cookie. */
   async function signIn(as = 'admin') {
     const { headers } = await visit('/login', { form: { code: await codeFor(as) } })
     const [cookie = ''] = String(headers['set-cookie']).split(';')
-    return Object.assign(
-      (url: string, sent: Sent = {}) => visit(url, { ...sent, headers: { cookie, ...sent.headers } }),
-      { cookie },
-    )
+    const send = (url: string, sent: Sent = {}) => visit(url, { ...sent, headers: { cookie, ...sent.headers } })
+    return Object.assign(reading(send), { cookie })
   }
 
   return { ...world, codeFor, visit, signIn }

@@ -86,14 +86,7 @@ t.test('API: refused requests are listed one by one, newest first, and can be fi
   const { refusals, next } = await list('limit=2')
   t.match(refusals, [
     { request_id: 'r3', client_id: 'a', kind: 'application', name: 'Störe', suite: null },
-    {
-      at: AT_START,
-      request_id: 'r2',
-      reason: 'unknown token',
-      client_id: null,
-      kind: null,
-      suite: 'store',
-    },
+    { at: AT_START, request_id: 'r2', reason: 'unknown token', client_id: null, kind: null, suite: 'store' },
   ])
   t.strictSame(await ids(`limit=2&before=${next}`), ['r1'])
   for (const [query, found] of Object.entries({

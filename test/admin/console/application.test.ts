@@ -20,7 +20,7 @@ async function setting(t: Test) {
   })
   const browser = await world.signIn()
   const path = `/applications/${clientId}`
-  const page = async () => (await browser(path)).body
+  const page = () => browser.body(path)
   const text = async () => textOf(await page())
   const send = (what: string, form: Record<string, string | string[]> = {}) =>
     browser(what === '' ? path : `${path}/${what}`, { form })
@@ -72,7 +72,7 @@ t.test('Application: the cause of its refusals comes first, with a remedy on the
 t.test('Application: its page has the badges that the list has', async (t) => {
   const { browser, page, refuse, store, clientId, clock } = await setting(t)
   const badgesIn = (body: string) => /<span class="badges">.*?<\/span><\/span>/.exec(body)?.[0] ?? ''
-  const both = async () => [badgesIn(await page()), badgesIn((await browser('/applications')).body)].map(textOf)
+  const both = async () => [badgesIn(await page()), badgesIn(await browser.body('/applications'))].map(textOf)
   const same = async (words: string) => t.strictSame(await both(), [words, words])
   await same(' no token yet ')
   await refuse({ count: 17 })
@@ -87,7 +87,7 @@ t.test('Application: its page has the badges that the list has', async (t) => {
 t.test('Application: remedies are worded for who reads them, and times are shown in their zone', async (t) => {
   const { path, page, text, browser, signIn, administration, clientId, refuse, clock } = await setting(t)
   const viewer = await signIn('viewer')
-  const shown = async () => textOf((await viewer(path)).body)
+  const shown = () => viewer.text(path)
   await refuse({ reason: 'application not approved', suite: 'third', endpoint: '/v1/oauth/verify/:suite' })
   t.match(await text(), 'It is not approved for third. If it should be: “Approve for third”. Approve for third')
   t.match(await shown(), 'If it should be: ask an admin to approve it for third.')
@@ -98,8 +98,8 @@ t.test('Application: remedies are worded for who reads them, and times are shown
   t.match(await shown(), 'To allow it again: ask an admin to resume it.')
   const [secret] = await administration.secrets.list('store')
   await administration.secrets.revoke('store', secret?.id as number, { force: true })
-  t.match(textOf((await viewer('/suites/store')).body), '“Rotate secret” (ask an admin) makes a new one')
-  t.match((await browser('/suites/store')).body, '<a class="button primary" href="#rotate">Rotate secret…</a>')
+  t.match(await viewer.text('/suites/store'), '“Rotate secret” (ask an admin) makes a new one')
+  t.match(await browser.body('/suites/store'), '<a class="button primary" href="#rotate">Rotate secret…</a>')
 
   await administration.applications.resume(clientId)
   const [first] = await administration.secrets.list(clientId)
@@ -110,7 +110,7 @@ t.test('Application: remedies are worded for who reads them, and times are shown
   t.match(await page(), `it uses (${first?.id}) at <time datetime="${moment}">${moment.slice(0, 10)} `)
   await refuse({ reason: 'token quota exceeded', count: 9 })
   t.match(await page(), `<a class="button" href="${path}/edit#field-quota">Edit the quota…</a>`)
-  t.match((await browser(`${path}/edit`)).body, ' id="field-quota"')
+  t.match(await browser.body(`${path}/edit`), ' id="field-quota"')
   t.match(await shown(), 'If it needs more: ask an admin for another quota.')
   await refuse({ reason: 'field missing', count: 99, requestId: '9999-99-99T99:99:99.999Z' })
   t.match(await text(), 'search it for 9999-99-99T99:99:99.999Z.', 'but not what only looks like one')
@@ -152,7 +152,7 @@ t.test('Application: only approvals that were ticked or unticked are changed', a
   await administration.applications.approve(clientId, 'third')
   const { statusCode, headers } = await approve({ shown: ['store'], suite: ['product'] })
   t.strictSame([statusCode, headers.location], [303, `${path}?done=saved`])
-  t.match((await browser(String(headers.location))).body, 'The changes are saved.')
+  t.match(await browser.body(String(headers.location)), 'The changes are saved.')
   t.strictSame((await show()).suites, ['product', 'third'])
   const [event] = await store.listAuditEvents({ limit: 1 })
   t.match(event, { actor: 'anna', origin: 'console', remoteAddress: '127.0.0.1', action: 'approval withdrawn' })
@@ -162,7 +162,7 @@ t.test('Application: only approvals that were ticked or unticked are changed', a
   t.strictSame((await show()).suites, [])
   const again = await approve({ shown: 'product', suite: [] })
   t.equal(again.headers.location, `${path}?done=nothing-changed`)
-  t.match((await browser(String(again.headers.location))).body, 'Nothing has changed.')
+  t.match(await browser.body(String(again.headers.location)), 'Nothing has changed.')
   for (const suiteId of ['store', 'third']) await administration.suites.remove(suiteId)
   t.match(await text(), 'There are no suites yet')
 })
@@ -187,7 +187,7 @@ t.test(
     t.equal(gone.statusCode, 404)
     t.match(gone.body, /<fieldset[^>]* aria-invalid="true"[^>]* tabindex="-1" autofocus>/)
     t.match(gone.body, 'There is no suite with the id product.')
-    t.match((await browser(`${path}/edit`)).body, 'data-guard=""', 'but not before anything was edited')
+    t.match(await browser.body(`${path}/edit`), 'data-guard=""', 'but not before anything was edited')
     t.match(await show(), { name: 'Shop', suites: ['store'] })
     const both = await approve({ shown: 'store', suite: 'third', name: 'Mine' })
     t.equal(both.headers.location, `${path}?done=saved`)
@@ -203,9 +203,9 @@ t.test('Application: of many suites 200 can be ticked, and the others keep their
   t.equal(valuesOf(body, 'suite').length, 200)
   t.strictSame(valuesOf(body, 'shown'), ['store'])
   t.match(textOf(body), 'At most 200 suites are shown here.')
-  const seen = textOf((await (await signIn('viewer'))(path)).body)
+  const seen = await (await signIn('viewer')).text(path)
   t.match(seen, 'Approvals store store s-199 s-199', 'all of them')
-  t.match(textOf((await browser(path)).body), 'Approvals Edit approvals store store', 'an admin has a link to the form')
+  t.match(await browser.text(path), 'Approvals Edit approvals store store', 'an admin has a link to the form')
 })
 
 const MAIL = 'dev@partner.example'
@@ -219,7 +219,7 @@ t.test('Application: if two operators change one of its names, the second one se
   const { browser, send, post, path, show, update, store } = await setting(t)
   const changes = async () => (await store.listAuditEvents({ limit: 100 })).length
   const before = await changes()
-  const form = (await browser(`${path}/edit`)).body
+  const form = await browser.body(`${path}/edit`)
   for (const [name, value] of Object.entries(edited({}))) t.strictSame(valuesOf(form, name), [value])
   t.equal(await post('', edited({})), `${path}?done=nothing-changed`)
   t.equal(await changes(), before, 'nothing was changed')
@@ -251,7 +251,7 @@ t.test('Application: if two operators change one of its names, the second one se
   store.listRefusals = async () => {
     throw new Error('a bug')
   }
-  t.equal((await browser(path)).statusCode, 500, 'a mistake of the server is not an unknown application')
+  t.equal(await browser.status(path), 500, 'a mistake of the server is not an unknown application')
 })
 
 t.test(
@@ -265,8 +265,8 @@ t.test(
     const body = await page()
     t.match(body, 'href="/applications?label=owner%3Dweb"')
     t.match(textOf(body), `Quota 1,000 tokens an hour Labels environment=a=b owner=web Note One ${HOSTILE}`)
-    t.match((await browser(`${path}/edit`)).body, '>\nenvironment=a=b\nowner=web</textarea>')
-    const listed = async (query: string) => textOf((await browser(`/applications?${query}`)).body)
+    t.match(await browser.body(`${path}/edit`), '>\nenvironment=a=b\nowner=web</textarea>')
+    const listed = (query: string) => browser.text(`/applications?${query}`)
     t.match(await listed('label=owner%3Dweb'), / environment=a=b owner=web dev@partner\.example/)
     t.match(await listed('label=owner%3Dwe'), 'No matches')
     t.match(await listed('search=owner%3Dwe'), ' owner=web ')
@@ -297,14 +297,14 @@ t.test('Application: it is suspended, resumed and, after confirmation, removed, 
   t.equal(await post('revoke-tokens'), `${path}?done=tokens-revoked`)
   t.equal((await show()).tokenGeneration, 1)
 
-  const question = async () => (await browser(`${path}/remove`)).body
+  const question = () => browser.body(`${path}/remove`)
   t.match(textOf(await question()), /Remove Shop \? .* secrets are deleted: 1, of which 1 is active\. .* deleted: 2\./)
   t.strictSame(actionsOf(await question()), [`${path}/remove`])
   for (const overlap of [0, MINUTE]) await administration.secrets.rotate(clientId, overlap)
   t.match(textOf(await question()), '3, of which 2 are active')
   t.equal(await post('remove'), '/applications?done=removed')
   await t.rejects(show())
-  t.equal((await browser(`${path}/remove`)).statusCode, 404)
+  t.equal(await browser.status(`${path}/remove`), 404)
   t.equal((await send('suspend')).statusCode, 404)
 })
 
@@ -338,6 +338,6 @@ t.test('Application: its page and forms work with every allowed client id', asyn
     const { body } = await browser(path)
     t.match(body, '<title>Strange')
     t.ok(actionsOf(body).every((action) => action.startsWith(path)))
-    t.equal((await browser(`${path}/suspend`, { form: {} })).headers.location, `${path}?done=application-suspended`)
+    t.equal(await browser.location(`${path}/suspend`, { form: {} }), `${path}?done=application-suspended`)
   }
 })

@@ -26,7 +26,7 @@ const idsIn = (body: string) => [...body.matchAll(/<a href="\/applications\/(a-\
 t.test('Applications: they are found by text and status, and an empty result offers to clear the search', async (t) => {
   const { browser, administration } = await worldOf(t, 3)
   await administration.applications.suspend('a-1')
-  const found = async (query: string) => idsIn((await browser(`/applications?${query}`)).body)
+  const found = async (query: string) => idsIn(await browser.body(`/applications?${query}`))
   t.strictSame(await found('search=SHOP+2'), ['a-2'])
   t.strictSame(await found('status=suspended'), ['a-1'])
   t.strictSame(await found('status=else'), ['a-2', 'a-1', 'a-0'], 'an unknown status is ignored')
@@ -36,11 +36,11 @@ t.test('Applications: they are found by text and status, and an empty result off
   t.match(body, '<a class="button" href="/applications?status=suspended">Clear</a>')
 
   await administration.applications.resume('a-1')
-  const nothing = (await browser(`/applications?search=${encodeURIComponent(HOSTILE)}`)).body
+  const nothing = await browser.body(`/applications?search=${encodeURIComponent(HOSTILE)}`)
   t.match(textOf(nothing), `No matches No application matches: none has “ ${HOSTILE} ” in its name`)
   t.match(nothing, 'Clear the search')
   t.notMatch(nothing, /<script>alert|See why it is refused of it/, 'no client id has spaces')
-  const bodyOf = async (query: string) => (await browser(`/applications?${query}`)).body
+  const bodyOf = (query: string) => browser.body(`/applications?${query}`)
   t.match(await bodyOf('search=a%2Fb%22cd'), 'href="/applications/a%2Fb%22cd">See why it is refused')
   t.match(textOf(await bodyOf('search=x&status=suspended')), 'No application matches: none has “ x ” in its name')
   t.match(textOf(await bodyOf('status=suspended')), 'No application matches now')
@@ -52,7 +52,7 @@ t.test('Applications: a row has suites, tokens and the last token; a tooltip has
   const hour = Math.floor(clock.time / HOUR)
   await store.addTokenCounts([{ applicationKey: key, hour, issued: 1, refused: 0, lastTokenAt: clock.time }])
   await store.addUsage([{ clientId: 'a-0', tokens: 1234, checks: 0, refusals: 0 }], clock.time)
-  t.match(textOf((await browser('/applications')).body), / heavy none 0 s ago 1,234 /)
+  t.match(await browser.text('/applications'), / heavy none 0 s ago 1,234 /)
   for (let n = 0; n < 5; n++) await administration.suites.register({ suiteId: `s-${n}`, name: `S ${n}` })
   await administration.applications.approve('a-0', 's-0', 's-1', 's-2', 's-3', 's-4')
   const { body } = await browser('/applications')
@@ -79,7 +79,7 @@ t.test('Applications: failing ones are marked and found, as their pages say', as
     ['bad', 'failing'],
   ]
   t.strictSame(states, [['quiet', 'suspended'], unused, ['good', 'active'], bad, unused])
-  const failing = (await browser('/applications?status=failing')).body
+  const failing = await browser.body('/applications?status=failing')
   t.strictSame(idsIn(failing), ['a-0'])
   t.match(textOf(failing), ' 1 application ')
 })
@@ -138,7 +138,7 @@ t.test('Applications: heavy and quiet ones, and those whose secret ends, are mar
   }
   const { body } = await browser('/applications?sort=used')
   t.strictSame(idsIn(body), ['a-0', 'a-3', 'a-2', 'a-1', 'a-4'], 'the last token first')
-  t.equal(idsIn((await browser('/applications?sort=tokens')).body)[0], 'a-0', 'most tokens first')
+  t.equal(idsIn(await browser.body('/applications?sort=tokens'))[0], 'a-0', 'most tokens first')
   const rows = [...body.matchAll(/class="badges">(.*?)<\/span><\/div>/g)].map(([, badges]) =>
     textOf(badges as string).trim(),
   )
@@ -155,7 +155,7 @@ t.test('Applications: many are approved for a suite at once, or their approvals 
   t.strictSame([body.match(/name="client_id" value="a-\d+">/g)?.length, valuesOf(body, 'matching')], [50, ['all']])
   const [action = ''] = actionsOf(body)
   const send = async (action: string, form: Record<string, string | string[]>) =>
-    (await browser(action, { form })).headers.location
+    await browser.location(action, { form })
   const approved = async () => (await suites.listApproved('store')).map(({ clientId }) => clientId)
 
   /** Answers the question with what it sends. */
@@ -166,37 +166,33 @@ t.test('Applications: many are approved for a suite at once, or their approvals 
   }
 
   const both = { client_id: ['a-3', 'a-51'], change: 'approve' }
-  const question = (await browser(action, { form: both })).body
+  const question = await browser.body(action, { form: both })
   t.match(textOf(question), 'Approve 2 applications for Store API ? Their tokens are valid')
   t.strictSame([valuesOf(question, 'client_id'), await approved()], [both.client_id, []], 'nothing is changed yet')
   const done = String(await confirm(question))
   t.match(done, /^\/applications\?for=store&changed=\d+$/)
-  t.match(textOf((await browser(done)).body), ' 2 applications are approved, from the next check on. Undo')
+  t.match(await browser.text(done), ' 2 applications are approved, from the next check on. Undo')
   for (const wrong of ['many-approved.500', 'toString'])
-    t.notMatch((await browser(`${path}&done=${wrong}`)).body, 'class="note good"', wrong)
+    t.notMatch(await browser.body(`${path}&done=${wrong}`), 'class="note good"', wrong)
   t.strictSame(await approved(), ['a-3', 'a-51'])
-  const ids = async (query: string) => idsOf((await browser(`${path}&${query}`)).body)
+  const ids = async (query: string) => idsOf(await browser.body(`${path}&${query}`))
   t.strictSame(await ids('suite=store'), ['a-51', 'a-3'])
   t.strictSame([(await ids('suite=!store')).length, (await ids('suite=!store&from=49')).at(-1)], [50, 'a-0'])
 
-  const matching = actionsOf((await browser(`${path}&search=a-1`)).body)[0] as string
-  const all = (await browser(matching, { form: { matching: 'all', change: 'approve' } })).body
+  const matching = actionsOf(await browser.body(`${path}&search=a-1`))[0] as string
+  const all = await browser.body(matching, { form: { matching: 'all', change: 'approve' } })
   t.match(textOf(all), 'Approve 11 applications for Store API ?')
   t.strictSame([valuesOf(all, 'matching'), valuesOf(all, 'client_id')], [['all'], []])
   await administration.applications.approve('a-1', 'store')
   const again = { matching: 'all', change: 'approve', confirmed: '11' }
-  t.match(
-    textOf((await browser(matching, { form: again })).body),
-    'Approve 10 applications',
-    'it is another number now',
-  )
-  await confirm((await browser(matching, { form: again })).body)
+  t.match(await browser.text(matching, { form: again }), 'Approve 10 applications', 'it is another number now')
+  await confirm(await browser.body(matching, { form: again }))
   t.strictSame((await approved()).length, 13, 'all that match')
   t.equal(await send(action, { client_id: 'a-3', change: 'approve' }), `${path}&done=nothing-changed`)
   t.match(await send(action, { client_id: 'a-2', change: 'approve' }), /changed=/, 'one is approved without a question')
 
   const withdrawn = { client_id: ['a-3', 'a-4'], change: 'withdraw' }
-  const asked = (await browser(`${action}&from=50`, { form: withdrawn })).body
+  const asked = await browser.body(`${action}&from=50`, { form: withdrawn })
   t.match(textOf(asked), 'Withdraw the approval of 1 application for Store API ?')
   t.strictSame(
     [valuesOf(asked, 'client_id'), (await approved()).length],
@@ -205,20 +201,20 @@ t.test('Applications: many are approved for a suite at once, or their approvals 
   )
   const one = String(await confirm(asked))
   t.match(one, /^\/applications\?for=store&from=50&changed=\d+$/)
-  t.match(textOf((await browser(one)).body), ' 1 application is no longer approved, from')
+  t.match(await browser.text(one), ' 1 application is no longer approved, from')
   t.equal(await send(action, { client_id: 'a-3', change: 'withdraw' }), `${path}&done=nothing-changed`)
   const unknown = { client_id: ['a-4', 'gone'], change: 'approve', confirmed: '2' }
-  t.equal((await browser(action, { form: unknown })).statusCode, 422)
+  t.equal(await browser.status(action, { form: unknown }), 422)
   t.notOk((await approved()).includes('a-4'), 'nothing was changed')
-  t.equal((await browser('/applications?for=nowhere')).statusCode, 404)
-  t.notMatch((await (await signIn('viewer'))(path)).body, /client_id|Approvals for/)
-  t.equal((await (await signIn('viewer'))(action, { form: { change: 'approve' } })).statusCode, 403)
+  t.equal(await browser.status('/applications?for=nowhere'), 404)
+  t.notMatch(await (await signIn('viewer')).body(path), /client_id|Approvals for/)
+  t.equal(await (await signIn('viewer')).status(action, { form: { change: 'approve' } }), 403)
 })
 
 t.test('Applications: with none ticked the list says so, and keeps what was searched for', async (t) => {
   const { browser, administration } = await worldOf(t, 2)
   await administration.suites.register({ suiteId: 'store', name: 'Store API' })
-  const [action = ''] = actionsOf((await browser('/applications?for=store&search=shop+1')).body)
+  const [action = ''] = actionsOf(await browser.body('/applications?for=store&search=shop+1'))
   for (const change of ['approve', 'withdraw']) {
     const { statusCode, body } = await browser(action, { form: { change } })
     t.equal(statusCode, 422)
@@ -235,7 +231,7 @@ t.test(
     await suites.register({ suiteId: 'store', name: 'Store API' })
     const approved = async () => (await suites.listApproved('store')).map(({ clientId }) => clientId)
     const form = { matching: 'all', change: 'approve', confirmed: '60' }
-    const list = String((await browser('/suites/store/approvals?for=store&search=shop', { form })).headers.location)
+    const list = String(await browser.location('/suites/store/approvals?for=store&search=shop', { form }))
     t.equal((await approved()).length, 60)
 
     const undo = async (url: string) => {
@@ -243,16 +239,13 @@ t.test(
       const action = actionsOf(body).find((one) => one.includes('/undo')) as string
       return browser(action, { form: { event: valuesOf(body, 'event') } })
     }
-    t.notMatch((await (await signIn('viewer'))(list)).body, 'Undo')
+    t.notMatch(await (await signIn('viewer')).body(list), 'Undo')
     await administration.operators.add('bert', 'admin')
-    t.notMatch((await (await signIn('bert'))(list)).body, 'Undo', 'it is of another operator')
+    t.notMatch(await (await signIn('bert')).body(list), 'Undo', 'it is of another operator')
     const undone = String((await undo(list)).headers.location)
     t.strictSame(await approved(), [])
     t.match(undone, /^\/applications\?for=store&search=shop&changed=\d+$/)
-    t.match(
-      textOf((await browser(undone)).body),
-      '60 applications are no longer approved, from the next check on. Undo',
-    )
+    t.match(await browser.text(undone), '60 applications are no longer approved, from the next check on. Undo')
 
     await applications.update('a-7', { name: '<b>Other' })
     await applications.remove('a-8')
@@ -276,12 +269,8 @@ t.test(
       [999_999, 404],
       ['x', 404],
     ] as const) {
-      t.equal(
-        (await browser('/suites/store/approvals/undo', { form: { event: String(id) } })).statusCode,
-        status,
-        String(id),
-      )
-      t.notMatch((await browser(`/applications?for=store&changed=${id}`)).body, 'Undo')
+      t.equal(await browser.status('/suites/store/approvals/undo', { form: { event: String(id) } }), status, String(id))
+      t.notMatch(await browser.body(`/applications?for=store&changed=${id}`), 'Undo')
     }
   },
 )
@@ -312,7 +301,7 @@ t.test('New application: the form has no suite ticked, and the focus in its firs
   t.match(body, /<input id="field-name"[^>]* autofocus/)
   t.match(body, 'A suite is an API.')
   for (const suiteId of ['store', 'product']) await administration.suites.remove(suiteId)
-  t.match((await browser('/new-application')).body, 'There are no suites yet')
+  t.match(await browser.body('/new-application'), 'There are no suites yet')
 })
 
 t.test('New application: the response says how to use the credentials', async (t) => {

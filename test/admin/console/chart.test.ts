@@ -52,11 +52,7 @@ const CASES: [rule: string, all: Record<string, string | undefined>, drawn: Reco
   [
     'unknown values are gaps, and a single point is a dot',
     draw([1, 1, undefined, undefined, 2, undefined, 4]),
-    {
-      'line-0': 'M0,75L100,75M400,50M600,0',
-      'dots-0': 'M400,50h.1M600,0h.1',
-      'area-0': 'M0,100L0,75L100,75L100,100Z',
-    },
+    { 'line-0': 'M0,75L100,75M400,50M600,0', 'dots-0': 'M400,50h.1M600,0h.1', 'area-0': 'M0,100L0,75L100,75L100,100Z' },
   ],
   [
     'without values there is no line, and the axis has the smallest step',

@@ -75,6 +75,6 @@ t.test('Forms: what is wrong is said at its field, input is kept, and nothing is
     ['/suites/store', { name: 'New', shown_name: 'store' }],
     ['/suites/store/secrets', { overlap: '0', hours: '' }],
   ] as const) {
-    t.equal((await browser(url, { form })).statusCode, 500, `a mistake of the server is not one of the form: ${url}`)
+    t.equal(await browser.status(url, { form }), 500, `a mistake of the server is not one of the form: ${url}`)
   }
 })

@@ -17,32 +17,32 @@ async function setting(t: Test, handOverUrl?: string) {
 
 t.test('Hand-over links: one is made with the choice of the operator, shown once, listed and withdrawn', async (t) => {
   const { browser, signIn, store, events, lines, clock } = await setting(t, URL)
-  const [request_key = ''] = valuesOf((await browser(PAGE)).body, 'request_key')
+  const [request_key = ''] = valuesOf(await browser.body(PAGE), 'request_key')
   const form = { request_key, overlap: '3600', hours: '' }
   const { statusCode, headers, body } = await browser(LINKS, { form })
   t.strictSame([statusCode, headers['cache-control']], [200, 'no-store'])
   const link = copyOf(body, 'link')
   t.match(link, /^https:\/\/token\.example\/hand-over#[A-Za-z0-9]{44}$/)
-  t.equal((await browser(LINKS, { form })).body, body, 'a reload makes no other link')
+  t.equal(await browser.body(LINKS, { form }), body, 'a reload makes no other link')
   t.match(await store.listHandOverLinks('a'), [{ madeBy: 'anna', overlapSeconds: 3600, endsAt: clock.time + HOUR }])
   t.match(events.at(-1), { type: 'hand-over link made', clientId: 'a', linkId: 1, actor: 'anna', origin: 'console' })
 
-  const shown = textOf((await browser(PAGE)).body)
+  const shown = await browser.text(PAGE)
   t.match(shown, /Unused hand-over links .* by anna .* 1 h after its use/)
-  t.match(textOf((await browser('/audit')).body), /Hand-over link made .* hand-over link: 1/)
-  for (const page of [PAGE, '/audit']) t.notMatch((await browser(page)).body, link.split('#')[1])
+  t.match(await browser.text('/audit'), /Hand-over link made .* hand-over link: 1/)
+  for (const page of [PAGE, '/audit']) t.notMatch(await browser.body(page), link.split('#')[1])
   t.notMatch(lines.join(''), link.split('#')[1])
-  const viewer = (await (await signIn('viewer'))(PAGE)).body
+  const viewer = await (await signIn('viewer')).body(PAGE)
   t.match(textOf(viewer), 'Unused hand-over links')
   t.strictSame(actionsOf(viewer), [])
-  t.equal((await browser('/applications/store')).statusCode, 404)
+  t.equal(await browser.status('/applications/store'), 404)
 
-  t.equal((await browser(`${PAGE}/secrets`, { form })).statusCode, 200, 'the other button of the form')
+  t.equal(await browser.status(`${PAGE}/secrets`, { form }), 200, 'the other button of the form')
   const made = (await store.findApplication('a'))?.secrets.length
   t.equal(made, 2)
-  t.equal((await browser(`${LINKS}/1/withdraw`, { form: {} })).headers.location, `${PAGE}?done=link-withdrawn`)
-  t.notMatch((await browser(PAGE)).body, 'Unused hand-over links')
-  t.equal((await browser(`${LINKS}/1/withdraw`, { form: {} })).statusCode, 404)
+  t.equal(await browser.location(`${LINKS}/1/withdraw`, { form: {} }), `${PAGE}?done=link-withdrawn`)
+  t.notMatch(await browser.body(PAGE), 'Unused hand-over links')
+  t.equal(await browser.status(`${LINKS}/1/withdraw`, { form: {} }), 404)
 })
 
 t.test('Hand-over links: a new application is offered one, which replaces its secret', async (t) => {
@@ -60,9 +60,9 @@ t.test('Hand-over links: a new application is offered one, which replaces its se
 t.test('Hand-over links: an expired one is not listed', async (t) => {
   const { browser, signIn, clock } = await setting(t, URL)
   await browser(LINKS, { form: { overlap: '0' } })
-  t.match(textOf((await browser(PAGE)).body), 'not at all')
+  t.match(await browser.text(PAGE), 'not at all')
   clock.time += HOUR
-  t.notMatch((await (await signIn())(PAGE)).body, 'Unused hand-over links')
+  t.notMatch(await (await signIn()).body(PAGE), 'Unused hand-over links')
 })
 
 t.test('Hand-over links: a wrong number of hours and an unknown application are refused', async (t) => {
@@ -70,16 +70,16 @@ t.test('Hand-over links: a wrong number of hours and an unknown application are 
   const { statusCode, body } = await browser(LINKS, { form: { overlap: '3600', hours: '0' } })
   t.equal(statusCode, 422)
   t.match(body, /<details class="confirm" open>.*It must be a whole number of hours/s)
-  t.equal((await browser('/applications/x/hand-over-links', { form: { overlap: '0' } })).statusCode, 404)
+  t.equal(await browser.status('/applications/x/hand-over-links', { form: { overlap: '0' } }), 404)
   t.strictSame(await store.listHandOverLinks('a'), [])
 })
 
 t.test('Hand-over links: where they are off, no page offers them, and none is made', async (t) => {
   const { browser, store } = await setting(t)
-  t.notMatch((await browser(PAGE)).body, 'hand-over-links')
-  t.match(textOf((await browser(PAGE)).body), 'To send it by a link that shows it once: HANDOVER=on')
-  t.notMatch((await browser('/suites/store')).body, 'HANDOVER')
-  t.notMatch((await browser('/new-application', { form: { ...NEW, request_key: 'b' } })).body, 'hand-over-links')
+  t.notMatch(await browser.body(PAGE), 'hand-over-links')
+  t.match(await browser.text(PAGE), 'To send it by a link that shows it once: HANDOVER=on')
+  t.notMatch(await browser.body('/suites/store'), 'HANDOVER')
+  t.notMatch(await browser.body('/new-application', { form: { ...NEW, request_key: 'b' } }), 'hand-over-links')
   const { statusCode, body } = await browser(LINKS, { form: { overlap: '0' } })
   t.equal(statusCode, 409)
   t.match(body, 'Hand-over links are off: HANDOVER=on turns them on.')

@@ -28,7 +28,7 @@ t.test('Secrets: all are listed by age, end or last use, with filters, and each 
     { secretId: 3, lastUsedAt: START - 9 },
   ])
   const viewer = await signIn('viewer')
-  const list = async (query: string) => idsIn((await viewer(`/secrets${query}`)).body)
+  const list = async (query: string) => idsIn(await viewer.body(`/secrets${query}`))
   t.strictSame(await list(''), [3, 4, 5, 1, 2, 8])
   t.strictSame(await list('?sort=end'), [8, 4, 5, 1, 2, 3])
   t.strictSame(await list('?sort=use'), [2, 4, 5, 8, 3, 1])
@@ -42,11 +42,11 @@ t.test('Secrets: all are listed by age, end or last use, with filters, and each 
   t.match(body, '<code title="Shop/1">')
   t.match(body, '<a href="/suites/store#secrets">')
   t.match(textOf(body), /6 secrets .* imported active, ends /)
-  t.match(textOf((await viewer('/secrets?show=old')).body), ' 1 secret ')
+  t.match(await viewer.text('/secrets?show=old'), ' 1 secret ')
   await applications.remove('Shop/1')
-  t.match((await viewer('/secrets?show=old')).body, 'No matches')
+  t.match(await viewer.body('/secrets?show=old'), 'No matches')
   await suites.remove('store')
-  t.match((await viewer('/secrets')).body, 'No secrets yet')
+  t.match(await viewer.body('/secrets'), 'No secrets yet')
 })
 
 t.test('Secrets: the list has pages, of more secrets than are read at a time', async (t) => {
@@ -54,13 +54,13 @@ t.test('Secrets: the list has pages, of more secrets than are read at a time', a
   const applications = Array.from({ length: 501 }, (_, n) => application(`a${n}`))
   await store.register({ suites: [], applications }, AUDIT)
   const browser = await signIn()
-  const first = (await browser('/secrets?sort=end')).body
+  const first = await browser.body('/secrets?sort=end')
   t.match(textOf(first), ' 501 secrets ')
   t.equal(idsIn(first).length, 50)
   t.match(unescaped(first), '<a class="button" href="/secrets?sort=end&from=50" rel="next">Next</a>')
-  const last = (await browser('/secrets?sort=end&from=500')).body
+  const last = await browser.body('/secrets?sort=end&from=500')
   t.strictSame(idsIn(last), [501])
   t.match(last, '<a class="button" href="/secrets?sort=end">First</a>')
   t.notMatch(last, 'rel="next"')
-  t.equal(idsIn((await browser('/secrets?from=x')).body).length, 50)
+  t.equal(idsIn(await browser.body('/secrets?from=x')).length, 50)
 })

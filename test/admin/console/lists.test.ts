@@ -24,7 +24,7 @@ t.test('Audit: changes are listed newest first, with author, origin and differen
   t.match(body, 'name: <del><bdi>Old</bdi></del> → <ins><bdi>New</bdi></ins>')
   for (const href of [`/applications/${clientId}`, '/audit?actor=bert', '/suites/store'])
     t.match(body, `<a href="${href}">`)
-  const all = (await browser('/audit')).body
+  const all = await browser.body('/audit')
   t.match(all, '<a href="/operators#operator-viktor">')
   t.match(read(all), 'Operator logged in')
 })
@@ -33,7 +33,7 @@ t.test('Audit: who used a hand-over link is not its operator', async (t) => {
   const { signIn, context } = await createConsoleWorld(t)
   const author: Author = { actor: 'bert', origin: 'hand-over link', remoteAddress: '192.0.2.1', requestId: 'request-1' }
   await context.administration(author).suites.register({ suiteId: 'store', name: 'Store API' })
-  t.match(read((await (await signIn())('/audit')).body), 'link made by bert hand-over link, 192.0.2.1')
+  t.match(read(await (await signIn()).body('/audit')), 'link made by bert hand-over link, 192.0.2.1')
 })
 
 t.test('Audit: applications and suites are shown with name and id, even if they were removed', async (t) => {
@@ -57,7 +57,7 @@ t.test('Audit: applications and suites are shown with name and id, even if they 
   await operators.add('same-id', 'viewer')
   await applications.update('same-id', { name: 'Newer' })
   await operators.addKey('same-id', DAY)
-  const both = (await browser('/audit?subject=same-id')).body
+  const both = await browser.body('/audit?subject=same-id')
   t.equal(count(both, shown('/applications/same-id', 'Newer', 'same-id')), 3, 'not mixed up with an operator')
   t.equal(count(both, '<a href="/operators#operator-same-id"><bdi class="cut" title="same-id">'), 2)
 
@@ -74,7 +74,7 @@ t.test('Audit: applications and suites are shown with name and id, even if they 
 
   const events = await store.listAuditEvents({ limit: 50 })
   store.listAuditEvents = async () => events.map((event) => ({ ...event, before: null, after: {} }))
-  t.match((await browser('/audit')).body, '<a href="/applications/gone"><bdi class="cut code" title="gone">')
+  t.match(await browser.body('/audit'), '<a href="/applications/gone"><bdi class="cut code" title="gone">')
 })
 
 t.test('Audit: who has left is still named, and found by the email address, in the page and the files', async (t) => {
@@ -119,7 +119,7 @@ t.test('Audit: what one click has changed is one row, which leads to the rows of
     t.match(textOf(body), / Application approved 507 applications anna console, .* suite: store /, query)
     t.equal(body.match(/Application approved<\/div>/g)?.length, 1, query)
   }
-  const [, href = ''] = /href="([^"]*)">507 applications/.exec((await browser('/audit')).body) ?? []
+  const [, href = ''] = /href="([^"]*)">507 applications/.exec(await browser.body('/audit')) ?? []
   const each = await browser(href.replaceAll('&amp;', '&'))
   t.equal(rows(each.body), 50)
   t.match(textOf(each.body), ' Application approved Application a-0 a-0 anna')
@@ -134,7 +134,7 @@ t.test('Audit: it can be filtered by day, actor and subject, and the form keeps 
   clock.time += 2 * DAY
   await administration.suites.register({ suiteId: 'late', name: 'Late' })
   const browser = await signIn()
-  const since = read((await browser('/audit?since=2027-01-16')).body)
+  const since = read(await browser.body('/audit?since=2027-01-16'))
   t.match(since, ' late ')
   t.notMatch(since, ' early ')
   const one = await browser('/audit?subject=early&actor=+tester+&since=')
@@ -157,7 +157,7 @@ t.test('Audit: a part of a name or id is enough, and a whole id finds only that'
   for (let n = 0; n < 120; n++) await administration.suites.register({ suiteId: `s-${n}`, name: 'X' })
   const browser = await signIn()
   const found = async (query: string) =>
-    [...(await browser(`/audit?${query}`)).body.matchAll(/title="(a-\d+|s-\d+)"/g)].map(([, id]) => id)
+    [...(await browser.body(`/audit?${query}`)).matchAll(/title="(a-\d+|s-\d+)"/g)].map(([, id]) => id)
   t.strictSame(await found('subject=nORD'), ['a-1', 'a-1'], 'also of one that was removed')
   t.strictSame(await found('subject=a-1'), ['a-1', 'a-1'])
   t.strictSame(await found('subject=A-1&actor=TEST'), ['a-1', 'a-12', 'a-1'])
@@ -178,11 +178,11 @@ t.test('Audit: a search compares 5,000 changes at a time, and links to the older
         ? Array.from({ length: Math.min(limit, before - 1) }, (_, n) => ({ ...event, id: before - 1 - n }))
         : [],
   })
-  const first = (await browser('/audit?actor=nobody')).body
+  const first = await browser.body('/audit?actor=nobody')
   t.match(read(first), '5,000 changes were compared')
   const [, older = ''] = /href="([^"]*)">Look through older ones/.exec(first) ?? []
   t.match(older, 'before=200')
-  const last = (await browser(older.replaceAll('&amp;', '&'))).body
+  const last = await browser.body(older.replaceAll('&amp;', '&'))
   t.match(last, 'No changes match<')
   t.match(last, 'href="/audit?actor=nobody">Newest')
 })
@@ -233,19 +233,19 @@ t.test('Lists: pages are linked, and the links keep the filter', async (t) => {
     t.notMatch(body, `>${back}<`)
     const [, address = '', label] = /href="([^"]*)" rel="next">(\w+)/.exec(body) ?? []
     t.equal(label, next)
-    const second = (await browser(address.replaceAll('&amp;', '&'))).body
+    const second = await browser.body(address.replaceAll('&amp;', '&'))
     t.equal(numbersIn(second)[0], then, address)
     t.match(second, `href="${url.replace('&', '&amp;')}">${back}`)
     if (url.startsWith('/applications')) t.notMatch(second, 'rel="next"', 'the last one')
   }
-  t.match((await browser('/audit?before=3')).body, 'href="/audit">Newest')
-  t.equal((await browser('/suites?after=nonsense')).statusCode, 422)
+  t.match(await browser.body('/audit?before=3'), 'href="/audit">Newest')
+  t.equal(await browser.status('/suites?after=nonsense'), 422)
 })
 
 t.test('Lists: an empty one says what to do next, except to a viewer', async (t) => {
   const { signIn, store, administration } = await createConsoleWorld(t)
   const [browser, viewer] = [await signIn(), await signIn('viewer')]
-  t.match((await browser('/audit?subject=nobody')).body, 'No changes match')
+  t.match(await browser.body('/audit?subject=nobody'), 'No changes match')
   store.listAuditEvents = async () => []
   for (const [url, text, href] of [
     ['/applications', 'No application is registered yet', '/new-application'],
@@ -256,10 +256,10 @@ t.test('Lists: an empty one says what to do next, except to a viewer', async (t)
     t.match(body, text)
     t.equal(body.split(`href="${href}"`).length, 2, 'one link')
     t.notMatch(body, 'name="search"')
-    const seen = (await viewer(url)).body
+    const seen = await viewer.body(url)
     t.match(seen, text)
     t.notMatch(seen, href)
   }
   await administration.suites.register({ suiteId: 'store', name: 'Store API' })
-  t.match((await browser('/applications?for=store&from=x')).body, 'No application is registered yet')
+  t.match(await browser.body('/applications?for=store&from=x'), 'No application is registered yet')
 })

@@ -53,7 +53,7 @@ t.test('Live: the page of a suite gets its status and refusals', async (t) => {
   const { open, signIn, administration, store } = await start(t)
   await administration.applications.register({ name: 'Shop', clientId: 'shop-1' })
   const anna = await signIn()
-  t.match((await anna('/applications/shop-1/edit')).body, 'href="/new-suite">Register a suite</a>', 'there is none yet')
+  t.match(await anna.body('/applications/shop-1/edit'), 'href="/new-suite">Register a suite</a>', 'there is none yet')
   await administration.suites.register({ suiteId: 'store', name: 'Store API' })
   await store.recordRefusals([refusal('store', { count: 7 })])
   const { first } = await open(anna, 'a', 'store')
@@ -94,7 +94,7 @@ t.test('Live: the page of an application gets its status and refusals, read once
 t.test('Live: it needs a session, ends with it, and does not extend that of an admin', async (t) => {
   const { open, visit, signIn, clock } = await start(t)
   for (const cookie of ['', '__Host-session-80=wrong']) {
-    t.equal((await visit('/live', { headers: { cookie, accept: '*/*' } })).statusCode, 401)
+    t.equal(await visit.status('/live', { headers: { cookie, accept: '*/*' } }), 401)
   }
   const browser = await signIn()
   const page = await open(browser, 'a')
@@ -103,7 +103,7 @@ t.test('Live: it needs a session, ends with it, and does not extend that of an a
   const other = await open(await signIn('viewer'), 'a')
   clock.time += MINUTE
   const accept = { headers: { accept: '*/*' } }
-  t.equal((await browser('/live?window=a', accept)).statusCode, 401)
+  t.equal(await browser.status('/live?window=a', accept), 401)
   t.equal((await other()).statusCode, 200)
 })
 

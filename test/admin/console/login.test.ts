@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
-import { createConsoleWorld, textOf, valuesOf } from '../../support/console-world.ts'
+import { createConsoleWorld, valuesOf } from '../../support/console-world.ts'
 import { send } from '../../support/send.ts'
 
 const MINUTE = 60_000
@@ -53,8 +53,8 @@ t.test('Login: the name of the cookie contains the port, because cookies are not
     const link = ` http://${host}/login#${await codeFor('admin')} `
     const cookie = cookieOf(await visit('/login', { form: { code: link }, headers: { host } }))
     t.equal(cookie.split('=')[0], name, 'the whole link is accepted instead of its code')
-    t.equal((await visit('/about', { headers: { host, cookie: `a=b; ${cookie}` } })).statusCode, 200)
-    t.equal((await visit('/about', { headers: { host: 'localhost:8081', cookie } })).headers.location, '/login')
+    t.equal(await visit.status('/about', { headers: { host, cookie: `a=b; ${cookie}` } }), 200)
+    t.equal(await visit.location('/about', { headers: { host: 'localhost:8081', cookie } }), '/login')
   }
 })
 
@@ -65,13 +65,13 @@ t.test('Login: every login gets a new session reference, never one from the requ
   t.equal(fixed.statusCode, 303)
   t.type(fixed.headers['set-cookie'], 'string', 'there is one cookie, not a second one that is taken away')
   t.not(cookieOf(fixed), chosen)
-  t.equal((await visit('/about', { headers: { cookie: chosen } })).headers.location, '/login?why=ended')
+  t.equal(await visit.location('/about', { headers: { cookie: chosen } }), '/login?why=ended')
 
   const browser = await signIn()
   const again = await browser('/login', { form: { code: await codeFor('admin') } })
   t.equal(again.headers.location, '/signed-in', 'the same operator is not asked')
   t.not(cookieOf(again), browser.cookie)
-  t.equal((await browser('/about')).statusCode, 303, 'the session before has ended')
+  t.equal(await browser.status('/about'), 303, 'the session before has ended')
 
   const other = await signIn()
   const { change } = store
@@ -82,7 +82,7 @@ t.test('Login: every login gets a new session reference, never one from the requ
   const signedIn = await other('/login', { form: { code: await codeFor('admin') } })
   t.equal(signedIn.statusCode, 503)
   t.not(cookieOf(signedIn), other.cookie)
-  t.equal((await visit('/about', { headers: { cookie: cookieOf(signedIn) } })).statusCode, 200, 'or cannot be ended')
+  t.equal(await visit.status('/about', { headers: { cookie: cookieOf(signedIn) } }), 200, 'or cannot be ended')
 
   const { status } = await send((await listen()).replace('http://', ''), '/login', {
     method: 'POST',
@@ -98,8 +98,8 @@ t.test('Login: its pages have a form that works without JavaScript, and say how 
   const { body } = await visit('/login')
   t.match(body, /token-server console NAME.*npx token-server/s)
   t.match(body, /<form class="form" method="post" action="\/login" data-login>.*<label for="field-code">Code<\/label>/s)
-  t.match((await visit('/login?why=ended')).body, /Your session has ended: .*, or because your role was changed or/)
-  t.notMatch((await visit('/login?why=toString')).body, 'class="note')
+  t.match(await visit.body('/login?why=ended'), /Your session has ended: .*, or because your role was changed or/)
+  t.notMatch(await visit.body('/login?why=toString'), 'class="note')
 
   const kept = await (await signIn())('/signed-in')
   t.strictSame([kept.statusCode, kept.headers.location], [303, '/'])
@@ -117,12 +117,12 @@ t.test('Login: a link of another operator asks first; one that is over opens the
   t.match(body, 'You are signed in as <bdi>anna</bdi>. Sign in as <bdi>viktor</bdi> with this link instead?')
   t.match(body, `name="code" value="${code}"><div class="buttons"><button class="button primary" name="instead"`)
   t.notOk(headers['set-cookie'])
-  t.equal((await browser('/about')).statusCode, 200, 'the session goes on')
+  t.equal(await browser.status('/about'), 200, 'the session goes on')
   t.equal(events.filter(({ type }) => type === 'operator logged in').length, 1)
 
   const yes = await browser('/login', { form: { code, instead: 'yes' } })
   t.equal(yes.headers.location, '/signed-in')
-  t.match((await visit('/about', { headers: { cookie: cookieOf(yes) } })).body, '<bdi>viktor</bdi>')
+  t.match(await visit.body('/about', { headers: { cookie: cookieOf(yes) } }), '<bdi>viktor</bdi>')
 
   const again = await signIn()
   for (const [sent, reason] of [
@@ -143,7 +143,7 @@ t.test('Login: a link of another operator asks first; one that is over opens the
     t.match(body, words)
     t.match(body, 'Signed in as <a href="/operators"><bdi>anna</bdi>')
   }
-  t.match((await again('/login')).body, 'You are signed in as <bdi>anna</bdi>. <a href="/">')
+  t.match(await again.body('/login'), 'You are signed in as <bdi>anna</bdi>. <a href="/">')
 })
 
 t.test('Demo: every page says that it is one, what to try and how to sign in without a command', async (t) => {
@@ -155,12 +155,12 @@ t.test('Demo: every page says that it is one, what to try and how to sign in wit
     ['/signed-in', {}],
     ['/logout-of-nothing', { form: {} }],
   ] as const) {
-    const text = textOf((await visit(url, sent)).body)
+    const text = await visit.text(url, sent)
     t.match(text, howToSignIn)
     t.notMatch(text, /token-server console|This is a demo/, 'before signing in')
   }
   const browser = await signIn()
-  const [overview, operators] = [textOf((await browser('/')).body), textOf((await browser('/operators')).body)]
+  const [overview, operators] = [await browser.text('/'), await browser.text('/operators')]
   t.match(operators, `does not work here: this server keeps its data in memory. To sign in: ${howToSignIn}`)
   for (const text of [overview, operators]) t.match(text, 'This is a demo , with made-up partners.')
   const other = await createConsoleWorld(t)
@@ -176,8 +176,8 @@ t.test('Logout: it ends the session, and does not only delete the cookie', async
     t.match(headers['set-cookie'], /^__Host-session-80=; .*Max-Age=0$/)
     t.match(events.at(-1), { type: 'session ended', operator: 'anna' })
   }
-  t.equal((await browser('/about')).statusCode, 303)
-  t.match((await visit('/login?why=out')).body, 'You are signed out.')
+  t.equal(await browser.status('/about'), 303)
+  t.match(await visit.body('/login?why=out'), 'You are signed out.')
 })
 
 t.test('Sessions: without one a page leads to the login, and a form says that it did nothing', async (t) => {
@@ -193,10 +193,7 @@ t.test('Sessions: without one a page leads to the login, and a form says that it
   const person = await visit('/applications', { headers: { authorization: 'Bearer of.a.proxy' } })
   t.equal(person.headers.location, '/login', 'a token added by a proxy is ignored')
   for (const path of ['/admin/v2/applications', '/applications', '/admin/applications']) {
-    const { headers, body } = await ask(path, {
-      method: path === '/admin/applications' ? 'POST' : 'GET',
-      as: 'admin',
-    })
+    const { headers, body } = await ask(path, { method: path === '/admin/applications' ? 'POST' : 'GET', as: 'admin' })
     t.equal(headers['content-type'], 'application/problem+json; charset=utf-8', path)
     t.match(JSON.parse(body), { title: 'Not Found', status: 404, detail: 'The API is under /admin/v1/.' })
   }
@@ -234,7 +231,7 @@ t.test(
     t.strictSame([large.statusCode, large.body.includes('kept on this page')], [401, false])
     const many = await visit('/new-suite', { form: Object.fromEntries(Array.from({ length: 501 }, (_, n) => [n, ''])) })
     t.strictSame([many.statusCode, many.body.includes('kept on this page')], [401, false])
-    t.equal((await visit('/new-suite', { form, headers: { 'sec-fetch-site': 'cross-site' } })).statusCode, 403)
+    t.equal(await visit.status('/new-suite', { form, headers: { 'sec-fetch-site': 'cross-site' } }), 403)
 
     const again = await signIn()
     const { register } = store
@@ -248,7 +245,7 @@ t.test(
     t.equal(failed.statusCode, 503)
     for (const [name, value] of Object.entries(form)) t.strictSame(valuesOf(failed.body, name), [value])
     store.register = register
-    t.equal((await again('/new-suite', { form })).statusCode, 200)
+    t.equal(await again.status('/new-suite', { form }), 200)
     t.match(await administration.suites.show('store'), { name: form.name })
 
     const { host } = new URL(await listen())
@@ -269,10 +266,10 @@ t.test('Sessions: a page extends one; assets neither extend nor need one', async
   const { signIn, clock } = await createConsoleWorld(t)
   const browser = await signIn()
   clock.time += 15 * MINUTE - 1
-  const [asset = ''] = /\/assets\/console-\w+\.css/.exec((await browser('/about')).body) ?? []
+  const [asset = ''] = /\/assets\/console-\w+\.css/.exec(await browser.body('/about')) ?? []
   clock.time += 15 * MINUTE - 1
-  t.equal((await browser(asset)).statusCode, 200)
+  t.equal(await browser.status(asset), 200)
   clock.time += 1
-  t.equal((await browser('/about')).headers.location, '/login?why=ended')
-  t.equal((await browser(asset)).statusCode, 200)
+  t.equal(await browser.location('/about'), '/login?why=ended')
+  t.equal(await browser.status(asset), 200)
 })

@@ -26,16 +26,16 @@ t.test('Operators: an admin sees all operators with keys and sessions, and which
   await administration.operators.add('new', 'viewer')
   clock.time += 30 * DAY
   const later = await signIn()
-  t.match((await later('/operators')).body, 'expired')
+  t.match(await later.body('/operators'), 'expired')
   await administration.operators.add('bert', 'admin')
   for (const name of ['anna', 'viktor']) await administration.operators.remove(name)
-  t.match((await (await signIn('bert'))('/operators')).body, 'No API keys.')
+  t.match(await (await signIn('bert')).body('/operators'), 'No API keys.')
 })
 
 t.test('Operators: keys are revoked, sessions ended and operators removed, also your own', async (t) => {
   const { signIn, ask, administration } = await createConsoleWorld(t)
   const [anna, viktor] = [await signIn('admin'), await signIn('viewer')]
-  const post = async (path: string) => (await anna(`/operators/${path}`, { form: {} })).headers.location
+  const post = (path: string) => anna.location(`/operators/${path}`, { form: {} })
   t.equal(await post('viktor/keys/2/revoke'), '/operators?done=key-revoked')
   t.equal((await ask('/admin/v1/nothing', { as: 'viewer' })).statusCode, 401)
   const { body } = await anna('/operators')
@@ -44,8 +44,8 @@ t.test('Operators: keys are revoked, sessions ended and operators removed, also 
 
   const { sessions } = await administration.operators.show('viktor')
   t.equal(await post(`viktor/sessions/${sessions[0]?.id}/end`), '/operators?done=session-ended')
-  t.equal((await viktor('/about')).headers.location, '/login?why=ended')
-  t.equal((await anna('/about')).statusCode, 200)
+  t.equal(await viktor.location('/about'), '/login?why=ended')
+  t.equal(await anna.status('/about'), 200)
   t.equal(await post('viktor/remove'), '/operators?done=operator-removed')
   for (const path of ['anna/keys/99/revoke', 'anna/keys/x/revoke', 'anna/sessions/x/end', 'viktor/remove']) {
     const { statusCode, body } = await anna(`/operators/${path}`, { form: {} })
@@ -53,7 +53,7 @@ t.test('Operators: keys are revoked, sessions ended and operators removed, also 
     if (path === 'viktor/remove') t.match(body, 'There is no operator with the name viktor.')
   }
   await post('anna/remove')
-  t.equal((await anna('/operators')).headers.location, '/login?why=ended', 'and you are signed out')
+  t.equal(await anna.location('/operators'), '/login?why=ended', 'and you are signed out')
   t.strictSame(await administration.operators.list(), [])
 })
 
@@ -69,9 +69,9 @@ t.test('Operators: a viewer can only end their own sessions', async (t) => {
   t.match(body, 'You are signed out at once.')
   t.notMatch(body, 'The browser of this session', 'which is said of other sessions only')
   await signIn('viewer')
-  t.match((await browser('/operators')).body, 'The browser of this session is signed out at once.')
+  t.match(await browser.body('/operators'), 'The browser of this session is signed out at once.')
   const refused = await browser(`/operators/anna/sessions/${other?.id}/end`, { form: {} })
   t.equal(refused.statusCode, 403)
   t.match(refused.body, 'A viewer can see everything')
-  t.equal((await browser(`/operators/viktor/sessions/${own?.id}/end`, { form: {} })).statusCode, 303)
+  t.equal(await browser.status(`/operators/viktor/sessions/${own?.id}/end`, { form: {} }), 303)
 })

@@ -224,5 +224,5 @@ t.test('Overview: an admin can register an application there, and a script updat
   t.match(body, statisticsOf().version)
   const button = '<a class="button primary" href="/new-application">Register an application</a>'
   t.match(body, button)
-  t.notMatch((await (await signIn('viewer'))('/')).body, button, 'a viewer cannot')
+  t.notMatch(await (await signIn('viewer')).body('/'), button, 'a viewer cannot')
 })

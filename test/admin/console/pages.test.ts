@@ -122,7 +122,7 @@ t.test('Console: what cannot be answered is answered with a page that says why',
   t.equal((await browser('/about', { form: {} })).headers.allow, 'GET, HEAD')
   const reloaded = await browser('/applications/a/secrets?x=/y')
   t.match(reloaded, { statusCode: 303, headers: { location: '/applications/a' } }, 'the answer of a form, opened again')
-  t.equal((await visit('/nowhere')).headers.location, '/login', 'nobody else learns which paths exist')
+  t.equal(await visit.location('/nowhere'), '/login', 'nobody else learns which paths exist')
 
   for (const [error, reason, status, title, retryAfter] of [
     [new StoreUnavailable('It is gone.'), 'store unavailable', 503, 'The database cannot be used now. Try again.', '5'],
@@ -152,7 +152,7 @@ t.test('Console: a form that the database cannot store says why, and what was en
 
 t.test('Console: only its own messages are shown as results', async (t) => {
   const browser = await (await createConsoleWorld(t)).signIn()
-  t.match((await browser('/operators?done=key-revoked')).body, 'The key is revoked.')
+  t.match(await browser.body('/operators?done=key-revoked'), 'The key is revoked.')
   for (const done of ['<script>', 'toString', '', 'key-revoked&done=x']) {
     const { body } = await browser(`/operators?done=${done}`)
     t.equal(body.includes('note good'), done.startsWith('key-revoked'), done)
@@ -170,7 +170,7 @@ t.test('About: it shows the version and the settings, without passwords', async 
     urls: { publicUrl: '', docsUrl: 'https://docs.example/"x', opsAddress: '127.0.0.1:9464' },
     settings: [{ name: 'DOCS_URL', value: 'https://docs.example/"x', meaning: 'Where to <read>' }],
   })
-  const linked = (await browser('/about')).body
+  const linked = await browser.body('/about')
   t.match(linked, '<a href="https://docs.example/&quot;x" rel="noreferrer">')
   t.match(linked, 'Where to &lt;read&gt;')
   t.match(linked, '<code>http://127.0.0.1:9464/docs</code>', 'no link, because few browsers reach it')
@@ -198,9 +198,9 @@ t.test('Assets: they have content-hashed URLs, may be cached, and load or evalua
     t.notMatch(body, /@import|url\(|https?:/)
   }
   for (const url of ['', '/', '/console.css', '/../html.ts', '/%2e%2e/html.ts', '/..%2fhtml.ts']) {
-    t.notMatch((await visit(`/assets${url}`)).body, /import |:root/, 'no other file or folder is served')
+    t.notMatch(await visit.body(`/assets${url}`), /import |:root/, 'no other file or folder is served')
   }
-  t.equal((await visit('/assets/console.css')).statusCode, 404)
+  t.equal(await visit.status('/assets/console.css'), 404)
 })
 
 t.test('Assets: every class of the stylesheet is used by a page or a script', async (t) => {

@@ -242,7 +242,7 @@ t.test('Sign-in with the provider: one address cannot begin any number of them',
 
 t.test('Sessions: a page that asks for them links to the provider', async (t) => {
   const { visit, get } = await start(t)
-  t.match((await visit('/applications', { headers: { ...HOST, accept: '*/*' } })).body, /login\/provider">Sign in with/)
+  t.match(await visit.body('/applications', { headers: { ...HOST, accept: '*/*' } }), /login\/provider">Sign in with/)
   t.match((await get('/signed-in')).body, /login\/provider">Sign in with/)
 })
 

@@ -29,7 +29,7 @@ async function start(t: Test) {
 t.test('Refusals: without any, the page tells a search without a hit from a server that refused nothing', async (t) => {
   const { signIn } = await createConsoleWorld(t)
   const browser = await signIn('viewer')
-  const shown = async (query: string) => textOf((await browser(`/refusals${query}`)).body)
+  const shown = (query: string) => browser.text(`/refusals${query}`)
   t.match(await shown(''), 'No refusals Nothing was refused in the last 30 days.')
   t.match(await shown('?suite=store'), 'No matches All refusals')
 })
@@ -49,10 +49,7 @@ t.test('Refusals: they are listed newest first, with links to where they are men
   t.match(body, 'href="/applications/shop%2F1"')
   const clientId = 'abcd... (40 characters)'
   await store.recordRefusedRequests([refusedRequest('r6', { clientId, reason: 'unknown client' })])
-  t.match(
-    textOf((await browser('/requests/r6')).body),
-    'not registered; as long as a secret: were id and secret swapped?',
-  )
+  t.match(await browser.text('/requests/r6'), 'not registered; as long as a secret: were id and secret swapped?')
   t.match(shown, 'newest first Client Suite Reason Times First Last <b>Shop – The secret does not match wrong secret 7')
 })
 
@@ -102,7 +99,7 @@ t.test('Refusals: they are filtered by time, to the minute', async (t) => {
     const { statusCode, body } = await browser(`/refusals?since=${wrong}`)
     t.equal(statusCode, 422, wrong)
     t.match(body, '<p class="error" id="field-since-error">Write a time like this')
-    t.equal((await browser(`/refusals.csv?since=${wrong}`)).statusCode, 422)
+    t.equal(await browser.status(`/refusals.csv?since=${wrong}`), 422)
   }
 })
 
@@ -128,17 +125,17 @@ t.test('Refusals: all that match are a file', async (t) => {
 t.test('Refusals: a page has 50; the first is live, and the others are not', async (t) => {
   const { browser, store } = await start(t)
   await store.recordRefusedRequests(Array.from({ length: 50 }, (_, n) => refusedRequest(`n${n}`, { suite: 's' })))
-  const first = (await browser('/refusals?client_id=')).body
+  const first = await browser.body('/refusals?client_id=')
   t.strictSame([idsIn(first).length, idsIn(first)[0]], [50, 'n49'])
   t.match(first, '/assets/live-')
   const older = /href="(\/refusals\?before=\d+)"/.exec(first)?.[1] as string
-  const second = (await browser(older)).body
+  const second = await browser.body(older)
   t.strictSame(idsIn(second), ['r5', 'r4', 'r3', 'r2', 'r1'])
   t.notMatch(second, '/assets/live-')
   t.match(second, /href="\/refusals">Newest/)
-  t.notMatch((await browser('/refusals?suite=s')).body, 'rel="next"')
+  t.notMatch(await browser.body('/refusals?suite=s'), 'rel="next"')
 
-  const [, of = ''] = /data-of="([^"]*)"/.exec((await browser('/refusals?suite=store')).body) ?? []
+  const [, of = ''] = /data-of="([^"]*)"/.exec(await browser.body('/refusals?suite=store')) ?? []
   const live = async () =>
     String(gunzipSync((await browser(`/live?window=a&new=yes&${of.replaceAll('&amp;', '&')}`)).rawPayload))
   t.strictSame(idsIn(await live()), ['r5', 'r3'])
@@ -153,18 +150,18 @@ t.test('Request: its id leads to why it was refused, and to the client', async (
   t.match(textOf(body), 'approve it for a suite on its page')
   t.match(body, 'href="/refusals?client_id=shop%2F1"')
   await administration.applications.approve('shop/1', 'store')
-  t.match(textOf((await browser('/requests/r1')).body), '“Rotate secret” on its page')
+  t.match(await browser.text('/requests/r1'), '“Rotate secret” on its page')
   await store.recordRefusals([refusal('shop/1', { reason: 'token quota exceeded' })])
-  t.match(textOf((await browser('/requests/r1')).body), 'If it needs more: “Edit” on its page.')
+  t.match(await browser.text('/requests/r1'), 'If it needs more: “Edit” on its page.')
   await administration.applications.suspend('shop/1')
-  t.match(textOf((await browser('/requests/r1')).body), '“Resume” on its page')
-  const check = (await browser('/requests/r5')).body
+  t.match(await browser.text('/requests/r1'), '“Resume” on its page')
+  const check = await browser.body('/requests/r5')
   t.match(check, '<a class="button primary" href="/applications/shop%2F1">')
-  const other = (await browser('/requests/r4')).body
+  const other = await browser.body('/requests/r4')
   t.match(other, 'href="/refusals?remote_address=%3A%3A1"')
   t.match(textOf(other), 'made up. The log has more')
-  t.match(textOf((await browser('/requests/r2')).body), 'has this client id. Compare the client id')
-  t.match(textOf((await browser('/requests/r3')).body), 'expired long ago. The caller should get a new token')
+  t.match(await browser.text('/requests/r2'), 'has this client id. Compare the client id')
+  t.match(await browser.text('/requests/r3'), 'expired long ago. The caller should get a new token')
   t.notMatch(other, 'Go to the')
 })
 

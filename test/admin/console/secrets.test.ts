@@ -16,7 +16,7 @@ async function setting(t: Test, kind: 'application' | 'suite' = 'application') {
   const path = `/${kind}s/client`
   /** The form of a page as a browser submits it, with these fields. */
   const form = async (fields: Record<string, string> = {}, page = path) => {
-    const [request_key = ''] = valuesOf((await browser(page)).body, 'request_key')
+    const [request_key = ''] = valuesOf(await browser.body(page), 'request_key')
     return { request_key, overlap: '86400', hours: '', ...fields }
   }
   const rotate = (form: Record<string, string>) => browser(`${path}/secrets`, { form })
@@ -49,9 +49,9 @@ for (const [kind, url, fields, id, others] of MAKERS) {
     t.match(body, `<a class="button primary" href="/${kind}s/${id}">`)
     t.notMatch(body, 'The <b>')
     clock.time += MINUTE
-    t.equal((await browser(url, { form: sent })).body, body, 'a reload')
+    t.equal(await browser.body(url, { form: sent }), body, 'a reload')
     t.strictSame(await list(id), made)
-    for (const path of [page, `/${kind}s`, `/${kind}s/${id}`, '/audit']) t.notMatch((await browser(path)).body, secret)
+    for (const path of [page, `/${kind}s`, `/${kind}s/${id}`, '/audit']) t.notMatch(await browser.body(path), secret)
     t.notMatch(JSON.stringify([lines, made, await store.listAuditEvents({ limit: 100 })]), secret)
 
     const inAnotherSession = await (await signIn())(url, { form: sent })
@@ -63,7 +63,7 @@ for (const [kind, url, fields, id, others] of MAKERS) {
     t.strictSame(await list(id), made)
     const [request_key = ''] = valuesOf(changed.body, 'request_key')
     t.not(request_key, sent.request_key)
-    t.equal((await browser(url, { form: { ...sent, ...others, request_key } })).statusCode, 200, 'sent once more')
+    t.equal(await browser.status(url, { form: { ...sent, ...others, request_key } }), 200, 'sent once more')
   })
 }
 
@@ -71,7 +71,7 @@ for (const kind of ['application', 'suite'] as const) {
   t.test(`Secrets: revoking the last active one of an ${kind} needs a second confirmation`, async (t) => {
     const { browser, path, list, revoke } = await setting(t, kind)
     const [only] = await list()
-    t.match((await browser(path)).body, /<input type="checkbox" name="force" value="yes" required>/)
+    t.match(await browser.body(path), /<input type="checkbox" name="force" value="yes" required>/)
     const refused = await revoke(only?.id)
     t.equal(refused.statusCode, 409)
     t.match(textOf(refused.body), 'is the last active one of client')
@@ -96,9 +96,9 @@ for (const kind of ['application', 'suite'] as const) {
       ...['', '/secrets', `/secrets/${only?.id}/revoke`, '/remove'],
       ...(kind === 'suite' ? ofApplications : []),
     ]) {
-      t.equal((await browser(others + action, { form: fields })).statusCode, 404, others + action)
+      t.equal(await browser.status(others + action, { form: fields }), 404, others + action)
     }
-    for (const page of ['', '/remove']) t.equal((await browser(`${others}${page}`)).statusCode, 404)
+    for (const page of ['', '/remove']) t.equal(await browser.status(`${others}${page}`), 404)
     t.equal(await state(), before)
   })
 }
@@ -140,7 +140,7 @@ t.test('Secrets: state, end, age, origin and last use are shown, newest first', 
   clock.time += 3 * DAY
   await administration.secrets.rotate('client', HOUR)
   const browser = await signIn()
-  const text = textOf((await browser(path)).body)
+  const text = await browser.text(path)
   t.match(text, /secret 3 · generated active never \S+ \S+ UTC 0 s ago not used yet Revoke/)
   t.match(text, /secret 2 · imported active, ends \S+ \S+ UTC \S+ \S+ UTC 3 days ago not used yet/)
   t.match(text, /secret 1 · generated active, ends \S+ \S+ UTC \S+ \S+ UTC 3 days ago \d+ \w+ ago/)
@@ -150,7 +150,7 @@ t.test('Secrets: who revokes one is told which was used last, and how long the o
   const { path, browser, administration, store, list, clock } = await setting(t)
   /** What is said before a secret is revoked, oldest secret first. */
   const questions = async () => {
-    const text = textOf((await browser(path)).body)
+    const text = await browser.text(path)
     return [...text.matchAll(/This cannot be undone\. (.*?) Revoke Cancel/g)].map(([, question]) => question).reverse()
   }
   await administration.secrets.rotate('client', DAY)

@@ -19,7 +19,7 @@ async function setting(t: Test) {
 t.test('Suites: they are listed with their secrets and the number of approved applications', async (t) => {
   const { browser, administration, register, store } = await setting(t)
   const { secrets, suites } = administration
-  const text = async () => textOf((await browser('/suites')).body)
+  const text = () => browser.text('/suites')
   await register('a')
   await suites.register({ suiteId: 'other', name: HOSTILE })
   await secrets.rotate('other', 3_600_000)
@@ -30,7 +30,7 @@ t.test('Suites: they are listed with their secrets and the number of approved ap
   t.match(await text(), 'other 1 active, ends')
   await secrets.revoke('other', old, { force: true })
   t.match(await text(), 'other none active')
-  t.notMatch((await browser('/suites')).body, '<script>alert')
+  t.notMatch(await browser.body('/suites'), '<script>alert')
   store.countApproved = async (ids) => ids.map(() => 1000)
   t.match(await text(), '1,000 or more')
 })
@@ -54,7 +54,7 @@ t.test('New suite: the response says how to use the credentials', async (t) => {
 
 t.test('Suite: its page shows its health, a link to its approved applications, and its last changes', async (t) => {
   const { browser, store, register } = await setting(t)
-  const empty = textOf((await browser('/suites/store')).body)
+  const empty = await browser.text('/suites/store')
   t.match(
     empty,
     /Edit .* No problem is known\. None of its requests is refused now\..*Last refusals of its own requests/,
@@ -71,7 +71,7 @@ t.test('Suite: its page shows its health, a link to its approved applications, a
     '<a class="button" href="/applications?suite=store">List 1 application</a><a class="button" href="/applications?for=store">',
   )
   t.match(body, /<nav class="contents".*<li><a href="#approved">Approved applications \(1\)</s)
-  t.equal((await browser('/suites/nowhere')).statusCode, 404)
+  t.equal(await browser.status('/suites/nowhere'), 404)
 })
 
 t.test('Suite: its page lists the checks that were refused there, with the application if it is known', async (t) => {
@@ -98,7 +98,7 @@ t.test('Suite: its name can be changed, unless another operator has done so', as
   t.equal(late.statusCode, 409)
   t.match(textOf(late.body), 'Name: someone else has changed it to Mine in the meantime.')
   t.equal((await administration.suites.show('store')).name, 'Mine')
-  t.equal((await browser('/suites/nowhere', { form: { name: 'X' } })).statusCode, 404)
+  t.equal(await browser.status('/suites/nowhere', { form: { name: 'X' } }), 404)
 })
 
 t.test(
@@ -106,8 +106,8 @@ t.test(
   async (t) => {
     const { browser, administration } = await setting(t)
     const form = { suite_id: 'product', name: 'Product API', labels: 'owner=web', note: 'One\r\nTwo' }
-    t.match((await browser('/new-suite')).body, '<details><summary>Labels and note</summary>')
-    const refused = (await browser('/new-suite', { form: { ...form, labels: 'Owner=web' } })).body
+    t.match(await browser.body('/new-suite'), '<details><summary>Labels and note</summary>')
+    const refused = await browser.body('/new-suite', { form: { ...form, labels: 'Owner=web' } })
     t.match(refused, '<details open><summary>Labels and note</summary>')
     await browser('/new-suite', { form })
     t.match(await administration.suites.show('product'), { labels: { owner: 'web' }, note: 'One\nTwo' })
@@ -115,7 +115,7 @@ t.test(
     t.match(body, 'href="/suites?label=owner%3Dweb"')
     t.match(textOf(body), 'Those with the label owner=web · All suites')
     t.notMatch(body, 'Store API')
-    t.match((await browser('/suites?label=nobody')).body, 'No suite has this label')
+    t.match(await browser.body('/suites?label=nobody'), 'No suite has this label')
     await browser('/suites/product', { form: { shown_labels: 'owner=web', labels: '' } })
     t.match(await administration.suites.show('product'), { name: 'Product API', labels: {}, note: 'One\nTwo' })
   },
@@ -123,13 +123,13 @@ t.test(
 
 t.test('Suite: it is removed after a confirmation that says how many applications are affected', async (t) => {
   const { browser, administration, register } = await setting(t)
-  const question = async () => textOf((await browser('/suites/store/remove')).body)
+  const question = () => browser.text('/suites/store/remove')
   t.match(await question(), 'No application is approved for it.')
   await register('a')
   t.match(await question(), '1 application loses its approval for it.')
   await register('b')
   t.match(await question(), '2 applications lose their approval for it.')
-  t.equal((await browser('/suites/store/remove', { form: {} })).headers.location, '/suites?done=removed')
+  t.equal(await browser.location('/suites/store/remove', { form: {} }), '/suites?done=removed')
   t.strictSame(await administration.suites.list(), [])
-  t.equal((await browser('/suites/store/remove')).statusCode, 404)
+  t.equal(await browser.status('/suites/store/remove'), 404)
 })

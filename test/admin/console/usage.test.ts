@@ -17,7 +17,7 @@ async function setting(t: Test, count = 1) {
   const did = (clientId: string, [tokens, checks, refusals]: [number, number, number], hours = 0) =>
     store.addUsage([{ clientId, tokens, checks, refusals }], START - hours * HOUR)
   const browser = await world.signIn()
-  const bodyOf = async (url: string) => (await browser(url)).body
+  const bodyOf = (url: string) => browser.body(url)
   return { ...world, did, bodyOf }
 }
 
