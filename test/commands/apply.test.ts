@@ -58,6 +58,12 @@ async function setting(t: Test) {
 
 const sum = (added: number, changed: number, removed: number) =>
   new RegExp(`\nAdded: ${added}, changed: ${changed}, removed: ${removed}\\.\n$`)
+const NONE = /^No changes\.\n$/
+
+type Values = PlannedChange['after']
+/** A change of some values, or a removal. */
+const changed = (kind: 'application' | 'suite', id: string, name: string, before: Values, after: Values) =>
+  ({ action: after ? 'change' : 'remove', kind, id, name, before, after }) as PlannedChange
 
 for (const way of ['the database', 'a server']) {
   t.test(`Apply to ${way}: twice changes nothing, and drift is found exactly`, async (t) => {
@@ -71,21 +77,16 @@ for (const way of ['the database', 'a server']) {
     t.match({ out, ...rest }, { status: 0, err: '', out: sum(3, 0, 0) })
     t.match(out, `\nNew credentials are in ${secrets}.\n`, 'a relative name in full')
     t.equal(statSync(secrets).mode & 0o777, 0o600)
-    t.match(
-      readFileSync(secrets, 'utf8'),
-      /client_id {6}store\n {2}client_secret {2}\w{40}\n[\s\S]*client_id {6}shop2\n/,
-    )
-    const shown = {
-      name: 'Shop 2',
-      status: 'suspended',
-      suites: ['store'],
-      labels: { by: 'file' },
-      quota: 60,
-      note: '',
-    }
+    const written = readFileSync(secrets, 'utf8')
+    t.match(written, /client_id {6}store\n {2}client_secret {2}\w{40}\n[\s\S]*client_id {6}shop2\n/)
+    const values = { name: 'Shop 2', status: 'suspended', suites: ['store'], labels: { by: 'file' } }
+    const shown = { ...values, quota: 60, note: '' }
     t.match(await json('apps show shop2'), shown)
-    for (const again of [dry, `apply ${file}${to}`])
-      t.match(await run(again), { status: 0, out: 'No changes.\n', err: '' })
+    await expectAll(
+      t,
+      { run },
+      [dry, `apply ${file}${to}`].map((again) => [again, NONE]),
+    )
 
     await administration.applications.withdraw('shop', 'store')
     await administration.applications.resume('shop2')
@@ -94,36 +95,22 @@ for (const way of ['the database', 'a server']) {
     await administration.applications.register({ name: 'Foreign' })
     const { changes, ...counts } = JSON.parse((await run(`${dry} --json`)).out)
     t.strictSame(changes, [
-      {
-        action: 'change',
-        kind: 'suite',
-        id: 'store',
-        name: 'By hand',
-        before: { name: 'By hand' },
-        after: { name: 'Store API' },
-      },
-      {
-        action: 'change',
-        kind: 'application',
-        id: 'shop',
-        name: 'Shop ',
-        before: { suites: [] },
-        after: { suites: ['store'] },
-      },
-      {
-        action: 'change',
-        kind: 'application',
-        id: 'shop2',
-        name: 'Shop 2',
-        before: { status: 'active', quota: 5 },
-        after: { status: 'suspended', quota: 60 },
-      },
+      changed('suite', 'store', 'By hand', { name: 'By hand' }, { name: 'Store API' }),
+      changed('application', 'shop', 'Shop ', { suites: [] }, { suites: ['store'] }),
+      changed(
+        'application',
+        'shop2',
+        'Shop 2',
+        ...[
+          { status: 'active', quota: 5 },
+          { status: 'suspended', quota: 60 },
+        ],
+      ),
     ])
     t.strictSame(counts, { add: 0, change: 3, remove: 0, unchanged: 0 })
     const before = await store.listAuditEvents({ limit: 100 })
-    const changed = await run(`apply ${file} --yes --secrets-to ${secrets}${to}`)
-    t.match(changed, { status: 0, err: '', out: sum(0, 3, 0) })
-    t.notMatch(changed.out, 'New credentials')
+    await expectAll(t, { run }, [[`apply ${file} --yes --secrets-to ${secrets}${to}`, sum(0, 3, 0)]])
+    t.equal(readFileSync(secrets, 'utf8'), written, 'there are no new ones')
     const events = (await store.listAuditEvents({ limit: 100 })).slice(0, -before.length)
     t.match(
       events.map(({ action, subject, origin }) => [action, subject.id, origin]),
@@ -133,9 +120,11 @@ for (const way of ['the database', 'a server']) {
     t.match(await json('apps show shop2'), { ...shown, note: 'not of the file' })
 
     const pruned = write('b.yaml', { suites: [], applications: [shop({ suites: [] })] })
-    t.match(await run(`apply ${pruned} --yes --prune by=file${to}`), { status: 0, out: sum(0, 1, 2) })
-    t.match(await json('apps list'), [{ client_id: 'shop' }, { name: 'Foreign' }])
-    t.strictSame(await json('suites list'), [])
+    await expectAll(t, { run }, [
+      [`apply ${pruned} --yes --prune by=file${to}`, sum(0, 1, 2)],
+      ['apps list', { json: [{ client_id: 'shop' }, { name: 'Foreign' }] }],
+      ['suites list', { json: [] }],
+    ])
   })
 }
 
@@ -149,8 +138,11 @@ t.test('Apply: what a server lists can be applied to it without a change, and to
   const headers = { authorization: `Bearer ${keys.viewer}` }
   const page = async (kind: string) => (await fetch(`${url}/admin/v1/${kind}`, { headers })).json()
   const files = [listed.suites, listed.applications, listed, await page('suites'), await page('applications')]
-  for (const [n, file] of files.entries())
-    t.match(await run(`apply ${write(`${n}`, file)} --dry-run${server()}`), { status: 0, out: 'No changes.\n' })
+  await expectAll(
+    t,
+    { run },
+    files.map((file, n) => [`apply ${write(`${n}`, file)} --dry-run${server()}`, NONE]),
+  )
   const empty = await setting(t)
   t.match(await empty.run(`apply ${write('all', listed)} --yes --secrets-to ${secrets}`), { out: sum(3, 0, 0) })
   const set = ({ created_at, ...rest }: Record<string, unknown>) => rest
@@ -162,21 +154,15 @@ t.test('Apply to a server: several changes are made at once, and each that can b
   const { run, write, server, secrets, url, administration } = await setting(t)
   await run(`apply ${write('a.yaml', FILE)} --yes --secrets-to ${secrets}`)
   const both = Promise.withResolvers<void>()
-  const arrived: string[] = []
-  const { proxied } = await startProxy(t, url, [
-    ...Array.from({ length: 4 }, (): Fault => (_request, _response, pass) => pass()),
-    ...Array.from(
-      { length: 2 },
-      (): Fault =>
-        async ({ url = '' }, _response, pass) => {
-          if (arrived.push(url) === 2) both.resolve()
-          await both.promise
-          // After the plan.
-          if (url.endsWith('shop2')) await administration.applications.update('shop2', { name: 'By hand' })
-          await pass()
-        },
-    ),
-  ])
+  let arrived = 0
+  const together: Fault = async ({ url = '' }, _response, pass) => {
+    if (++arrived === 2) both.resolve()
+    await both.promise
+    // After the plan.
+    if (url.endsWith('shop2')) await administration.applications.update('shop2', { name: 'By hand' })
+    await pass()
+  }
+  const { proxied } = await startProxy(t, url, [...Array(4).fill(untouched), together, together])
   const renamed = [shop({ name: 'A' }), shop({ name: 'B' }, 2)]
   const apply = `apply ${write('b.yaml', { applications: renamed })} --yes --secrets-to ${secrets}${server()}`
   t.match(await run(apply.replace(url, proxied)), {
@@ -186,64 +172,55 @@ t.test('Apply to a server: several changes are made at once, and each that can b
   t.match(await administration.applications.show('shop'), { name: 'A' })
 })
 
-t.test(
-  'Apply: without a terminal, new secrets need a place and changes need --yes, before anything is changed',
-  async (t) => {
-    const { run, write, folder, store, secrets } = await setting(t)
-    const file = write('a.yaml', FILE)
-    const place = /^Nothing was changed: name a file for the new credentials with --secrets-to\.\n$/
-    for (const options of ['', ' --yes', ' --yes --json --secrets-to -']) {
-      t.match(await run(`apply ${file}${options}`), {
-        status: 1,
-        err: options.includes('json') ? /--secrets-to/ : place,
-      })
-    }
-    t.match(await run(`apply ${file} --json`, { isTTY: true }), { status: 1, err: /--secrets-to/ })
-    t.match(await run(`apply ${file} --secrets-to ${secrets}`), {
-      status: 1,
-      err: /not a terminal, so it needs --yes\.\n$/,
-    })
-    t.match(await run(`apply ${file} --secrets-to ${folder}/no/file --yes`), {
-      status: 1,
-      err: /^Nothing was changed: ENOENT/,
-    })
-    for (const stdin of ['no\n', 'y\n', '']) {
-      t.match(await run(`apply ${file}`, { isTTY: true, stdin }), {
-        status: 1,
-        err: /Type yes: Nothing was changed\.\n$/,
-      })
-    }
-    const before = readFileSync(file, 'utf8')
-    symlinkSync(file, join(folder, 'link'))
-    linkSync(file, join(folder, 'hard'))
-    // Root alone can give it to somebody else; for others the hard link stands for the same check.
-    const isRoot = process.geteuid?.() === 0
-    execFileSync('mkfifo', [join(folder, 'fifo')])
-    if (isRoot) chownSync(join(folder, 'fifo'), 1, 1)
-    else linkSync(join(folder, 'fifo'), join(folder, 'second'))
-    // Otherwise it could not be opened for writing.
-    const reader = openSync(join(folder, 'fifo'), constants.O_RDONLY | constants.O_NONBLOCK)
-    t.teardown(() => closeSync(reader))
-    for (const [name, err] of [
-      ['fifo', /^Nothing was changed: .*fifo belongs to another user, or has another name \(a hard link\)\.\n$/],
-      ['link', /^Nothing was changed: .*link is a symbolic link\.\n$/],
-      ['hard', /^Nothing was changed: .*hard belongs to another user, or has another name \(a hard link\)\.\n$/],
-    ] as const) {
-      t.match(await run(`apply ${file} --secrets-to ${folder}/${name} --yes`), { status: 1, err })
-    }
-    t.equal(readFileSync(file, 'utf8'), before)
-    t.equal(await store.countApplications(), 0)
-    t.notOk(readdirSync(folder).includes('secrets'))
+t.test('Apply: without a terminal, new secrets need a place and changes --yes, before any change', async (t) => {
+  const { run, write, folder, store, secrets } = await setting(t)
+  const file = write('a.yaml', FILE)
+  const place = /^Nothing was changed: name a file for the new credentials with --secrets-to\.\n$/
+  const planned = { out: /To add|"add":/ }
+  await expectAll(t, { run }, [
+    [`apply ${file}`, { ...fails(place), ...planned }],
+    [`apply ${file} --yes`, { ...fails(place), ...planned }],
+    [`apply ${file} --yes --json --secrets-to -`, { ...fails(/--secrets-to/), ...planned }],
+    [`apply ${file} --json`, { ...fails(/--secrets-to/), ...planned, isTTY: true }],
+    [`apply ${file} --secrets-to ${secrets}`, { ...fails(/not a terminal, so it needs --yes\.\n$/), ...planned }],
+    [`apply ${file} --secrets-to ${folder}/no/file --yes`, { ...fails(/^Nothing was changed: ENOENT/), ...planned }],
+    ...['no\n', 'y\n', ''].map((stdin): [string, object] => [
+      `apply ${file}`,
+      { ...fails(/Type yes: Nothing was changed\.\n$/), ...planned, isTTY: true, stdin },
+    ]),
+  ])
+  const before = readFileSync(file, 'utf8')
+  symlinkSync(file, join(folder, 'link'))
+  linkSync(file, join(folder, 'hard'))
+  // Root alone can give it to somebody else; for others the hard link stands for the same check.
+  const isRoot = process.geteuid?.() === 0
+  execFileSync('mkfifo', [join(folder, 'fifo')])
+  if (isRoot) chownSync(join(folder, 'fifo'), 1, 1)
+  else linkSync(join(folder, 'fifo'), join(folder, 'second'))
+  // Otherwise it could not be opened for writing.
+  const reader = openSync(join(folder, 'fifo'), constants.O_RDONLY | constants.O_NONBLOCK)
+  t.teardown(() => closeSync(reader))
+  const shared = 'belongs to another user, or has another name (a hard link)'
+  for (const [name, why] of [
+    ['fifo', shared],
+    ['link', 'is a symbolic link'],
+    ['hard', shared],
+  ] as const) {
+    const { status, err } = await run(`apply ${file} --secrets-to ${folder}/${name} --yes`)
+    t.strictSame([status, err], [1, `Nothing was changed: ${folder}/${name} ${why}.\n`])
+  }
+  t.equal(readFileSync(file, 'utf8'), before)
+  t.equal(await store.countApplications(), 0)
+  t.notOk(readdirSync(folder).includes('secrets'))
 
-    writeFileSync(secrets, '')
-    chmodSync(secrets, 0o644)
-    const { status, out } = await run(`apply ${file} --yes --json --secrets-to ${secrets}`)
-    t.match([status, JSON.parse(out)], [0, { add: 3 }])
-    t.notMatch(out, 'client_secret')
-    t.equal(statSync(secrets).mode & 0o777, 0o600, 'a file that others could read')
-    t.match(JSON.parse(readFileSync(secrets, 'utf8')), { suites: [{ id: 'store' }], applications: { length: 2 } })
-  },
-)
+  writeFileSync(secrets, '')
+  chmodSync(secrets, 0o644)
+  const { status, out } = await run(`apply ${file} --yes --json --secrets-to ${secrets}`)
+  t.match([status, JSON.parse(out)], [0, { add: 3 }])
+  t.notMatch(out, 'client_secret')
+  t.equal(statSync(secrets).mode & 0o777, 0o600, 'a file that others could read')
+  t.match(JSON.parse(readFileSync(secrets, 'utf8')), { suites: [{ id: 'store' }], applications: { length: 2 } })
+})
 
 t.test('Apply: secrets may go to what is open already, by its link in /dev', async (t) => {
   const { run, write, folder, json } = await setting(t)
@@ -297,18 +274,17 @@ t.test('Apply to a server: it needs a key that is valid, and an address that kee
   const needsKey = fails(/^--server needs an admin key/)
   const unknown = 'otsa_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
   const address = fails(/^--server must be an https URL without a user \(http for this machine only\)\.\n$/)
+  const elsewhere = ['http://admin.example', 'admin.example', 'ftp://127.0.0.1', 'https://a:b@admin.example']
   const header = write('header', `Authorization: Bearer ${keys.viewer}\n`)
   await expectAll(t, { run }, [
     [`${dry} ${url}`, needsKey],
     [`${dry} ${url} --key-file ${write('wrong', 'hunter2 hunter2')}`, needsKey],
     [`${dry} ${url} --key-file ${write('unknown', unknown)}`, fails(`${url}: This admin key is not valid.\n`)],
-    ...['http://admin.example', 'admin.example', 'ftp://127.0.0.1', 'https://a:b@admin.example'].map(
-      (other): [string, typeof address] => [`${dry} ${other} --key-file ${header}`, address],
-    ),
+    ...elsewhere.map((other): [string, typeof address] => [`${dry} ${other} --key-file ${header}`, address]),
     [`${dry} ${url}/ --key-file ${header}`, { status: 2, out: /To add: 3/ }],
     [
       `apply ${file} --yes --secrets-to -${server('viewer')}`,
-      { status: 1, out: /To add/, err: /A viewer can see everything/ },
+      { ...fails(/A viewer can see everything/), out: /To add/ },
     ],
   ])
   t.match(await run(`${dry} ${url}`, { env: { ...env, TOKEN_SERVER_KEY: keys.viewer } }), { status: 2 })
@@ -345,6 +321,7 @@ async function startProxy(t: Test, url: string, faults: Fault[]) {
   return { requests, proxied: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` }
 }
 
+const untouched: Fault = (_request, _response, pass) => pass()
 const lost: Fault = ({ socket }) => socket.destroy()
 /** The server has done what the request says. */
 const answerLost: Fault = async ({ socket }, response, pass) => {
@@ -357,7 +334,7 @@ const busy =
   (_, response) =>
     response.writeHead(status, headers).end()
 
-/** Changes that another step of a registry is interrupted by. */
+/** What another step of a registry adds. */
 const ADDED: PlannedChange = {
   action: 'add',
   kind: 'application',
@@ -378,23 +355,27 @@ t.test('Apply to a server: a lost connection or a busy server delays, and nothin
   t.strictSame([requests, waits], [Array(5).fill('POST'), [500, 1000, 7000, 60_000]])
   t.equal((await store.listAuditEvents({ limit: 10, subject: 'a/b' })).length, 1, 'it is registered once')
 
-  const change = { ...ADDED, action: 'change' as const, before: { name: 'A' }, after: { name: 'B' } }
-  faults.push((_request, _response, pass) => pass(), answerLost)
-  await applyChange(registry, change)
+  faults.push(untouched, answerLost)
+  await applyChange(registry, changed('application', 'a/b', 'A', { name: 'A' }, { name: 'B' }))
   t.match(await administration.applications.show('a/b'), { name: 'B' })
   t.equal((await store.listAuditEvents({ limit: 10, subject: 'a/b' })).length, 2, 'it is changed once')
 
-  faults.push(...Array(5).fill(lost))
-  await t.rejects(registry.list('suite'), { message: /^http:\S+ does not answer: .+\.$/ })
-  faults.push(...Array(5).fill(busy(503)))
-  await t.rejects(registry.list('suite'), { message: /It answers 503, but is not this API\.$/ })
+  const notThis = (status: number) => `${proxied}: It answers ${status}, but is not this API.`
   // Such as the public port answers.
   const foreign: Fault = (_, response) => response.writeHead(404).end('{"error":"invalid_request"}')
-  faults.push(busy(200), busy(302, { location: url }), foreign)
-  for (const status of [200, 302, 404])
-    await t.rejects(registry.list('suite'), { message: `${proxied}: It answers ${status}, but is not this API.` })
-  faults.push((_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"suites":{}}'))
-  await t.rejects(registry.list('suite'), { message: /does not answer like this API\.$/ })
+  const wrong: Fault = (_, response) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{"suites":{}}')
+  for (const [fault, message] of [
+    [Array(5).fill(lost), /^http:\S+ does not answer: .+\.$/],
+    [Array(5).fill(busy(503)), notThis(503)],
+    [[busy(200)], notThis(200)],
+    [[busy(302, { location: url })], notThis(302)],
+    [[foreign], notThis(404)],
+    [[wrong], /does not answer like this API\.$/],
+  ] as [Fault[], string | RegExp][]) {
+    faults.push(...fault)
+    await t.rejects(registry.list('suite'), { message })
+  }
   const newcomers = Array.from({ length: 400 }, (_, n) => application(`many-${n}`))
   await store.register({ suites: [], applications: newcomers }, AUDIT)
   t.equal(new Set((await registry.list('application')).map(({ client_id }) => client_id)).size, 401, 'three pages')
@@ -419,9 +400,7 @@ for (const way of ['the database', 'a server']) {
       way === 'a server'
         ? serverRegistry(url, keys.admin)
         : databaseRegistry((conditions) => context.administration(AUTHOR, conditions))
-    const rename = (name: string, from = 'A'): PlannedChange => {
-      return { action: 'change', kind: 'application', id: 'a', name: from, before: { name: from }, after: { name } }
-    }
+    const rename = (name: string, from = 'A') => changed('application', 'a', from, { name: from }, { name })
     const refused = (id: string, kind = 'application') => ({
       message: `Others have changed the ${kind} ${id} since the plan, so it is left unchanged.`,
     })
@@ -441,18 +420,14 @@ for (const way of ['the database', 'a server']) {
     const unknown = { ...rename(''), before: { suites: [] }, after: { suites: ['s', 'gone'] } }
     await t.rejects(applyChange(registry, unknown), { message: /There is no suite with the id gone\.$/ })
 
-    const removal = (kind: 'application' | 'suite', id: string, name: string): PlannedChange => {
-      return { action: 'remove', kind, id, name, before: { name }, after: null }
-    }
-    await t.rejects(applyChange(registry, removal('suite', 's', 'T')), refused('s', 'suite'))
+    const removal = (name: string) => changed('suite', 's', name, { name }, null)
+    await t.rejects(applyChange(registry, removal('T')), refused('s', 'suite'))
     const renamedSuite = async () => void (await suites.update('s', { name: 'T' }))
-    await t.rejects(applyChange(withOthers(registry, renamedSuite), removal('suite', 's', 'S')), refused('s', 'suite'))
+    await t.rejects(applyChange(withOthers(registry, renamedSuite), removal('S')), refused('s', 'suite'))
     await suites.update('s', { name: 'S' })
-    await applyChange(
-      withOthers(registry, () => suites.remove('s')),
-      removal('suite', 's', 'S'),
-    )
-    await applyChange(registry, removal('suite', 's', 'S'))
+    const removed = async () => void (await suites.remove('s'))
+    await applyChange(withOthers(registry, removed), removal('S'))
+    await applyChange(registry, removal('S'))
     await applications.remove('a')
     await t.rejects(applyChange(registry, rename('C')), refused('a'), 'it is gone')
     t.equal((await store.listAuditEvents({ limit: 1 }))[0]?.action, 'application removed')
@@ -497,90 +472,84 @@ t.test('Apply: where secrets cannot be written nothing is registered; a server h
   t.equal((await store.listSuites({ limit: 2 })).length, 1)
 })
 
-t.test(
-  'Apply to a server: a secret that a killed run has not written is written by the next one, or named',
-  async (t) => {
-    const { run, write, server, secrets, url, keys, administration } = await setting(t)
-    const pending = `${secrets}.pending`
-    const { client_id, ...after } = shop({ suites: [] })
-    const file = { ...FILE, applications: [shop({ suites: [] }), shop({}, 2)] }
-    const apply = `apply ${write('a.yaml', file)} --yes --secrets-to ${secrets}`
-    const added: PlannedChange = { ...ADDED, id: client_id, after }
-    /** Registers an application, and ends before its secret is written. */
-    async function interrupt() {
-      const journal = journalBeside(secrets)
-      const [step] = await Array.fromAsync(serverRegistry(url, keys.admin, { journal }).register([added]))
-      t.equal(statSync(pending).mode & 0o777, 0o600)
-      return step?.applications[0]?.clientSecret as string
-    }
-    const secret = await interrupt()
-    t.notMatch(readFileSync(pending, 'utf8'), secret)
-    t.match(await run(apply + server()), { status: 0, out: sum(3, 0, 0), err: '' })
-    t.match(readFileSync(secrets, 'utf8'), `client_secret  ${secret}\n`)
-    t.notOk(existsSync(pending))
-    t.match(await run(apply + server()), { status: 0, out: 'No changes.\n' })
+t.test('Apply to a server: a secret that a killed run has not written is written by the next, or named', async (t) => {
+  const { run, write, server, secrets, url, keys, administration } = await setting(t)
+  const pending = `${secrets}.pending`
+  const { client_id, ...after } = shop({ suites: [] })
+  const file = { ...FILE, applications: [shop({ suites: [] }), shop({}, 2)] }
+  const apply = `apply ${write('a.yaml', file)} --yes --secrets-to ${secrets}`
+  const added: PlannedChange = { ...ADDED, id: client_id, after }
+  /** Registers an application, and ends before its secret is written. */
+  async function interrupt() {
+    const journal = journalBeside(secrets)
+    const [step] = await Array.fromAsync(serverRegistry(url, keys.admin, { journal }).register([added]))
+    t.equal(statSync(pending).mode & 0o777, 0o600)
+    return step?.applications[0]?.clientSecret as string
+  }
+  const secret = await interrupt()
+  t.notMatch(readFileSync(pending, 'utf8'), secret)
+  t.match(await run(apply + server()), { status: 0, out: sum(3, 0, 0), err: '' })
+  t.match(readFileSync(secrets, 'utf8'), `client_secret  ${secret}\n`)
+  t.notOk(existsSync(pending))
+  t.match(await run(apply + server()), { status: 0, out: 'No changes.\n' })
 
-    await administration.applications.remove('shop')
-    await interrupt()
-    const other = JSON.parse(readFileSync(pending, 'utf8'))
-    writeFileSync(pending, JSON.stringify({ ...other, idempotencyKey: 'forgotten' }))
-    t.match(await run(apply + server()), {
-      status: 1,
-      err: 'The secret of shop may be in no file: "secrets rotate shop" makes another one.\n',
-    })
-    t.notOk(existsSync(pending), 'it is said once')
+  await administration.applications.remove('shop')
+  await interrupt()
+  const other = JSON.parse(readFileSync(pending, 'utf8'))
+  writeFileSync(pending, JSON.stringify({ ...other, idempotencyKey: 'forgotten' }))
+  t.match(await run(apply + server()), {
+    status: 1,
+    err: 'The secret of shop may be in no file: "secrets rotate shop" makes another one.\n',
+  })
+  t.notOk(existsSync(pending), 'it is said once')
 
-    await administration.applications.remove('shop2')
-    writeFileSync(pending, '{"id":"sho')
-    t.match(await run(apply + server()), { status: 0, err: '' })
-    t.notOk(existsSync(pending))
-    symlinkSync(write('other', JSON.stringify(other)), pending)
-    t.match(await run(apply + server()), { status: 1, err: /^Nothing was changed: .*pending is a symbolic link\.\n$/ })
-  },
-)
+  await administration.applications.remove('shop2')
+  writeFileSync(pending, '{"id":"sho')
+  t.match(await run(apply + server()), { status: 0, err: '' })
+  t.notOk(existsSync(pending))
+  symlinkSync(write('other', JSON.stringify(other)), pending)
+  t.match(await run(apply + server()), { status: 1, err: /^Nothing was changed: .*pending is a symbolic link\.\n$/ })
+})
 
-t.test(
-  'Apply to a server: what a killed run has asked for is sent again only if the file and the server are the same',
-  async (t) => {
-    const { run, write, server, secrets, url, keys, store } = await setting(t)
-    const place = `${secrets}.pending`
-    const { client_id, ...after } = shop({ suites: [] })
-    const added: PlannedChange = { ...ADDED, id: client_id, after }
-    const left = async (base: string) => {
-      const journal = journalBeside(secrets)
-      await Array.fromAsync(
-        serverRegistry(base, keys.admin, { journal, wait: async () => {} }).register([added]),
-      ).catch(() => {})
-      const request = readFileSync(place, 'utf8')
-      rmSync(place)
-      return request
-    }
-    const apply = (...applications: object[]) =>
-      run(`apply ${write('a.json', { suites: [STORE], applications })} --yes --secrets-to ${secrets}${server()}`)
-    const elsewhere = `http://127.0.0.1:${await freePort()}`
-    const requests = { [url]: await left(url), [elsewhere]: await left(elsewhere) }
-    for (const [base, other] of [
-      [elsewhere, shop({ suites: [] })],
-      [url, shop()],
-      [url, shop({ suites: [] }, 2)],
-    ] as const) {
-      writeFileSync(place, String(requests[base]))
-      const { status, err } = await apply(other)
-      t.equal(status, 1)
-      t.match(err, `An earlier run may have registered shop at ${base}/admin/v1, and has not written its secret`)
-      t.match(err, `Or remove ${place}: if shop is registered there, "secrets rotate shop" makes another secret.\n`)
-      t.equal(readFileSync(place, 'utf8'), requests[base], 'it is kept')
-      t.equal((await store.listSuites({ limit: 1 })).length, 0, 'nothing else was registered')
-    }
-    const key = ` --server ${url} --key-file ${write('viewer', keys.viewer)}`
-    const file = write('a.json', { suites: [], applications: [shop({ suites: [] })] })
-    t.match(await run(`apply ${file} --yes --secrets-to ${secrets}${key}`), { status: 1, err: /A viewer/ })
-    t.ok(existsSync(place), 'what an earlier run has asked for may be registered')
-    t.match(await apply(shop({ suites: [] }), shop({}, 2)), { status: 0, out: sum(3, 0, 0) })
-    const written = readFileSync(secrets, 'utf8')
-    t.ok(written.indexOf('shop') < written.indexOf('store'), 'it is the first, so no other takes its place in the file')
-  },
-)
+t.test('Apply to a server: what a killed run asked for is sent again to the same server only', async (t) => {
+  const { run, write, server, secrets, url, keys, store } = await setting(t)
+  const place = `${secrets}.pending`
+  const { client_id, ...after } = shop({ suites: [] })
+  const added: PlannedChange = { ...ADDED, id: client_id, after }
+  const left = async (base: string) => {
+    const journal = journalBeside(secrets)
+    await Array.fromAsync(serverRegistry(base, keys.admin, { journal, wait: async () => {} }).register([added])).catch(
+      () => {},
+    )
+    const request = readFileSync(place, 'utf8')
+    rmSync(place)
+    return request
+  }
+  const apply = (...applications: object[]) =>
+    run(`apply ${write('a.json', { suites: [STORE], applications })} --yes --secrets-to ${secrets}${server()}`)
+  const elsewhere = `http://127.0.0.1:${await freePort()}`
+  const requests = { [url]: await left(url), [elsewhere]: await left(elsewhere) }
+  for (const [base, other] of [
+    [elsewhere, shop({ suites: [] })],
+    [url, shop()],
+    [url, shop({ suites: [] }, 2)],
+  ] as const) {
+    writeFileSync(place, String(requests[base]))
+    const { status, err } = await apply(other)
+    t.equal(status, 1)
+    t.match(err, `An earlier run may have registered shop at ${base}/admin/v1, and has not written its secret`)
+    t.match(err, `Or remove ${place}: if shop is registered there, "secrets rotate shop" makes another secret.\n`)
+    t.equal(readFileSync(place, 'utf8'), requests[base], 'it is kept')
+    t.equal((await store.listSuites({ limit: 1 })).length, 0, 'nothing else was registered')
+  }
+  const key = ` --server ${url} --key-file ${write('viewer', keys.viewer)}`
+  const file = write('a.json', { suites: [], applications: [shop({ suites: [] })] })
+  t.match(await run(`apply ${file} --yes --secrets-to ${secrets}${key}`), { status: 1, err: /A viewer/ })
+  t.ok(existsSync(place), 'what an earlier run has asked for may be registered')
+  t.match(await apply(shop({ suites: [] }), shop({}, 2)), { status: 0, out: sum(3, 0, 0) })
+  const written = readFileSync(secrets, 'utf8')
+  t.ok(written.indexOf('shop') < written.indexOf('store'), 'it is the first, so no other takes its place in the file')
+})
 
 t.test('Apply to a server: a request that was refused is not sent again', async (t) => {
   const { run, write, server, secrets, store } = await setting(t)

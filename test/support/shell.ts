@@ -15,6 +15,7 @@ interface Expected extends Partial<Omit<Awaited<ReturnType<typeof run>>, 'out' |
   err?: string | RegExp
   json?: unknown
   stdin?: string
+  isTTY?: boolean
 }
 
 /** What a command that fails, or is used wrongly, is to end with. */
@@ -49,8 +50,8 @@ export async function expectAll(
   commands: [command: string, expected: Expected | RegExp][],
 ): Promise<void> {
   for (const [command, given] of commands) {
-    const { stdin = '', status = 0, json, ...expected } = given instanceof RegExp ? { out: given } : given
-    const result = await run(json === undefined ? command : `${command} --json`, { stdin })
+    const { stdin = '', isTTY, status = 0, json, ...expected } = given instanceof RegExp ? { out: given } : given
+    const result = await run(json === undefined ? command : `${command} --json`, { stdin, ...(isTTY && { isTTY }) })
     const silent = status === 0 ? { err: /^$/ } : { out: /^$/ }
     const found = {
       ...result,
