@@ -45,17 +45,14 @@ t.test('Audit search: by action, by time, and by a part of a name or id, in any 
   for (const [query, ids] of cases) t.strictSame(await found(query), { ids, next: undefined }, JSON.stringify(query))
 })
 
-t.test(
-  'Audit search: a page has a limit, compares a part of the events, and says where the next one begins',
-  async (t) => {
-    const { found } = await openTrail(t, 250)
-    const first = await found({ search: 'a-24', limit: 2 })
-    t.equal(first.ids, 'a-249,a-248')
-    t.equal((await found({ search: 'a-24', limit: 2, before: first.next })).ids, 'a-247,a-246')
-    t.equal((await found({ limit: 2 })).ids, 'a-249,a-248')
-    const compared = await found({ search: 'north' }, 1)
-    t.equal(compared.ids, '')
-    t.match(await found({ search: 'a-149', before: compared.next, limit: 1 }, 1), { ids: 'a-149', next: Number })
-    t.strictSame(await found({ search: 'north' }, 3), { ids: 'north', next: undefined }, 'the last step is not full')
-  },
-)
+t.test('Audit search: a page has a limit, compares some events, and says where the next one begins', async (t) => {
+  const { found } = await openTrail(t, 250)
+  const first = await found({ search: 'a-24', limit: 2 })
+  t.equal(first.ids, 'a-249,a-248')
+  t.equal((await found({ search: 'a-24', limit: 2, before: first.next })).ids, 'a-247,a-246')
+  t.equal((await found({ limit: 2 })).ids, 'a-249,a-248')
+  const compared = await found({ search: 'north' }, 1)
+  t.equal(compared.ids, '')
+  t.match(await found({ search: 'a-149', before: compared.next, limit: 1 }, 1), { ids: 'a-149', next: Number })
+  t.strictSame(await found({ search: 'north' }, 3), { ids: 'north', next: undefined }, 'the last step is not full')
+})

@@ -35,34 +35,31 @@ async function setting(
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => ({ clientId: `a-${n}` }))
 const idsOf = (rows: { clientId: string }[]) => rows.map(({ clientId }) => clientId)
 
-t.test(
-  'Lists: applications have their tokens of the last 60 minutes and of those before, also in a search',
-  async (t) => {
-    const { administration, credentials, token, clock, flushUsage } = await createWorld(t)
-    await administration.register({ name: 'Other', developerEmail: EMAIL })
-    clock.time += 7 * 60_000
-    const steps: [hours: number, tokens: number, counts: [number, number], why: string][] = [
-      [0, 0, [0, 0], 'no token yet'],
-      [0, 2, [2, 0], 'now'],
-      [0.8, 0, [2, 0], 'in the next clock hour'],
-      [0.2, 0, [0, 2], 'an hour ago'],
-      [0, 3, [3, 2], 'both'],
-      [-1, 0, [2, 0], 'what a clock that was ahead has counted is not'],
-      [2, 0, [0, 3], 'an hour later'],
-    ]
-    const found = async (text: string) => (await administration.search({ text, limit: 1 })).applications
-    for (const [hours, tokens, [tokensThisHour, tokensLastHour], why] of steps) {
-      clock.time += hours * HOUR
-      for (let n = 0; n < tokens; n++) await token()
-      await flushUsage()
-      const none = { tokensThisHour: 0, tokensLastHour: 0 }
-      t.match(await administration.list(), [{ tokensThisHour, tokensLastHour }, none], why)
-      t.match(await found(credentials.client_id), [{ tokensThisHour, tokensLastHour }], why)
-    }
-    t.match(await found(credentials.client_id), [{ lastTokenAt: clock.time - HOUR }])
-    t.match(await found('Other'), [{ lastTokenAt: undefined }])
-  },
-)
+t.test('Lists: applications have their tokens of the last 60 minutes and those before, in a search too', async (t) => {
+  const { administration, credentials, token, clock, flushUsage } = await createWorld(t)
+  await administration.register({ name: 'Other', developerEmail: EMAIL })
+  clock.time += 7 * 60_000
+  const steps: [hours: number, tokens: number, counts: [number, number], why: string][] = [
+    [0, 0, [0, 0], 'no token yet'],
+    [0, 2, [2, 0], 'now'],
+    [0.8, 0, [2, 0], 'in the next clock hour'],
+    [0.2, 0, [0, 2], 'an hour ago'],
+    [0, 3, [3, 2], 'both'],
+    [-1, 0, [2, 0], 'what a clock that was ahead has counted is not'],
+    [2, 0, [0, 3], 'an hour later'],
+  ]
+  const found = async (text: string) => (await administration.search({ text, limit: 1 })).applications
+  for (const [hours, tokens, [tokensThisHour, tokensLastHour], why] of steps) {
+    clock.time += hours * HOUR
+    for (let n = 0; n < tokens; n++) await token()
+    await flushUsage()
+    const none = { tokensThisHour: 0, tokensLastHour: 0 }
+    t.match(await administration.list(), [{ tokensThisHour, tokensLastHour }, none], why)
+    t.match(await found(credentials.client_id), [{ tokensThisHour, tokensLastHour }], why)
+  }
+  t.match(await found(credentials.client_id), [{ lastTokenAt: clock.time - HOUR }])
+  t.match(await found('Other'), [{ lastTokenAt: undefined }])
+})
 
 t.test('Suites: a page has secrets, the number of approved applications, and a cursor for the next page', async (t) => {
   const { administration, clock } = await createWorldOfSuites(t)
@@ -105,88 +102,82 @@ t.test('Search: pages list every application once, newest first', async (t) => {
   t.equal((await applications.search({ limit: 5 })).next, undefined, 'none where the last page is full')
 })
 
-t.test(
-  'Search: a text matches client ids, names, emails and notes, in any case and script, also with a status',
-  async (t) => {
-    const { applications, administration } = await setting(t, [
-      { clientId: 'ONE-1' },
-      { clientId: 'b', name: 'CAFÉ Ünï' },
-      { clientId: 'c', developerEmail: 'One@partner.example' },
-      { clientId: 'd', name: '東京 API' },
-      { clientId: 'e', name: '100 % a_b' },
-    ])
-    for (const id of ['b', 'c']) await administration.suspend(id)
-    await applications.update('e', { note: 'Moves in June.\nAsk Zoë' })
-    const cases: [sought: { text?: string; status?: 'active' | 'suspended' }, found: string[]][] = [
-      [{ text: 'oNe' }, ['c', 'ONE-1']],
-      [{ text: 'café' }, ['b']],
-      // Composed or decomposed accents.
-      [{ text: 'cafe\u0301 ü' }, ['b']],
-      [{ text: '東京' }, ['d']],
-      [{ text: '0 %' }, ['e']],
-      [{ text: 'zoë' }, ['e']],
-      // No character is a wildcard.
-      [{ text: 'a%b' }, []],
-      [{ text: 'nothing' }, []],
-      [{ text: '' }, ['e', 'd', 'c', 'b', 'ONE-1']],
-      [{ status: 'suspended' }, ['c', 'b']],
-      [{ status: 'suspended', text: 'one' }, ['c']],
-      [{ status: 'active', text: 'one' }, ['ONE-1']],
-    ]
-    for (const [sought, found] of cases) {
-      t.strictSame(
-        idsOf((await applications.search({ ...sought, limit: 9 })).applications),
-        found,
-        JSON.stringify(sought),
-      )
-    }
-  },
-)
+t.test('Search: a text matches ids, names, emails and notes, in any case and script, with a status too', async (t) => {
+  const { applications, administration } = await setting(t, [
+    { clientId: 'ONE-1' },
+    { clientId: 'b', name: 'CAFÉ Ünï' },
+    { clientId: 'c', developerEmail: 'One@partner.example' },
+    { clientId: 'd', name: '東京 API' },
+    { clientId: 'e', name: '100 % a_b' },
+  ])
+  for (const id of ['b', 'c']) await administration.suspend(id)
+  await applications.update('e', { note: 'Moves in June.\nAsk Zoë' })
+  const cases: [sought: { text?: string; status?: 'active' | 'suspended' }, found: string[]][] = [
+    [{ text: 'oNe' }, ['c', 'ONE-1']],
+    [{ text: 'café' }, ['b']],
+    // Composed or decomposed accents.
+    [{ text: 'cafe\u0301 ü' }, ['b']],
+    [{ text: '東京' }, ['d']],
+    [{ text: '0 %' }, ['e']],
+    [{ text: 'zoë' }, ['e']],
+    // No character is a wildcard.
+    [{ text: 'a%b' }, []],
+    [{ text: 'nothing' }, []],
+    [{ text: '' }, ['e', 'd', 'c', 'b', 'ONE-1']],
+    [{ status: 'suspended' }, ['c', 'b']],
+    [{ status: 'suspended', text: 'one' }, ['c']],
+    [{ status: 'active', text: 'one' }, ['ONE-1']],
+  ]
+  for (const [sought, found] of cases) {
+    t.strictSame(
+      idsOf((await applications.search({ ...sought, limit: 9 })).applications),
+      found,
+      JSON.stringify(sought),
+    )
+  }
+})
 
-t.test(
-  'Search: labels, a suite and a text of a label are found together, and all matches are counted once',
-  async (t) => {
-    const { applications, suites } = await setting(t, numbered(4), () => ({}))
-    await suites.register({ suiteId: 's', name: 'S', labels: { owner: 'web' } })
-    await suites.register({ suiteId: 'other', name: 'S' })
-    const labels: Record<string, string>[] = [
-      { owner: 'web', 'environment/2': 'a=b' },
-      { owner: 'website' },
-      { constructor: 'web' },
-      {},
-    ]
-    for (const [n, one] of labels.entries()) await applications.update(`a-${n}`, { labels: one })
-    for (const id of ['a-1', 'a-2']) await applications.approve(id, 's')
-    const cases: [sought: { text?: string; suite?: string; labels?: string[] }, found: string[]][] = [
-      [{ text: 'OWNER=web' }, ['a-1', 'a-0']],
-      [{ labels: ['owner=web'] }, ['a-0']],
-      [{ labels: ['owner'] }, ['a-1', 'a-0']],
-      [{ labels: ['owner', 'environment/2=a=b'] }, ['a-0']],
-      [{ labels: ['environment/2=a'] }, []],
-      [{ labels: ['toString'] }, []],
-      [{ labels: ['constructor'] }, ['a-2']],
-      [{ suite: 's' }, ['a-2', 'a-1']],
-      [{ suite: 's', labels: ['owner'] }, ['a-1']],
-      [{ suite: 'nowhere' }, []],
-      [{}, ['a-3', 'a-2', 'a-1', 'a-0']],
-    ]
-    for (const [sought, found] of cases) {
-      const what = JSON.stringify(sought)
-      const { applications: first, next, total } = await applications.search({ ...sought, limit: 1 })
-      t.equal(total, found.length, what)
-      const others = next === undefined ? undefined : await applications.search({ ...sought, after: next, limit: 9 })
-      t.strictSame(idsOf([...first, ...(others?.applications ?? [])]), found, what)
-      t.equal(others?.total, undefined, what)
-    }
-    t.match(await suites.list({ labels: ['owner'] }), [{ suiteId: 's' }])
-    t.match(await suites.listPage({ labels: ['owner=web'], limit: 1 }), { rows: [{ suiteId: 's' }], next: undefined })
-    const { next } = await suites.listPage({ labels: [], limit: 1 })
-    t.match(await suites.listPage({ labels: [], limit: 1, after: next }), {
-      rows: [{ suiteId: 'other' }],
-      next: undefined,
-    })
-  },
-)
+t.test('Search: labels, a suite and a text of a label are found together, and counted once', async (t) => {
+  const { applications, suites } = await setting(t, numbered(4), () => ({}))
+  await suites.register({ suiteId: 's', name: 'S', labels: { owner: 'web' } })
+  await suites.register({ suiteId: 'other', name: 'S' })
+  const labels: Record<string, string>[] = [
+    { owner: 'web', 'environment/2': 'a=b' },
+    { owner: 'website' },
+    { constructor: 'web' },
+    {},
+  ]
+  for (const [n, one] of labels.entries()) await applications.update(`a-${n}`, { labels: one })
+  for (const id of ['a-1', 'a-2']) await applications.approve(id, 's')
+  const cases: [sought: { text?: string; suite?: string; labels?: string[] }, found: string[]][] = [
+    [{ text: 'OWNER=web' }, ['a-1', 'a-0']],
+    [{ labels: ['owner=web'] }, ['a-0']],
+    [{ labels: ['owner'] }, ['a-1', 'a-0']],
+    [{ labels: ['owner', 'environment/2=a=b'] }, ['a-0']],
+    [{ labels: ['environment/2=a'] }, []],
+    [{ labels: ['toString'] }, []],
+    [{ labels: ['constructor'] }, ['a-2']],
+    [{ suite: 's' }, ['a-2', 'a-1']],
+    [{ suite: 's', labels: ['owner'] }, ['a-1']],
+    [{ suite: 'nowhere' }, []],
+    [{}, ['a-3', 'a-2', 'a-1', 'a-0']],
+  ]
+  for (const [sought, found] of cases) {
+    const what = JSON.stringify(sought)
+    const { applications: first, next, total } = await applications.search({ ...sought, limit: 1 })
+    t.equal(total, found.length, what)
+    const others = next === undefined ? undefined : await applications.search({ ...sought, after: next, limit: 9 })
+    t.strictSame(idsOf([...first, ...(others?.applications ?? [])]), found, what)
+    t.equal(others?.total, undefined, what)
+  }
+  t.match(await suites.list({ labels: ['owner'] }), [{ suiteId: 's' }])
+  t.match(await suites.listPage({ labels: ['owner=web'], limit: 1 }), { rows: [{ suiteId: 's' }], next: undefined })
+  const { next } = await suites.listPage({ labels: [], limit: 1 })
+  t.match(await suites.listPage({ labels: [], limit: 1, after: next }), {
+    rows: [{ suiteId: 'other' }],
+    next: undefined,
+  })
+})
 
 t.test('Search: a malformed cursor is refused', async (t) => {
   const { applications } = await setting(t, numbered(3))

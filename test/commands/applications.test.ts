@@ -165,32 +165,29 @@ t.test('Commands: the name and the developer email of an application are updated
   ])
 })
 
-t.test(
-  'Commands: labels, a note and a quota are set, changed and removed, and lists are filtered by labels and suite',
-  async (t) => {
-    const { run } = await startShell(t)
-    const set = { labels: { environment: 'test', owner: 'web=1' }, note: 'One', quota: 10 }
-    const label = '--label owner=web=1 --label environment=test'
-    await expectAll(t, { run }, [
-      [`suites register s --create --name S ${label} --note One`, { json: { labels: set.labels, note: 'One' } }],
-      ['suites list --label owner', /^suite +name +labels\ns +S +environment=test, owner=web=1\n$/],
-      ['suites list --label owner=web', { json: [] }],
-      ['suites show s', /\nlabels +environment=test, owner=web=1\nnote +One\n/],
-      ['suites update s --remove-label owner --note ', { json: { labels: { environment: 'test' }, note: '' } }],
-      ['suites update s', misused(/--name or --label or --note or --remove-label is required/)],
-      [`${REGISTER} --client-id a --suite s ${label} --note One --quota 10`, { json: set }],
-      ['apps update a --label owner=api --label x.y/z=1 --remove-label environment', {}],
-      ['apps show a', /\nquota +10 tokens an hour\nlabels +owner=api, x\.y\/z=1\nnote +One\n/],
-      ['apps update a --quota default', { json: { quota: null, labels: { owner: 'api', 'x.y/z': '1' }, note: 'One' } }],
-      ['apps update a --label owner', fails(/^The value of a label must not be empty: owner\.\n$/)],
-      ['apps update a --quota 0', misused(/a whole number above 0, or default/)],
-      ['apps list --label owner=api --label x.y/z --suite s', / +owner=api, x\.y\/z=1\n$/],
-      ['apps list --label owner=api --label environment', { json: [] }],
-      ['apps list --suite nowhere', { json: [] }],
-      ['apps list --search R=API', { json: [{ client_id: 'a' }] }],
-    ])
-  },
-)
+t.test('Commands: labels, a note and a quota are set, changed and removed, and filter the lists', async (t) => {
+  const { run } = await startShell(t)
+  const set = { labels: { environment: 'test', owner: 'web=1' }, note: 'One', quota: 10 }
+  const label = '--label owner=web=1 --label environment=test'
+  await expectAll(t, { run }, [
+    [`suites register s --create --name S ${label} --note One`, { json: { labels: set.labels, note: 'One' } }],
+    ['suites list --label owner', /^suite +name +labels\ns +S +environment=test, owner=web=1\n$/],
+    ['suites list --label owner=web', { json: [] }],
+    ['suites show s', /\nlabels +environment=test, owner=web=1\nnote +One\n/],
+    ['suites update s --remove-label owner --note ', { json: { labels: { environment: 'test' }, note: '' } }],
+    ['suites update s', misused(/--name or --label or --note or --remove-label is required/)],
+    [`${REGISTER} --client-id a --suite s ${label} --note One --quota 10`, { json: set }],
+    ['apps update a --label owner=api --label x.y/z=1 --remove-label environment', {}],
+    ['apps show a', /\nquota +10 tokens an hour\nlabels +owner=api, x\.y\/z=1\nnote +One\n/],
+    ['apps update a --quota default', { json: { quota: null, labels: { owner: 'api', 'x.y/z': '1' }, note: 'One' } }],
+    ['apps update a --label owner', fails(/^The value of a label must not be empty: owner\.\n$/)],
+    ['apps update a --quota 0', misused(/a whole number above 0, or default/)],
+    ['apps list --label owner=api --label x.y/z --suite s', / +owner=api, x\.y\/z=1\n$/],
+    ['apps list --label owner=api --label environment', { json: [] }],
+    ['apps list --suite nowhere', { json: [] }],
+    ['apps list --search R=API', { json: [{ client_id: 'a' }] }],
+  ])
+})
 
 t.test('Commands: applications list can be filtered by text and status, and limited to the newest', async (t) => {
   const { run, json } = await startShell(t, async ({ applications }) => {

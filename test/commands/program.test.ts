@@ -134,12 +134,9 @@ t.test('Audit: a user without a name is named by its number', async (t) => {
   t.match(commandUser({}, nameless), /^uid \d+$/)
 })
 
-t.test(
-  'Audit: behind sudo the person who called it is named beside the user, and nobody can pass as somebody else',
-  async (t) => {
-    const read = () => ({ username: 'token-server' })
-    t.equal(commandUser({ SUDO_USER: 'anna' }, read), 'anna (token-server)')
-    for (const SUDO_USER of ['', 'anna\nroot', 'token-server', undefined])
-      t.equal(commandUser({ SUDO_USER }, read), 'token-server')
-  },
-)
+t.test('Audit: behind sudo its caller is named beside the user, and nobody passes as somebody else', async (t) => {
+  const read = () => ({ username: 'token-server' })
+  t.equal(commandUser({ SUDO_USER: 'anna' }, read), 'anna (token-server)')
+  for (const SUDO_USER of ['', 'anna\nroot', 'token-server', undefined])
+    t.equal(commandUser({ SUDO_USER }, read), 'token-server')
+})

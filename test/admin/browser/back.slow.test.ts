@@ -25,43 +25,41 @@ async function leaveAndReturn(t: Test, page: Page, secret: string, leave: () => 
 }
 
 for (const javaScriptEnabled of [true, false]) {
-  browserTest(
-    `Secrets: Back shows none again in an ordinary browser, ${javaScriptEnabled ? 'with' : 'without'} scripts`,
-    async (t) => {
-      const { console } = await startBoth(t, { HANDOVER: 'on', PUBLIC_URL: 'https://token.example' })
-      await console.command('suites', 'register', 'store', '--name', 'Store API')
-      const browser = await startOrdinaryBrowser(t)
-      const { page } = await signIn(browser, console, { javaScriptEnabled })
-      const toAudit = () => page.getByRole('link', { name: 'Audit', exact: true }).click()
-      const { clientId, clientSecret } = await registerApplication(page, console.origin)
-      await leaveAndReturn(t, page, clientSecret, toAudit)
+  const scripts = javaScriptEnabled ? 'with' : 'without'
+  browserTest(`Secrets: Back shows none again in an ordinary browser, ${scripts} scripts`, async (t) => {
+    const { console } = await startBoth(t, { HANDOVER: 'on', PUBLIC_URL: 'https://token.example' })
+    await console.command('suites', 'register', 'store', '--name', 'Store API')
+    const browser = await startOrdinaryBrowser(t)
+    const { page } = await signIn(browser, console, { javaScriptEnabled })
+    const toAudit = () => page.getByRole('link', { name: 'Audit', exact: true }).click()
+    const { clientId, clientSecret } = await registerApplication(page, console.origin)
+    await leaveAndReturn(t, page, clientSecret, toAudit)
 
-      for (const path of [`/applications/${clientId}`, '/suites/store']) {
-        await page.goto(console.origin + path)
-        await leaveAndReturn(t, page, (await makeSecret(page)).clientSecret, toAudit)
-        await page.goto(console.origin + path)
-        // As from the address bar.
-        await leaveAndReturn(t, page, (await makeSecret(page)).clientSecret, () => page.goto(`${console.origin}/audit`))
-      }
+    for (const path of [`/applications/${clientId}`, '/suites/store']) {
+      await page.goto(console.origin + path)
+      await leaveAndReturn(t, page, (await makeSecret(page)).clientSecret, toAudit)
+      await page.goto(console.origin + path)
+      // As from the address bar.
+      await leaveAndReturn(t, page, (await makeSecret(page)).clientSecret, () => page.goto(`${console.origin}/audit`))
+    }
 
-      await page.goto(`${console.origin}/new-suite`)
-      await page.getByLabel('Id', { exact: true }).fill('prices')
-      await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Price API')
-      await page.getByRole('button', { name: 'Register' }).click()
-      await leaveAndReturn(t, page, (await shownCredentials(page)).clientSecret, toAudit)
+    await page.goto(`${console.origin}/new-suite`)
+    await page.getByLabel('Id', { exact: true }).fill('prices')
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Price API')
+    await page.getByRole('button', { name: 'Register' }).click()
+    await leaveAndReturn(t, page, (await shownCredentials(page)).clientSecret, toAudit)
 
-      await page.goto(`${console.origin}/applications/${clientId}`)
-      await page.getByText('Rotate secret…').click()
-      await page.getByRole('button', { name: 'Make a hand-over link' }).click()
-      const link = String(await page.locator('#link').textContent())
-      await leaveAndReturn(t, page, link, toAudit)
+    await page.goto(`${console.origin}/applications/${clientId}`)
+    await page.getByText('Rotate secret…').click()
+    await page.getByRole('button', { name: 'Make a hand-over link' }).click()
+    const link = String(await page.locator('#link').textContent())
+    await leaveAndReturn(t, page, link, toAudit)
 
-      const recipient = await visit(browser, { javaScriptEnabled })
-      await recipient.page.goto(link.replace('https://token.example', console.address))
-      if (!javaScriptEnabled) await recipient.page.getByLabel('Code').fill(link)
-      await recipient.page.getByRole('button', { name: 'Show the secret' }).click()
-      const [, secret = ''] = await recipient.page.locator('dd code').allTextContents()
-      await leaveAndReturn(t, recipient.page, secret, () => recipient.page.goto(`${console.address}/health/live`))
-    },
-  )
+    const recipient = await visit(browser, { javaScriptEnabled })
+    await recipient.page.goto(link.replace('https://token.example', console.address))
+    if (!javaScriptEnabled) await recipient.page.getByLabel('Code').fill(link)
+    await recipient.page.getByRole('button', { name: 'Show the secret' }).click()
+    const [, secret = ''] = await recipient.page.locator('dd code').allTextContents()
+    await leaveAndReturn(t, recipient.page, secret, () => recipient.page.goto(`${console.address}/health/live`))
+  })
 }

@@ -167,33 +167,30 @@ t.test('Application: only approvals that were ticked or unticked are changed', a
   t.match(await text(), 'There are no suites yet')
 })
 
-t.test(
-  'Application: names and approvals are one form: a refused one changes nothing and keeps what was entered',
-  async (t) => {
-    const { browser, approve, show, path, administration } = await setting(t)
-    const ticked = (body: string) => [...body.matchAll(/value="(\w+)" checked/g)].map(([, suite]) => suite)
-    const wrong = await approve({ shown: 'store', suite: 'third', name: '' })
-    t.equal(wrong.statusCode, 422)
-    t.strictSame([ticked(wrong.body), valuesOf(wrong.body, 'shown')], [['third'], ['store']])
-    t.match(
-      wrong.body,
-      /<h1>.*role="alert"><p>Nothing was changed.*<a href="#field-name">.*data-guard="changed".*id="names"/s,
-      'above it all',
-    )
-    t.strictSame(wrong.body.match(/<input id="[^"]*"[^>]* autofocus/g)?.length, 1)
-    t.match(wrong.body, /<input id="field-name"[^>]* autofocus aria-invalid="true"/)
-    await administration.suites.remove('product')
-    const gone = await approve({ shown: 'store', suite: ['third', 'product'], name: 'Mine' })
-    t.equal(gone.statusCode, 404)
-    t.match(gone.body, /<fieldset[^>]* aria-invalid="true"[^>]* tabindex="-1" autofocus>/)
-    t.match(gone.body, 'There is no suite with the id product.')
-    t.match(await browser.body(`${path}/edit`), 'data-guard=""', 'but not before anything was edited')
-    t.match(await show(), { name: 'Shop', suites: ['store'] })
-    const both = await approve({ shown: 'store', suite: 'third', name: 'Mine' })
-    t.equal(both.headers.location, `${path}?done=saved`)
-    t.match(await show(), { name: 'Mine', suites: ['third'] })
-  },
-)
+t.test('Application: names and approvals are one form; a refused one keeps what was entered', async (t) => {
+  const { browser, approve, show, path, administration } = await setting(t)
+  const ticked = (body: string) => [...body.matchAll(/value="(\w+)" checked/g)].map(([, suite]) => suite)
+  const wrong = await approve({ shown: 'store', suite: 'third', name: '' })
+  t.equal(wrong.statusCode, 422)
+  t.strictSame([ticked(wrong.body), valuesOf(wrong.body, 'shown')], [['third'], ['store']])
+  t.match(
+    wrong.body,
+    /<h1>.*role="alert"><p>Nothing was changed.*<a href="#field-name">.*data-guard="changed".*id="names"/s,
+    'above it all',
+  )
+  t.strictSame(wrong.body.match(/<input id="[^"]*"[^>]* autofocus/g)?.length, 1)
+  t.match(wrong.body, /<input id="field-name"[^>]* autofocus aria-invalid="true"/)
+  await administration.suites.remove('product')
+  const gone = await approve({ shown: 'store', suite: ['third', 'product'], name: 'Mine' })
+  t.equal(gone.statusCode, 404)
+  t.match(gone.body, /<fieldset[^>]* aria-invalid="true"[^>]* tabindex="-1" autofocus>/)
+  t.match(gone.body, 'There is no suite with the id product.')
+  t.match(await browser.body(`${path}/edit`), 'data-guard=""', 'but not before anything was edited')
+  t.match(await show(), { name: 'Shop', suites: ['store'] })
+  const both = await approve({ shown: 'store', suite: 'third', name: 'Mine' })
+  t.equal(both.headers.location, `${path}?done=saved`)
+  t.match(await show(), { name: 'Mine', suites: ['third'] })
+})
 
 t.test('Application: of many suites 200 can be ticked, and the others keep their approvals', async (t) => {
   const { browser, path, signIn, administration, clientId } = await setting(t)
@@ -254,34 +251,31 @@ t.test('Application: if two operators change one of its names, the second one se
   t.equal(await browser.status(path), 500, 'a mistake of the server is not an unknown application')
 })
 
-t.test(
-  'Application: labels, note and quota are lines and a number of its form, and links and facts of its page',
-  async (t) => {
-    const { send, post, page, path, show, update, browser } = await setting(t)
-    const values = { labels: 'owner=web\r\n\r\n environment = a=b \r\n', note: `One\r\n${HOSTILE}`, quota: '1000' }
-    t.match(await post('', edited(values)), /saved/)
-    const saved = { labels: { environment: 'a=b', owner: 'web' }, note: `One\n${HOSTILE}`, quota: 1000 }
-    t.match(await show(), saved)
-    const body = await page()
-    t.match(body, 'href="/applications?label=owner%3Dweb"')
-    t.match(textOf(body), `Quota 1,000 tokens an hour Labels environment=a=b owner=web Note One ${HOSTILE}`)
-    t.match(await browser.body(`${path}/edit`), '>\nenvironment=a=b\nowner=web</textarea>')
-    const listed = (query: string) => browser.text(`/applications?${query}`)
-    t.match(await listed('label=owner%3Dweb'), / environment=a=b owner=web dev@partner\.example/)
-    t.match(await listed('label=owner%3Dwe'), 'No matches')
-    t.match(await listed('search=owner%3Dwe'), ' owner=web ')
-    const shown = { shown_labels: 'environment=a=b\r\nowner=web', shown_note: values.note, shown_quota: '1000' }
-    t.match(await post('', edited({ ...shown, labels: shown.shown_labels, note: values.note })), /nothing-changed/)
-    const wrong = await send('', edited({ ...shown, labels: 'Owner', quota: 'x' }))
-    t.equal(wrong.statusCode, 422)
-    t.match(textOf(wrong.body), 'a letter or a digit: Owner.')
-    t.match(textOf(wrong.body), 'The quota must be a whole number')
-    await update({ note: 'Theirs' })
-    t.equal((await send('', edited({ ...shown, note: 'Mine' }))).statusCode, 409)
-    t.match(await post('', edited({ ...shown, labels: '', quota: '' })), /saved/)
-    t.match(await show(), { labels: {}, note: 'Theirs', quota: null })
-  },
-)
+t.test('Application: labels, note and quota are edited in its form, and shown and found', async (t) => {
+  const { send, post, page, path, show, update, browser } = await setting(t)
+  const values = { labels: 'owner=web\r\n\r\n environment = a=b \r\n', note: `One\r\n${HOSTILE}`, quota: '1000' }
+  t.match(await post('', edited(values)), /saved/)
+  const saved = { labels: { environment: 'a=b', owner: 'web' }, note: `One\n${HOSTILE}`, quota: 1000 }
+  t.match(await show(), saved)
+  const body = await page()
+  t.match(body, 'href="/applications?label=owner%3Dweb"')
+  t.match(textOf(body), `Quota 1,000 tokens an hour Labels environment=a=b owner=web Note One ${HOSTILE}`)
+  t.match(await browser.body(`${path}/edit`), '>\nenvironment=a=b\nowner=web</textarea>')
+  const listed = (query: string) => browser.text(`/applications?${query}`)
+  t.match(await listed('label=owner%3Dweb'), / environment=a=b owner=web dev@partner\.example/)
+  t.match(await listed('label=owner%3Dwe'), 'No matches')
+  t.match(await listed('search=owner%3Dwe'), ' owner=web ')
+  const shown = { shown_labels: 'environment=a=b\r\nowner=web', shown_note: values.note, shown_quota: '1000' }
+  t.match(await post('', edited({ ...shown, labels: shown.shown_labels, note: values.note })), /nothing-changed/)
+  const wrong = await send('', edited({ ...shown, labels: 'Owner', quota: 'x' }))
+  t.equal(wrong.statusCode, 422)
+  t.match(textOf(wrong.body), 'a letter or a digit: Owner.')
+  t.match(textOf(wrong.body), 'The quota must be a whole number')
+  await update({ note: 'Theirs' })
+  t.equal((await send('', edited({ ...shown, note: 'Mine' }))).statusCode, 409)
+  t.match(await post('', edited({ ...shown, labels: '', quota: '' })), /saved/)
+  t.match(await show(), { labels: {}, note: 'Theirs', quota: null })
+})
 
 t.test('Application: it is suspended, resumed and, after confirmation, removed, and its tokens revoked', async (t) => {
   const { browser, path, send, post, show, page, administration, clientId } = await setting(t)

@@ -223,57 +223,54 @@ t.test('Applications: with none ticked the list says so, and keeps what was sear
   }
 })
 
-t.test(
-  'Applications: the message about a change undoes it, but not where something else has changed since',
-  async (t) => {
-    const { browser, administration, signIn, store } = await worldOf(t, 60)
-    const { applications, suites } = administration
-    await suites.register({ suiteId: 'store', name: 'Store API' })
-    const approved = async () => (await suites.listApproved('store')).map(({ clientId }) => clientId)
-    const form = { matching: 'all', change: 'approve', confirmed: '60' }
-    const list = String(await browser.location('/suites/store/approvals?for=store&search=shop', { form }))
-    t.equal((await approved()).length, 60)
+t.test('Applications: the message about a change undoes it, unless something else has changed since', async (t) => {
+  const { browser, administration, signIn, store } = await worldOf(t, 60)
+  const { applications, suites } = administration
+  await suites.register({ suiteId: 'store', name: 'Store API' })
+  const approved = async () => (await suites.listApproved('store')).map(({ clientId }) => clientId)
+  const form = { matching: 'all', change: 'approve', confirmed: '60' }
+  const list = String(await browser.location('/suites/store/approvals?for=store&search=shop', { form }))
+  t.equal((await approved()).length, 60)
 
-    const undo = async (url: string) => {
-      const { body } = await browser(url)
-      const action = actionsOf(body).find((one) => one.includes('/undo')) as string
-      return browser(action, { form: { event: valuesOf(body, 'event') } })
-    }
-    t.notMatch(await (await signIn('viewer')).body(list), 'Undo')
-    await administration.operators.add('bert', 'admin')
-    t.notMatch(await (await signIn('bert')).body(list), 'Undo', 'it is of another operator')
-    const undone = String((await undo(list)).headers.location)
-    t.strictSame(await approved(), [])
-    t.match(undone, /^\/applications\?for=store&search=shop&changed=\d+$/)
-    t.match(await browser.text(undone), '60 applications are no longer approved, from the next check on. Undo')
+  const undo = async (url: string) => {
+    const { body } = await browser(url)
+    const action = actionsOf(body).find((one) => one.includes('/undo')) as string
+    return browser(action, { form: { event: valuesOf(body, 'event') } })
+  }
+  t.notMatch(await (await signIn('viewer')).body(list), 'Undo')
+  await administration.operators.add('bert', 'admin')
+  t.notMatch(await (await signIn('bert')).body(list), 'Undo', 'it is of another operator')
+  const undone = String((await undo(list)).headers.location)
+  t.strictSame(await approved(), [])
+  t.match(undone, /^\/applications\?for=store&search=shop&changed=\d+$/)
+  t.match(await browser.text(undone), '60 applications are no longer approved, from the next check on. Undo')
 
-    await applications.update('a-7', { name: '<b>Other' })
-    await applications.remove('a-8')
-    const partly = await undo(undone)
-    t.match(
-      textOf(partly.body),
-      'Undone for 58 applications. Left unchanged, because something else has changed them since: 2 applications. a-8 <b>Other',
-    )
-    t.match(partly.body, 'href="/applications?for=store&amp;search=shop">Back')
-    t.equal((await approved()).length, 58)
-    const never = await undo(undone)
-    t.match(textOf(never.body), /Undone for 0 applications\..* 60 applications\..* And 10 more\./)
-    t.equal((await approved()).length, 58)
+  await applications.update('a-7', { name: '<b>Other' })
+  await applications.remove('a-8')
+  const partly = await undo(undone)
+  t.match(
+    textOf(partly.body),
+    'Undone for 58 applications. Left unchanged, because something else has changed them since: 2 applications. a-8 <b>Other',
+  )
+  t.match(partly.body, 'href="/applications?for=store&amp;search=shop">Back')
+  t.equal((await approved()).length, 58)
+  const never = await undo(undone)
+  t.match(textOf(never.body), /Undone for 0 applications\..* 60 applications\..* And 10 more\./)
+  t.equal((await approved()).length, 58)
 
-    const [event] = await store.listAuditEvents({ subject: 'a-7', limit: 1 })
-    const [login] = await store.listAuditEvents({ subject: 'anna', limit: 1 })
-    for (const [id, status] of [
-      [event?.id, 404],
-      [login?.id, 404],
-      [1, 404],
-      [999_999, 404],
-      ['x', 404],
-    ] as const) {
-      t.equal(await browser.status('/suites/store/approvals/undo', { form: { event: String(id) } }), status, String(id))
-      t.notMatch(await browser.body(`/applications?for=store&changed=${id}`), 'Undo')
-    }
-  },
-)
+  const [event] = await store.listAuditEvents({ subject: 'a-7', limit: 1 })
+  const [login] = await store.listAuditEvents({ subject: 'anna', limit: 1 })
+  for (const [id, status] of [
+    [event?.id, 404],
+    [login?.id, 404],
+    [1, 404],
+    [999_999, 404],
+    ['x', 404],
+  ] as const) {
+    t.equal(await browser.status('/suites/store/approvals/undo', { form: { event: String(id) } }), status, String(id))
+    t.notMatch(await browser.body(`/applications?for=store&changed=${id}`), 'Undo')
+  }
+})
 
 /** A console with two suites, and its form for a new application. */
 async function newcomers(t: Test) {

@@ -19,37 +19,34 @@ const CELLS = jsonSchema(
   }),
 )
 
-t.test(
-  'RFC 4180: cells are quoted where needed, and a text that spreadsheets would run begins with an apostrophe',
-  async (t) => {
-    const { begin, row: lineOf } = csvText(CELLS)
-    t.equal(begin, '\uFEFFname,count,tags,inner_kind,before\r\n')
-    const row = { name: null, count: -1, tags: ['a', 'b'], inner: { kind: 'x' }, before: { a: ['b'] } }
-    t.equal(lineOf(row), ',-1,"a, b",x,"{""a"":[""b""]}"\r\n')
-    const names: Record<string, string> = {
-      'A B': 'A B',
-      'a,b': '"a,b"',
-      'a;b': '"a;b"',
-      'say "x"': '"say ""x"""',
-      'two\r\nlines': '"two\r\nlines"',
-      ' x ': '" x "',
-      '=1+1': "'=1+1",
-      '+1': "'+1",
-      '-1': "'-1",
-      '@SUM(A1)': "'@SUM(A1)",
-      '＝1+1': "'＝1+1",
-      ' =1+1': "' =1+1",
-      '\t=1': `"'\t=1"`,
-      '\rx': `"'\rx"`,
-      '=HYPERLINK("http://a.example";"x")': `"'=HYPERLINK(""http://a.example"";""x"")"`,
-      'a=b': 'a=b',
-      Ünï: 'Ünï',
-    }
-    for (const [name, cell] of Object.entries(names)) {
-      t.equal(lineOf({ ...row, name, before: null }), `${cell},-1,"a, b",x,\r\n`, JSON.stringify(name))
-    }
-  },
-)
+t.test('RFC 4180: cells are quoted where needed, and no text is a formula to spreadsheets', async (t) => {
+  const { begin, row: lineOf } = csvText(CELLS)
+  t.equal(begin, '\uFEFFname,count,tags,inner_kind,before\r\n')
+  const row = { name: null, count: -1, tags: ['a', 'b'], inner: { kind: 'x' }, before: { a: ['b'] } }
+  t.equal(lineOf(row), ',-1,"a, b",x,"{""a"":[""b""]}"\r\n')
+  const names: Record<string, string> = {
+    'A B': 'A B',
+    'a,b': '"a,b"',
+    'a;b': '"a;b"',
+    'say "x"': '"say ""x"""',
+    'two\r\nlines': '"two\r\nlines"',
+    ' x ': '" x "',
+    '=1+1': "'=1+1",
+    '+1': "'+1",
+    '-1': "'-1",
+    '@SUM(A1)': "'@SUM(A1)",
+    '＝1+1': "'＝1+1",
+    ' =1+1': "' =1+1",
+    '\t=1': `"'\t=1"`,
+    '\rx': `"'\rx"`,
+    '=HYPERLINK("http://a.example";"x")': `"'=HYPERLINK(""http://a.example"";""x"")"`,
+    'a=b': 'a=b',
+    Ünï: 'Ünï',
+  }
+  for (const [name, cell] of Object.entries(names)) {
+    t.equal(lineOf({ ...row, name, before: null }), `${cell},-1,"a, b",x,\r\n`, JSON.stringify(name))
+  }
+})
 
 /**
  * A listener whose suites are many pages of 200, each of which takes a while to read. `reading`: how many pages were begun, and
@@ -84,37 +81,34 @@ async function createWorldOfPages(t: Test, { pages = Infinity, failsAt = Infinit
 
 const SUITES = '/suites.csv'
 
-t.test(
-  'Export: a whole list is sent page by page, in turns with other requests, and is one line of the log',
-  async (t) => {
-    const { open, reading, signIn, exported, lines } = await createWorldOfPages(t, { pages: 3 })
-    const answers = await Promise.all([open(SUITES), open(SUITES, await signIn('admin'))])
-    for (const answer of answers) {
-      t.match(answer, { statusCode: 200, headers: { 'content-type': 'text/csv; charset=utf-8; header=present' } })
-      t.match(answer.headers, {
-        'content-disposition': 'attachment; filename="suites-2027-01-15.csv"',
-        'cache-control': 'no-store',
-      })
-      const ids = (await text(answer)).split('\r\n').map((line) => line.split(',')[0])
-      t.strictSame([ids.length, ids[1], ids.at(-2)], [602, 's-1', 's-600'])
-    }
-    t.strictSame(reading, { pages: 6, now: 0, most: 1 })
-    t.equal(exported().length, 2)
-    const line = {
-      list: 'suites',
-      format: 'csv',
-      rows: 600,
-      complete: true,
-      actor: 'viktor',
-      origin: 'console',
-      request_id: String,
-    }
-    t.match(
-      lines.map((one) => JSON.parse(one)).findLast(({ actor }) => actor === 'viktor'),
-      { msg: 'list exported', ...line },
-    )
-  },
-)
+t.test('Export: a list is sent page by page, in turns with other requests, and is one line of the log', async (t) => {
+  const { open, reading, signIn, exported, lines } = await createWorldOfPages(t, { pages: 3 })
+  const answers = await Promise.all([open(SUITES), open(SUITES, await signIn('admin'))])
+  for (const answer of answers) {
+    t.match(answer, { statusCode: 200, headers: { 'content-type': 'text/csv; charset=utf-8; header=present' } })
+    t.match(answer.headers, {
+      'content-disposition': 'attachment; filename="suites-2027-01-15.csv"',
+      'cache-control': 'no-store',
+    })
+    const ids = (await text(answer)).split('\r\n').map((line) => line.split(',')[0])
+    t.strictSame([ids.length, ids[1], ids.at(-2)], [602, 's-1', 's-600'])
+  }
+  t.strictSame(reading, { pages: 6, now: 0, most: 1 })
+  t.equal(exported().length, 2)
+  const line = {
+    list: 'suites',
+    format: 'csv',
+    rows: 600,
+    complete: true,
+    actor: 'viktor',
+    origin: 'console',
+    request_id: String,
+  }
+  t.match(
+    lines.map((one) => JSON.parse(one)).findLast(({ actor }) => actor === 'viktor'),
+    { msg: 'list exported', ...line },
+  )
+})
 
 t.test('Export: a client that does not read holds up nobody, and one that leaves ends it', async (t) => {
   const { open, ask, reading, exported } = await createWorldOfPages(t)
@@ -132,22 +126,19 @@ t.test('Export: a client that does not read holds up nobody, and one that leaves
   t.ok((exported()[0] as { rows: number }).rows <= reading.pages * 200)
 })
 
-t.test(
-  'Export: if the store fails on the way the connection breaks off, and before, the answer is an error',
-  async (t) => {
-    const { open, events } = await createWorldOfPages(t, { failsAt: 3 })
-    await t.rejects(text(await open(SUITES)), { code: 'ECONNRESET' })
-    t.match(events, [
-      { type: 'request failed', reason: 'store unavailable' },
-      { type: 'list exported', rows: 400, complete: false },
-    ])
-    const failing = await createWorldOfPages(t, { failsAt: 1 })
-    const { statusCode, headers } = await failing.open(SUITES)
-    t.equal(statusCode, 503)
-    t.equal(headers['content-disposition'], undefined)
-    t.strictSame(failing.exported(), [])
-  },
-)
+t.test('Export: if the store fails on the way the connection breaks off; before, it is an error', async (t) => {
+  const { open, events } = await createWorldOfPages(t, { failsAt: 3 })
+  await t.rejects(text(await open(SUITES)), { code: 'ECONNRESET' })
+  t.match(events, [
+    { type: 'request failed', reason: 'store unavailable' },
+    { type: 'list exported', rows: 400, complete: false },
+  ])
+  const failing = await createWorldOfPages(t, { failsAt: 1 })
+  const { statusCode, headers } = await failing.open(SUITES)
+  t.equal(statusCode, 503)
+  t.equal(headers['content-disposition'], undefined)
+  t.strictSame(failing.exported(), [])
+})
 
 t.test('Export: it breaks off when its operator is removed', async (t) => {
   const { open, administration, events, exported } = await createWorldOfPages(t)

@@ -214,53 +214,50 @@ t.test('Sessions: without one a page leads to the login, and a form says that it
   t.equal((await administration.operators.list()).length, 2)
 })
 
-t.test(
-  'Sessions: a form that is sent after the end of one is kept, and can be sent again after signing in',
-  async (t) => {
-    const { signIn, visit, codeFor, store, clock, administration, listen, events } = await createConsoleWorld(t)
-    const browser = await signIn()
-    clock.time += 15 * MINUTE
-    const form = { request_key: 'key', suite_id: 'store', name: `<b>"ü"` }
-    for (const late of [await browser('/new-suite', { form }), await visit('/new-suite', { form })]) {
-      t.equal(late.statusCode, 401)
-      t.match(late.body, '<form method="post">')
-      t.match(late.body, 'What you entered is kept on this page.')
-      for (const [name, value] of Object.entries(form)) t.strictSame(valuesOf(late.body, name), [value])
-    }
-    const large = await visit('/new-suite', { form: { name: 'x'.repeat(70_000) } })
-    t.strictSame([large.statusCode, large.body.includes('kept on this page')], [401, false])
-    const many = await visit('/new-suite', { form: Object.fromEntries(Array.from({ length: 501 }, (_, n) => [n, ''])) })
-    t.strictSame([many.statusCode, many.body.includes('kept on this page')], [401, false])
-    t.equal(await visit.status('/new-suite', { form, headers: { 'sec-fetch-site': 'cross-site' } }), 403)
+t.test('Sessions: a form sent after the end of one is kept, and can be sent again after signing in', async (t) => {
+  const { signIn, visit, codeFor, store, clock, administration, listen, events } = await createConsoleWorld(t)
+  const browser = await signIn()
+  clock.time += 15 * MINUTE
+  const form = { request_key: 'key', suite_id: 'store', name: `<b>"ü"` }
+  for (const late of [await browser('/new-suite', { form }), await visit('/new-suite', { form })]) {
+    t.equal(late.statusCode, 401)
+    t.match(late.body, '<form method="post">')
+    t.match(late.body, 'What you entered is kept on this page.')
+    for (const [name, value] of Object.entries(form)) t.strictSame(valuesOf(late.body, name), [value])
+  }
+  const large = await visit('/new-suite', { form: { name: 'x'.repeat(70_000) } })
+  t.strictSame([large.statusCode, large.body.includes('kept on this page')], [401, false])
+  const many = await visit('/new-suite', { form: Object.fromEntries(Array.from({ length: 501 }, (_, n) => [n, ''])) })
+  t.strictSame([many.statusCode, many.body.includes('kept on this page')], [401, false])
+  t.equal(await visit.status('/new-suite', { form, headers: { 'sec-fetch-site': 'cross-site' } }), 403)
 
-    const again = await signIn()
-    const { register } = store
-    store.register = async () => Promise.reject(new StoreUnavailable())
-    const [code, { change }] = [await codeFor('admin'), store]
-    store.change = store.register as never
-    const login = await visit('/login', { form: { code } })
-    t.strictSame([login.statusCode, login.body.includes(code)], [503, false], 'a login code is not shown')
-    store.change = change
-    const failed = await again('/new-suite', { form })
-    t.equal(failed.statusCode, 503)
-    for (const [name, value] of Object.entries(form)) t.strictSame(valuesOf(failed.body, name), [value])
-    store.register = register
-    t.equal(await again.status('/new-suite', { form }), 200)
-    t.match(await administration.suites.show('store'), { name: form.name })
+  const again = await signIn()
+  const { register } = store
+  store.register = async () => Promise.reject(new StoreUnavailable())
+  const [code, { change }] = [await codeFor('admin'), store]
+  store.change = store.register as never
+  const login = await visit('/login', { form: { code } })
+  t.strictSame([login.statusCode, login.body.includes(code)], [503, false], 'a login code is not shown')
+  store.change = change
+  const failed = await again('/new-suite', { form })
+  t.equal(failed.statusCode, 503)
+  for (const [name, value] of Object.entries(form)) t.strictSame(valuesOf(failed.body, name), [value])
+  store.register = register
+  t.equal(await again.status('/new-suite', { form }), 200)
+  t.match(await administration.suites.show('store'), { name: form.name })
 
-    const { host } = new URL(await listen())
-    const [address = '', port] = host.split(':')
-    const socket = connect(Number(port), address)
-    socket.end(
-      `POST /new-suite HTTP/1.1\r\nhost: ${host}\r\nsec-fetch-site: same-origin\r\ncontent-length: 9\r\n\r\nname`,
-    )
-    await once(socket.resume(), 'close')
-    t.notOk(
-      events.some((event) => event.type === 'request failed' && event.status === 500),
-      'a form that is cut off is no failure of the server',
-    )
-  },
-)
+  const { host } = new URL(await listen())
+  const [address = '', port] = host.split(':')
+  const socket = connect(Number(port), address)
+  socket.end(
+    `POST /new-suite HTTP/1.1\r\nhost: ${host}\r\nsec-fetch-site: same-origin\r\ncontent-length: 9\r\n\r\nname`,
+  )
+  await once(socket.resume(), 'close')
+  t.notOk(
+    events.some((event) => event.type === 'request failed' && event.status === 500),
+    'a form that is cut off is no failure of the server',
+  )
+})
 
 t.test('Sessions: a page extends one; assets neither extend nor need one', async (t) => {
   const { signIn, clock } = await createConsoleWorld(t)

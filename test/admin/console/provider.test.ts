@@ -83,51 +83,42 @@ t.test('Sign-in with the provider: it makes an operator with a session, whom peo
   t.match(audit, /Operator added anna@company\.example \(127.*#anna anna@company\.example \(127.*#anna console, 127/)
 })
 
-t.test(
-  'Sign-in with the provider: once the store has moved, whoever is new or has another role is told where',
-  async (t) => {
-    const { signIn, store, people, operators } = await start(t)
-    t.equal((await signIn('vera')).answer.statusCode, 303)
-    const { move } = store as unknown as { move: { begin(place: string, at: number): Promise<void> } }
-    await move.begin('postgres://new.example/tokens', 1)
-    t.equal((await signIn('vera')).answer.statusCode, 303, 'who is known is signed in')
-    people.vera = { ...people.anna }
-    for (const who of ['anna', 'vera']) {
-      const { answer, cookie } = await signIn(who)
-      t.equal(answer.statusCode, 409)
-      t.match(
-        textOf(answer.body),
-        /copy of the store to postgres:\/\/new\.example\/tokens began .* Nothing was changed/,
-      )
-      t.notMatch(cookie, /session/)
-    }
-    t.match(await operators(), [{ email: 'vera', role: 'viewer' }])
-  },
-)
+t.test('Sign-in with the provider: once the store has moved, who is new or has a new role is told', async (t) => {
+  const { signIn, store, people, operators } = await start(t)
+  t.equal((await signIn('vera')).answer.statusCode, 303)
+  const { move } = store as unknown as { move: { begin(place: string, at: number): Promise<void> } }
+  await move.begin('postgres://new.example/tokens', 1)
+  t.equal((await signIn('vera')).answer.statusCode, 303, 'who is known is signed in')
+  people.vera = { ...people.anna }
+  for (const who of ['anna', 'vera']) {
+    const { answer, cookie } = await signIn(who)
+    t.equal(answer.statusCode, 409)
+    t.match(textOf(answer.body), /copy of the store to postgres:\/\/new\.example\/tokens began .* Nothing was changed/)
+    t.notMatch(cookie, /session/)
+  }
+  t.match(await operators(), [{ email: 'vera', role: 'viewer' }])
+})
 
-t.test(
-  'Sign-in with the provider: it replaces the session of the browser, and going back changes nothing',
-  async (t) => {
-    const { get, comeBack, signIn, operators, codeFor, visit } = await start(t)
-    const first = await signIn('vera')
-    const second = await signIn('vera', first.cookie)
-    t.equal((await get('/about', first.cookie)).headers.location, '/login?why=ended')
-    t.match(await operators(), [{ email: 'vera', role: 'viewer', sessions: [{}] }])
-    const { next, cookies } = await comeBack('anna', second.cookie)
-    const third = await get(next, cookies)
-    t.match((await get('/login', cookieOf(third))).body, 'You are signed in as <bdi>anna@company.example (127')
-    const again = await get(next, `${cookies}; ${cookieOf(third)}`.replace(second.cookie, ''))
-    t.strictSame([again.statusCode, again.headers.location, again.headers['set-cookie']], [303, '/', undefined])
-    const other = await visit('/login', {
-      form: { code: await codeFor('viewer') },
-      headers: { ...HOST, cookie: cookieOf(third) },
-    })
-    t.match(
-      other.body,
-      /You are signed in as <bdi>anna@company.example \(127\S+\)<\/bdi>. Sign in as <bdi>viktor<\/bdi> with this link/,
-    )
-  },
-)
+t.test('Sign-in with the provider: it replaces the session; going back changes nothing', async (t) => {
+  const { get, comeBack, signIn, operators, codeFor, visit } = await start(t)
+  const first = await signIn('vera')
+  const second = await signIn('vera', first.cookie)
+  t.equal((await get('/about', first.cookie)).headers.location, '/login?why=ended')
+  t.match(await operators(), [{ email: 'vera', role: 'viewer', sessions: [{}] }])
+  const { next, cookies } = await comeBack('anna', second.cookie)
+  const third = await get(next, cookies)
+  t.match((await get('/login', cookieOf(third))).body, 'You are signed in as <bdi>anna@company.example (127')
+  const again = await get(next, `${cookies}; ${cookieOf(third)}`.replace(second.cookie, ''))
+  t.strictSame([again.statusCode, again.headers.location, again.headers['set-cookie']], [303, '/', undefined])
+  const other = await visit('/login', {
+    form: { code: await codeFor('viewer') },
+    headers: { ...HOST, cookie: cookieOf(third) },
+  })
+  t.match(
+    other.body,
+    /You are signed in as <bdi>anna@company.example \(127\S+\)<\/bdi>. Sign in as <bdi>viktor<\/bdi> with this link/,
+  )
+})
 
 t.test('Sign-in with the provider: the role is read at each, and a change of it ends the other sessions', async (t) => {
   const { get, signIn, people, operators, events, issuer } = await start(t)
@@ -203,29 +194,26 @@ t.test('Sign-in with the provider: a failure says what to do, keeps the link as 
   for (const path of [next, late.next]) t.notMatch(lines.join(''), /code=([^&]+)/.exec(path)?.[1] as string)
 })
 
-t.test(
-  'Sign-in with the provider: it begins only at the address of the console, and not for another site',
-  async (t) => {
-    const { visit, get, state } = await start(t)
-    for (const headers of [{ host: 'localhost:8081' }, { ...HOST, 'sec-fetch-site': 'cross-site' }]) {
-      const { statusCode, headers: answer } = await visit('/login/provider', { headers })
-      t.strictSame([statusCode, answer.location, answer['set-cookie']], [303, `${URL_OF_CONSOLE}/login`, undefined])
-    }
-    t.strictSame(state.asked, [])
-    for (const site of ['none', 'same-origin']) {
-      const { headers } = await visit('/login/provider', { headers: { ...HOST, 'sec-fetch-site': site } })
-      t.match(headers.location, '/auth?')
-    }
-    const evil = await get('/login/callback?url=//evil.example&a="><script>')
-    t.equal(evil.headers.refresh, '0; url=/login/complete?url=%2F%2Fevil.example&a=%22%3E%3Cscript%3E')
-    t.notMatch(evil.body, '<script>"')
+t.test('Sign-in with the provider: it begins at the address of the console, not for another site', async (t) => {
+  const { visit, get, state } = await start(t)
+  for (const headers of [{ host: 'localhost:8081' }, { ...HOST, 'sec-fetch-site': 'cross-site' }]) {
+    const { statusCode, headers: answer } = await visit('/login/provider', { headers })
+    t.strictSame([statusCode, answer.location, answer['set-cookie']], [303, `${URL_OF_CONSOLE}/login`, undefined])
+  }
+  t.strictSame(state.asked, [])
+  for (const site of ['none', 'same-origin']) {
+    const { headers } = await visit('/login/provider', { headers: { ...HOST, 'sec-fetch-site': site } })
+    t.match(headers.location, '/auth?')
+  }
+  const evil = await get('/login/callback?url=//evil.example&a="><script>')
+  t.equal(evil.headers.refresh, '0; url=/login/complete?url=%2F%2Fevil.example&a=%22%3E%3Cscript%3E')
+  t.notMatch(evil.body, '<script>"')
 
-    const without = await createConsoleWorld(t)
-    for (const path of ['provider', 'complete']) {
-      t.equal((await without.visit(`/login/${path}`)).statusCode, 404, path)
-    }
-  },
-)
+  const without = await createConsoleWorld(t)
+  for (const path of ['provider', 'complete']) {
+    t.equal((await without.visit(`/login/${path}`)).statusCode, 404, path)
+  }
+})
 
 t.test('Sign-in with the provider: one address cannot begin any number of them', async (t) => {
   const { get, state } = await start(t)
@@ -319,29 +307,26 @@ t.test('ASVS 7.5.3: what cannot be undone needs a sign-in at the provider in the
   }
 })
 
-t.test(
-  'OpenID Connect Core §3.1.3.7: a provider that sends no auth_time, or an old one, permits nothing',
-  async (t) => {
-    const { get, comeBack, signIn, state, events, store } = await startChanges(t)
-    const { cookie } = await signIn('anna')
-    for (const [auth_time, why] of [
-      [undefined, 'missing'],
-      [1, 'too old'],
-    ] as const) {
-      state.tamper = ({ claims }) => Object.assign(claims, { auth_time })
-      const { next, cookies } = await comeBack('anna', cookie, '?back=/applications/a')
-      const { statusCode, body, headers } = await get(next, cookies)
-      t.strictSame([statusCode, headers['set-cookie']], [403, undefined])
-      t.match(
-        textOf(body),
-        `does not say that you have signed in again within the last 15 minutes ( auth_time is ${why} )`,
-      )
-      t.match(events.at(-1), { type: 'operator refused', reason: 'old sign-in', detail: `auth_time is ${why}` })
-    }
-    t.equal((await get('/about', cookie)).statusCode, 200, 'the session goes on')
-    t.not(await store.findApplication('a/'), undefined)
-  },
-)
+t.test('OpenID Connect Core §3.1.3.7: no auth_time, or an old one, permits nothing', async (t) => {
+  const { get, comeBack, signIn, state, events, store } = await startChanges(t)
+  const { cookie } = await signIn('anna')
+  for (const [auth_time, why] of [
+    [undefined, 'missing'],
+    [1, 'too old'],
+  ] as const) {
+    state.tamper = ({ claims }) => Object.assign(claims, { auth_time })
+    const { next, cookies } = await comeBack('anna', cookie, '?back=/applications/a')
+    const { statusCode, body, headers } = await get(next, cookies)
+    t.strictSame([statusCode, headers['set-cookie']], [403, undefined])
+    t.match(
+      textOf(body),
+      `does not say that you have signed in again within the last 15 minutes ( auth_time is ${why} )`,
+    )
+    t.match(events.at(-1), { type: 'operator refused', reason: 'old sign-in', detail: `auth_time is ${why}` })
+  }
+  t.equal((await get('/about', cookie)).statusCode, 200, 'the session goes on')
+  t.not(await store.findApplication('a/'), undefined)
+})
 
 t.test('ASVS 7.5.3: somebody who signed in with a link uses a new link', async (t) => {
   const { post, codeFor, visit, clock, get, secrets } = await startChanges(t)

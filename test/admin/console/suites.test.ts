@@ -101,25 +101,22 @@ t.test('Suite: its name can be changed, unless another operator has done so', as
   t.equal(await browser.status('/suites/nowhere', { form: { name: 'X' } }), 404)
 })
 
-t.test(
-  'Suites: labels and a note are registered and edited, and a label is a link to the suites that have it',
-  async (t) => {
-    const { browser, administration } = await setting(t)
-    const form = { suite_id: 'product', name: 'Product API', labels: 'owner=web', note: 'One\r\nTwo' }
-    t.match(await browser.body('/new-suite'), '<details><summary>Labels and note</summary>')
-    const refused = await browser.body('/new-suite', { form: { ...form, labels: 'Owner=web' } })
-    t.match(refused, '<details open><summary>Labels and note</summary>')
-    await browser('/new-suite', { form })
-    t.match(await administration.suites.show('product'), { labels: { owner: 'web' }, note: 'One\nTwo' })
-    const { body } = await browser('/suites?label=owner%3Dweb')
-    t.match(body, 'href="/suites?label=owner%3Dweb"')
-    t.match(textOf(body), 'Those with the label owner=web · All suites')
-    t.notMatch(body, 'Store API')
-    t.match(await browser.body('/suites?label=nobody'), 'No suite has this label')
-    await browser('/suites/product', { form: { shown_labels: 'owner=web', labels: '' } })
-    t.match(await administration.suites.show('product'), { name: 'Product API', labels: {}, note: 'One\nTwo' })
-  },
-)
+t.test('Suites: labels and a note are registered and edited, and a label links to its suites', async (t) => {
+  const { browser, administration } = await setting(t)
+  const form = { suite_id: 'product', name: 'Product API', labels: 'owner=web', note: 'One\r\nTwo' }
+  t.match(await browser.body('/new-suite'), '<details><summary>Labels and note</summary>')
+  const refused = await browser.body('/new-suite', { form: { ...form, labels: 'Owner=web' } })
+  t.match(refused, '<details open><summary>Labels and note</summary>')
+  await browser('/new-suite', { form })
+  t.match(await administration.suites.show('product'), { labels: { owner: 'web' }, note: 'One\nTwo' })
+  const { body } = await browser('/suites?label=owner%3Dweb')
+  t.match(body, 'href="/suites?label=owner%3Dweb"')
+  t.match(textOf(body), 'Those with the label owner=web · All suites')
+  t.notMatch(body, 'Store API')
+  t.match(await browser.body('/suites?label=nobody'), 'No suite has this label')
+  await browser('/suites/product', { form: { shown_labels: 'owner=web', labels: '' } })
+  t.match(await administration.suites.show('product'), { name: 'Product API', labels: {}, note: 'One\nTwo' })
+})
 
 t.test('Suite: it is removed after a confirmation that says how many applications are affected', async (t) => {
   const { browser, administration, register } = await setting(t)

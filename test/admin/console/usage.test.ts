@@ -21,37 +21,34 @@ async function setting(t: Test, count = 1) {
   return { ...world, did, bodyOf }
 }
 
-t.test(
-  'Usage: the page of an application has its sums and charts of the period, with links to the others',
-  async (t) => {
-    const { did, bodyOf, statistics } = await setting(t)
-    await did('a-0', [1, 2, 3])
-    await did('a-0', [10, 20, 30], 2)
-    await did('a-0', [100, 200, 300], 48)
-    const sums = async (query: string) => {
-      const body = await bodyOf(`/applications/a-0${query}`)
-      const [, section = ''] = body.split('id="usage"')
-      t.match(section, /href="\/applications\/a-0\?period=7d#usage"/)
-      return textOf(section)
-        .match(/Tokens issued ([\d,]+) .*?Valid checks ([\d,]+) .*?Refused requests and checks ([\d,]+) /)
-        ?.slice(1)
-    }
-    t.strictSame(await sums('?period=1h'), ['1', '2', '3'])
-    t.strictSame(await sums(''), ['11', '22', '33'])
-    t.strictSame(await sums('?period=7d'), ['111', '222', '333'])
-    t.strictSame(await sums('?period=year'), ['11', '22', '33'], 'an unknown period is the usual one')
-    const body = await bodyOf('/applications/a-0?period=1h')
-    t.match(body, 'href="/applications/a-0?period=1h#usage" aria-current="page">1 h<')
-    t.match(body, '<title>From 2027-01-15 08:00 UTC, so far: Tokens issued 1</title>')
-    t.match(
-      textOf(body),
-      /From Tokens issued Valid checks Refused requests and checks 2027-01-15 08:00 UTC 1 2 3 2027-01-15 07:55 UTC 0 0 0 /,
-    )
-    t.notMatch(body, 'class="outage"')
-    Object.assign(statistics, statisticsOf({ outages: [{ beganAt: START - 60_000, endedAt: START, failures: 9 }] }))
-    t.match(await bodyOf('/applications/a-0?period=1h'), /class="outage".*Tokens issued 1, outage</s)
-  },
-)
+t.test('Usage: the page of an application has sums and charts of the period, and links to others', async (t) => {
+  const { did, bodyOf, statistics } = await setting(t)
+  await did('a-0', [1, 2, 3])
+  await did('a-0', [10, 20, 30], 2)
+  await did('a-0', [100, 200, 300], 48)
+  const sums = async (query: string) => {
+    const body = await bodyOf(`/applications/a-0${query}`)
+    const [, section = ''] = body.split('id="usage"')
+    t.match(section, /href="\/applications\/a-0\?period=7d#usage"/)
+    return textOf(section)
+      .match(/Tokens issued ([\d,]+) .*?Valid checks ([\d,]+) .*?Refused requests and checks ([\d,]+) /)
+      ?.slice(1)
+  }
+  t.strictSame(await sums('?period=1h'), ['1', '2', '3'])
+  t.strictSame(await sums(''), ['11', '22', '33'])
+  t.strictSame(await sums('?period=7d'), ['111', '222', '333'])
+  t.strictSame(await sums('?period=year'), ['11', '22', '33'], 'an unknown period is the usual one')
+  const body = await bodyOf('/applications/a-0?period=1h')
+  t.match(body, 'href="/applications/a-0?period=1h#usage" aria-current="page">1 h<')
+  t.match(body, '<title>From 2027-01-15 08:00 UTC, so far: Tokens issued 1</title>')
+  t.match(
+    textOf(body),
+    /From Tokens issued Valid checks Refused requests and checks 2027-01-15 08:00 UTC 1 2 3 2027-01-15 07:55 UTC 0 0 0 /,
+  )
+  t.notMatch(body, 'class="outage"')
+  Object.assign(statistics, statisticsOf({ outages: [{ beganAt: START - 60_000, endedAt: START, failures: 9 }] }))
+  t.match(await bodyOf('/applications/a-0?period=1h'), /class="outage".*Tokens issued 1, outage</s)
+})
 
 t.test('Usage: the page of a suite has its checks and refusals', async (t) => {
   const { did, bodyOf } = await setting(t)
