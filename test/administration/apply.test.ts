@@ -71,15 +71,8 @@ t.test('Apply: each field that differs is a change, and what the file does not n
     t.strictSame(await one(entry), [{ ...change, before: { [field]: SHOP[field] }, after: { [field]: value } }])
     t.equal(planText(await plan({ applications: [entry] })).split('\n')[1], `    ${text}`)
   }
-  const renamed = {
-    action: 'change',
-    kind: 'suite',
-    id: 'store',
-    name: 'Store API',
-    before: { name: 'Store API' },
-    after: { name: 'S' },
-  }
-  t.strictSame(await one({ id: 'store', name: 'S' }, 'suites'), [renamed])
+  const [renamed] = await one({ id: 'store', name: 'S' }, 'suites')
+  t.match(renamed, { kind: 'suite', id: 'store', before: { name: 'Store API' }, after: { name: 'S' } })
 })
 
 t.test('Apply: a plan is a diff in the order in which it is made, with its counts', async (t) => {
@@ -292,11 +285,11 @@ t.test('Apply and seed: what is not YAML has its place, and nothing of its text 
 })
 
 t.test('Apply: anchors and merge keys may be used any number of times', async (t) => {
-  const many = Array.from({ length: 10_000 }, (_, n) => `  - {<<: *common, client_id: a${n}}\n`)
+  const many = Array.from({ length: 1000 }, (_, n) => `  - {<<: *common, client_id: a${n}}\n`)
   const file = `applications:\n  - &common {client_id: a, name: A, developer_email: a@b, suites: [store]}\n${many.join('')}`
   const { changes, add } = await plan(file)
-  t.equal(add, 10_001)
-  t.match(changes.at(-1), { id: 'a9999', after: { name: 'A', suites: ['store'] } })
+  t.equal(add, 1001)
+  t.match(changes.at(-1), { id: 'a999', after: { name: 'A', suites: ['store'] } })
 })
 
 /** The value of a text, and what is wrong with it. */

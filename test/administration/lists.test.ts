@@ -74,11 +74,8 @@ t.test('Suites: a page has secrets, the number of approved applications, and a c
   const more = Array.from({ length: 501 }, (_, n) => ({ suiteId: `suite-${n}`, name: 'Suite' }))
   await administration.seed({ suites: more, applications: [] })
   const all = ['store', 'product-information', ...more.map(({ suiteId }) => suiteId)]
-  t.strictSame(
-    (await administration.listSuites()).map(({ suiteId }) => suiteId),
-    all,
-    'without pages all are listed',
-  )
+  const listed = (await administration.listSuites()).map(({ suiteId }) => suiteId)
+  t.strictSame(listed, all, 'without pages all are listed')
 })
 
 t.test('Suites: approved applications are counted up to a limit on a page, and in full for one suite', async (t) => {
@@ -100,6 +97,9 @@ t.test('Search: pages list every application once, newest first', async (t) => {
   const third = await applications.search({ limit: 2, after: second.next })
   t.strictSame([idsOf(third.applications), third.next], [['a-0'], undefined])
   t.equal((await applications.search({ limit: 5 })).next, undefined, 'none where the last page is full')
+  const malformed = ['', '1', 'MA', 'LTE', 'MS41', 'MDE', 'OTk5OTk5OTk5OTk5OTk5OTk', 'x'.repeat(9999)]
+  for (const after of [...malformed, `${first.next}=`, `${first.next} `])
+    await t.rejects(applications.search({ limit: 1, after }), OperatorError, after)
 })
 
 t.test('Search: a text matches ids, names, emails and notes, in any case and script, with a status too', async (t) => {
@@ -129,11 +129,8 @@ t.test('Search: a text matches ids, names, emails and notes, in any case and scr
     [{ status: 'active', text: 'one' }, ['ONE-1']],
   ]
   for (const [sought, found] of cases) {
-    t.strictSame(
-      idsOf((await applications.search({ ...sought, limit: 9 })).applications),
-      found,
-      JSON.stringify(sought),
-    )
+    const { applications: matching } = await applications.search({ ...sought, limit: 9 })
+    t.strictSame(idsOf(matching), found, JSON.stringify(sought))
   }
 })
 
@@ -173,19 +170,8 @@ t.test('Search: labels, a suite and a text of a label are found together, and co
   t.match(await suites.list({ labels: ['owner'] }), [{ suiteId: 's' }])
   t.match(await suites.listPage({ labels: ['owner=web'], limit: 1 }), { rows: [{ suiteId: 's' }], next: undefined })
   const { next } = await suites.listPage({ labels: [], limit: 1 })
-  t.match(await suites.listPage({ labels: [], limit: 1, after: next }), {
-    rows: [{ suiteId: 'other' }],
-    next: undefined,
-  })
-})
-
-t.test('Search: a malformed cursor is refused', async (t) => {
-  const { applications } = await setting(t, numbered(3))
-  const { next } = await applications.search({ limit: 1 })
-  const one = ['', '1', 'MA', 'LTE', 'MS41', 'MDE', 'OTk5OTk5OTk5OTk5OTk5OTk', 'x'.repeat(9999)]
-  for (const after of [...one, `${next}=`, `${next} `]) {
-    await t.rejects(applications.search({ limit: 1, after }), OperatorError, after)
-  }
+  const last = await suites.listPage({ labels: [], limit: 1, after: next })
+  t.match(last, { rows: [{ suiteId: 'other' }], next: undefined })
 })
 
 t.test('Search: an application that is removed during the search is left out', async (t) => {
@@ -265,39 +251,23 @@ t.test('Suites: an undo of approvals reaches only the change that the audit even
   t.strictSame(idsOf(await suites.listApproved('s1')), ['q', 'other'])
 })
 
-t.test('Suites: an undo of approvals takes back all of them, however many', async (t) => {
+t.test('Suites: an undo takes back all approvals, however many, unless the suite is another one by now', async (t) => {
   const { store, clock } = await setting(t, numbered(501))
-  const author = { ...AUTHOR, requestId: 'r' }
-  const { suites } = createAdministration({ store, now: () => clock.time, observe: () => {}, author })
-  await suites.register({ suiteId: 'store', name: 'Store API' })
-  await suites.changeApprovals('store', idsOf(numbered(501)), true)
-  const [event] = await store.listAuditEvents({ limit: 1 })
-  t.equal((await suites.undoApprovals(Number(event?.id))).changed.length, 501)
-  t.strictSame(await suites.listApproved('store'), [])
-})
-
-t.test('Suites: an undo of approvals is refused if the suite is another one by now', async (t) => {
-  const { store, clock } = await setting(t, numbered(2))
   const author = { ...AUTHOR, requestId: 'r' }
   const { suites } = createAdministration({ store, now: () => clock.time, observe: () => {}, author })
   const register = () => suites.register({ suiteId: 'store', name: 'Store API' })
   await register()
-  await suites.changeApprovals('store', ['a-0', 'a-1'], true)
-  await suites.changeApprovals('store', ['a-0', 'a-1'], false)
-  const [event] = await store.listAuditEvents({ limit: 1 })
-  const undo = () => suites.undoApprovals(Number(event?.id))
+  const newest = async () => Number((await store.listAuditEvents({ limit: 1 }))[0]?.id)
+  await suites.changeApprovals('store', idsOf(numbered(501)), true)
+  t.equal((await suites.undoApprovals(await newest())).changed.length, 501)
+  t.strictSame(await suites.listApproved('store'), [])
+  const event = await newest()
+  const undo = () => suites.undoApprovals(event)
   await suites.remove('store')
   await t.rejects(undo(), { message: 'There is no suite with the id store.' })
   await register()
   await t.rejects(undo(), { message: 'The suite store was removed and registered again since.' })
   t.strictSame(await suites.listApproved('store'), [])
-})
-
-t.test('Suites: an undo by what is no id of an audit event is refused without a look at the database', async (t) => {
-  const listAuditEvents = () => t.fail('it was asked') as never
-  const { suites } = await setting(t, [], () => ({ listAuditEvents }))
-  for (const id of [NaN, 1.5, 1e300])
-    await t.rejects(suites.undoApprovals(id), { message: 'The audit has no such change of approvals.' })
 })
 
 t.test('Lists: after the removal of many applications, few are looked up at a time', async (t) => {

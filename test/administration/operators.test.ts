@@ -248,10 +248,7 @@ t.test('Sign-in: what ends with the role of the identity provider has no key and
   const nobody = { name, role: undefined, email: null, authenticatedAt: null }
   t.equal(await signIn.logInAs(nobody, FROM), undefined)
   t.equal(await signIn.logInAs({ ...nobody, name: 'https://idp.example#8' }, FROM), undefined)
-  t.match(
-    (await operators.list()).map(({ name }) => name),
-    ['anna'],
-  )
+  t.match(await operators.list(), { length: 1, 0: { name: 'anna' } })
 })
 
 t.test('Sign-in: a session ends with its operator, when it is ended, and if the clock is set back', async (t) => {

@@ -4,6 +4,7 @@ import { listRemovals } from '../../src/administration/removals.ts'
 import { findTrouble } from '../../src/administration/trouble.ts'
 import { abbreviated } from '../../src/domain/application.ts'
 import type { RefusalCount } from '../../src/domain/refusal.ts'
+import { application } from '../support/newcomers.ts'
 import { AUDIT } from '../support/on.ts'
 import { refusal } from '../support/refusal.ts'
 import { filling } from '../support/registration.ts'
@@ -80,7 +81,7 @@ t.test('Trouble: a removed application is found however many applications one la
   const { applications, suites } = filling(createAdministration({ store, now: () => START, observe: () => {}, author }))
   await suites.register({ suiteId: 'store', name: 'Store API' })
   const ids = Array.from({ length: 101 }, (_, n) => `a${n}`)
-  for (const clientId of ['leaver', ...ids]) await applications.register({ clientId, suites: [] })
+  await store.register({ suites: [], applications: ['leaver', ...ids].map((id) => application(id)) }, AUDIT)
   await applications.remove('leaver')
   await suites.changeApprovals('store', ids, true)
   t.match(await listRemovals(store, 1), [{ clientId: 'leaver' }])

@@ -63,14 +63,8 @@ t.test('Audit: every change by a command is one line with who made it, on standa
     t.match(events[0], { level: 'info', msg, ...WHO, ...fields }, command)
   }
   const rows: { action: string }[] = await json('audit list')
-  t.strictSame(
-    rows.map(({ action }) => action),
-    changes
-      .map(([, msg]) => msg)
-      .filter((msg) => msg !== 'backup made')
-      .reverse(),
-    'each is a row in the store, but for a backup, which changes nothing',
-  )
+  const stored = changes.map(([, msg]) => msg).filter((msg) => msg !== 'backup made')
+  t.strictSame(rows.map(({ action }) => action).reverse(), stored, 'each is a row, but a backup, which changes nothing')
   const withoutRows = ['backup made', 'list exported']
   t.strictSame(
     [...AUDIT_ACTIONS, ...withoutRows].sort(),
@@ -90,13 +84,8 @@ t.test('Audit: what changes nothing is no event, and LOG_LEVEL applies', async (
   for (const command of [...nothing, ...names]) await expectAll(t, { run }, [[command, { events: [] }]])
   t.strictSame((await run('apps suspend nobody')).events, [])
   t.strictSame((await shell({ ...env, LOG_LEVEL: 'silent' }).run('apps suspend a')).events, [])
-})
-
-t.test('Audit: on a terminal the line of a change is one for people, as those of the server are', async (t) => {
-  const { run } = await startShell(t)
-  const { status, err, events } = await run(REGISTER, { isTTY: true })
-  t.equal(status, 0)
-  t.match(err, /INFO.*: application registered \{\n +client_id: .*'a'/)
+  const { err, events } = await run('apps resume a', { isTTY: true })
+  t.match(err, /INFO.*: application resumed \{\n +client_id: .*'a'/, 'on a terminal it is for people')
   t.strictSame(events, [], 'none of it is JSON')
 })
 
@@ -116,8 +105,6 @@ t.test('Commands: audit list shows who changed what, newest first', async (t) =>
     { action: 'application registered', before: null, after: { name: 'A' } },
     { action: 'suite registered', subject: { kind: 'suite', id: 'store' } },
   ])
-  const source = ['actor', 'actor_email', 'origin', 'remote_address', 'request_id']
-  t.strictSame(Object.keys(all[0]), ['id', 'at', ...source, 'action', 'subject', 'before', 'after'])
 
   const lines = (await run('audit list')).out.split('\n').map((line) => line.split(/ {2,}/))
   const table = lines.map((cells) => cells.slice(3).join(' | '))
@@ -133,17 +120,10 @@ t.test('Commands: audit list shows who changed what, newest first', async (t) =>
   ])
   t.match(lines[1], [/^\d{4}-/, WHO.actor, `command line, ${hostname()}`])
 
-  const since = { '--since 1h': 6, '--since 2020-02-29': 6, '--since 2999-12-31T00:00': 0 }
-  const until = { '--until 1h': 0, '--until 2999-12-31': 6 }
-  const search = { '--search STOR': 1, '--search store --limit 2': 1, '--search nothing': 0 }
   const counts = {
-    ...until,
-    ...search,
-    '--limit 2': 2,
-    [`--actor ${WHO.actor}`]: 6,
-    '--actor nobody': 0,
-    '--subject store': 1,
-    ...since,
+    ...{ '--since 1h': 6, '--since 2020-02-29': 6, '--since 2999-12-31T00:00': 0, '--until 1h': 0 },
+    ...{ '--until 2999-12-31': 6, '--search STOR': 1, '--search store --limit 2': 1, '--search nothing': 0 },
+    ...{ '--limit 2': 2, [`--actor ${WHO.actor}`]: 6, '--actor nobody': 0, '--subject store': 1 },
   }
   for (const [options, count] of Object.entries(counts)) {
     t.equal((await json(`audit list ${options}`)).length, count, options)
@@ -173,10 +153,8 @@ t.test('Commands: audit list shows and finds the email address of an operator fr
     .trimEnd()
     .split('\n')
     .map((line) => line.split(/ {2,}/))
-  t.strictSame(
-    cells.map(([, actor, , action]) => `${actor} ${action}`),
-    ['actor action', 'eva@a.example (i) operator removed', 'eva@a.example (i) operator added'],
-  )
+  const shown = cells.map(([, actor, , action]) => `${actor} ${action}`)
+  t.strictSame(shown, ['actor action', 'eva@a.example (i) operator removed', 'eva@a.example (i) operator added'])
 })
 
 t.test('Commands: audit list names keys by id, and login links by expiry', async (t) => {

@@ -1,13 +1,11 @@
 import { chmodSync, chownSync, linkSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { Readable } from 'node:stream'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { main } from '../../src/commands/program.ts'
 import type { Application } from '../../src/domain/application.ts'
 import { mintToken } from '../../src/domain/token.ts'
 import { openStore } from '../../src/store/open.ts'
-import { expectAll, shell, startShell } from '../support/shell.ts'
+import { expectAll, fails, shell, startShell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
 /** A database with a suite, two applications (a third was removed) and a token, in a folder of its own. */
@@ -54,13 +52,10 @@ t.test('Backup: the copy has every row, is for its owner only, and says what is 
   t.strictSame({ ...others, backups: [] }, before.rows, 'the database is as it was, but for the time of the backup')
   const [{ made_at: madeAt }] = backups as [{ made_at: number }]
   t.strictSame([backups.length, madeAt >= began && madeAt <= Date.now()], [1, true])
-  t.strictSame(
-    readdirSync(folder).filter((name) => /partial|copy\.db-/.test(name)),
-    [],
-    'nothing else is left behind',
-  )
-  t.match((await run(`backup ${copy}`)).out, `Backed up to ${copy}: `)
-  t.match((await run(`backup ${copy}`)).out, /: \d+ bytes, applications: 2, newest token issued: 20\S+Z\.\n$/)
+  t.notMatch(readdirSync(folder).join(), /partial|copy\.db-/, 'nothing else is left behind')
+  const { out } = await run(`backup ${relative('', copy)}`)
+  t.match(out, `Backed up to ${copy}: `, 'a relative name in full')
+  t.match(out, /: \d+ bytes, applications: 2, newest token issued: 20\S+Z\.\n$/)
 })
 
 t.test('Backup: --without-tokens leaves out the tokens and nothing else, used keys included', async (t) => {
@@ -98,15 +93,15 @@ t.test('Backup: the database itself, and what is no file, is not replaced', asyn
   const { file, folder, inFolder, run } = await createDatabase(t)
   const before = read(file)
   linkSync(file, inFolder('same.db'))
-  const targets: [target: string, err: RegExp][] = [
-    [file, /belongs to the database itself/],
-    [inFolder('same.db'), /belongs to the database itself/],
-    [`${file}-wal`, /belongs to the database itself/],
-    [folder, /is not a file/],
-    ['/dev/null', /^The database .* could not be backed up: \/dev\/null is not a file\.\n$/],
-    [inFolder('no/where'), /could not be backed up: there is no folder .*\/no\. Create it/],
-  ]
-  for (const [target, err] of targets) await expectAll(t, { run }, [[`backup ${target}`, { status: 1, err }]])
+  const inUse = /belongs to the database itself/
+  await expectAll(t, { run }, [
+    [`backup ${file}`, fails(inUse)],
+    [`backup ${inFolder('same.db')}`, fails(inUse)],
+    [`backup ${file}-wal`, fails(inUse)],
+    [`backup ${folder}`, fails(/is not a file/)],
+    ['backup /dev/null', fails(/^The database .* could not be backed up: \/dev\/null is not a file\.\n$/)],
+    [`backup ${inFolder('no/where')}`, fails(/could not be backed up: there is no folder .*\/no\. Create it/)],
+  ])
   t.strictSame(read(file), before)
 })
 
@@ -137,11 +132,6 @@ t.test('Backup: a place without access is the cause, and no advice is to change 
   }
 })
 
-t.test('Backup: a relative name is printed in full', async (t) => {
-  const { copy, run } = await createDatabase(t)
-  t.match((await run(`backup ${relative('', copy)}`)).out, `Backed up to ${copy}: `)
-})
-
 t.test('Backup: an old database is not migrated, and that of another program is refused', async (t) => {
   const { file, folder } = temporaryDatabase(t)
   const copy = join(folder, 'copy.db')
@@ -163,12 +153,6 @@ t.test('Backup: an old database is not migrated, and that of another program is 
 
 t.test('Backup: - is refused where standard output is a terminal', async (t) => {
   const { env } = await startShell(t)
-  let err = ''
-  const status = await main(['backup', '-'], {
-    env,
-    stdin: Readable.from([]),
-    stdout: { write: () => t.fail('nothing is written'), isTTY: true },
-    stderr: { write: (text: string) => (err += text) },
-  })
-  t.strictSame([status, err], [1, 'Standard output is a terminal: redirect it to a file or a program.\n'])
+  const refused = fails('Standard output is a terminal: redirect it to a file or a program.\n')
+  await expectAll(t, shell(env), [['backup -', { ...refused, isTTY: true }]])
 })

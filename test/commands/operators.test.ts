@@ -158,17 +158,13 @@ t.test('Console: if it cannot print a link, it says what to do', async (t) => {
   const nobody = (await startOperators(t)).env
   const two = (await startOperators(t, 'anna', 'bert')).env
   const ADMIN_ADDRESS = '127.0.0.1:8081'
-  const cases: [env: NodeJS.ProcessEnv, command: string, err: RegExp][] = [
+  for (const [env, command, err] of [
     [nobody, 'console', /^There is no console: set ADMIN_ADDRESS, for example to 127\.0\.0\.1:8081/],
     [{ ...nobody, ADMIN_ADDRESS }, 'console', /^There is no operator yet: "operators add/],
     [{ ...nobody, ADMIN_ADDRESS }, 'console anna', /no operator with the name anna/],
     [{ ...two, ADMIN_ADDRESS }, 'console', /^Choose one of these operators: anna, bert\.\n$/],
     [{ ...two, ADMIN_ADDRESS: '127.0.0.1:0' }, 'console anna', /has port 0/],
-    [
-      { ...two, ...WITH_PROVIDER, ADMIN_ADDRESS },
-      'console anna',
-      /^OPERATORS=provider accepts no login links.*OPERATORS=any/,
-    ],
-  ]
-  for (const [env, command, err] of cases) await expectAll(t, shell(env), [[command, fails(err)]])
+    [{ ...two, ...WITH_PROVIDER, ADMIN_ADDRESS }, 'console anna', /^OPERATORS=provider accepts no .*OPERATORS=any/],
+  ] as const)
+    await expectAll(t, shell(env), [[command, fails(err)]])
 })

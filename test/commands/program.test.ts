@@ -35,17 +35,16 @@ t.test('Commands: a failure is one sentence on standard error, with status 1; wi
 
 t.test('Commands: wrong usage is reported on standard error, with status 2', async (t) => {
   const { run } = await startShell(t)
-  const wrong: [command: string, err: RegExp][] = [
-    ['applications', /Usage: token-server applications/],
-    ['nonsense', /unknown command 'nonsense'/],
-    ['apps register --name A', /required option '--developer-email <email>'/],
-    ['apps show', /missing required argument 'client-id'/],
-    ['apps list --client-secret x', /unknown option '--client-secret'/],
-    ['secrets rotate a --overlap 1w', /0, 90s|90s, 30m, 24h, 7d/],
-    ['secrets rotate a --overlap 366d', /at most 365d/],
-    ['secrets revoke a first', /must be a number from secrets list/],
-  ]
-  for (const [command, err] of wrong) await expectAll(t, { run }, [[command, misused(err)]])
+  await expectAll(t, { run }, [
+    ['applications', misused(/Usage: token-server applications/)],
+    ['nonsense', misused(/unknown command 'nonsense'/)],
+    ['apps register --name A', misused(/required option '--developer-email <email>'/)],
+    ['apps show', misused(/missing required argument 'client-id'/)],
+    ['apps list --client-secret x', misused(/unknown option '--client-secret'/)],
+    ['secrets rotate a --overlap 1w', misused(/0, 90s|90s, 30m, 24h, 7d/)],
+    ['secrets rotate a --overlap 366d', misused(/at most 365d/)],
+    ['secrets revoke a first', misused(/must be a number from secrets list/)],
+  ])
   t.match(await runWords([]), { status: 2, out: /^$/, err: /^Usage: token-server/ })
 })
 
@@ -127,14 +126,11 @@ t.test('Errors: what an operator can fix is one sentence; anything else is a bug
   t.match(err, /^This is a bug in token-server\..*\nTypeError: x is not a function\n +at .*program\.test\.ts/)
 })
 
-t.test('Audit: a user without a name is named by its number', async (t) => {
+t.test('Audit: behind sudo its caller is named beside the user, and nobody passes as somebody else', async (t) => {
   const nameless = () => {
     throw new Error('ENOENT')
   }
-  t.match(commandUser({}, nameless), /^uid \d+$/)
-})
-
-t.test('Audit: behind sudo its caller is named beside the user, and nobody passes as somebody else', async (t) => {
+  t.match(commandUser({}, nameless), /^uid \d+$/, 'a user without a name')
   const read = () => ({ username: 'token-server' })
   t.equal(commandUser({ SUDO_USER: 'anna' }, read), 'anna (token-server)')
   for (const SUDO_USER of ['', 'anna\nroot', 'token-server', undefined])
