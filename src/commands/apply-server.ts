@@ -84,7 +84,7 @@ function createCalls(url: string, key: string, wait: NonNullable<Options['wait']
     if (!ok || (!answered && status !== 204)) {
       const isTaken = status === 409 || status === 422
       const kind = status === 404 ? 'not found' : status === 412 ? 'another version' : isTaken ? 'taken id' : 'refused'
-      const { detail = `It answers ${status}, but is not this API.` } = answered ?? {}
+      const { detail = `It answers ${status}, but not as this API does.` } = answered ?? {}
       // Of a request that was sent twice, the first one may have been carried out.
       const cause = { isNo: tries === 1 && status >= 400 && status < 500 }
       throw new OperatorError(`${origin}: ${detail}`, { kind, cause })

@@ -141,6 +141,8 @@ export interface PresentedCredential {
 }
 
 export interface Tokens {
+  /** Whether so many tokens and revocations wait to be written that no request for another should begin. */
+  isBusy(): boolean
   /**
    * Adds a token; with `state`, only if the registry is still in that state. Resolves to whether it was added. Rejects if the id
    * is taken.

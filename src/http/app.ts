@@ -8,7 +8,7 @@ import { originForm } from '../listener/pipeline.ts'
 import { protect } from '../listener/protect.ts'
 import { accessToken } from './access-token.ts'
 import { handOver } from './hand-over.ts'
-import { introspect } from './introspect.ts'
+import { INTROSPECT_PATH, introspect } from './introspect.ts'
 import { health, metadata } from './metadata.ts'
 import { revoke } from './revoke.ts'
 import { verify, withoutForeignPath } from './verify.ts'
@@ -70,8 +70,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     measure,
     answerMalformed: createMalformedAnswers({ observe, measure }),
     connections,
-    // Checks and probes are GET.
-    mustWait: ({ method }) => method === 'POST' && issuer.isBusy(),
+    // Other requests write nothing.
+    mustWait: ({ method, url }) => method === 'POST' && !url?.startsWith(INTROSPECT_PATH) && issuer.isBusy(),
     limits: connectionLimit === Infinity ? undefined : { perPrefix: connectionLimit, ...proxies },
   })
   app.addHook('preClose', async () => drain())

@@ -17,9 +17,6 @@ import { handOver } from './hand-over.ts'
 import { createImportedSecrets } from './imported-secrets.ts'
 import { createSecretUses, createTokenCounts } from './token-counts.ts'
 
-/** So many unanswered writes keep the store busy for long enough: half of what it takes before it refuses one. */
-const BUSY_WRITES = 512
-
 export type Issuer = ReturnType<typeof createIssuer>
 
 interface IssuerOptions {
@@ -47,7 +44,6 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity, publ
   const tokenCounts = createTokenCounts({ store, tokenQuota })
   const imported = createImportedSecrets()
   const issuer = { store, now, failures, imported, secretUses }
-  const writes = countUnanswered()
   return {
     authenticate: (credentials: Credentials, remoteAddress: string) => authenticate(issuer, credentials, remoteAddress),
     authenticateSuite: (credentials: Credentials) => authenticateSuite(issuer, credentials),
@@ -58,7 +54,7 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity, publ
     issue,
     check: (accessToken: string | undefined, audience: { suite?: string | undefined }) =>
       check(issuer, accessToken, audience),
-    revoke: (application: Application, accessToken: string) => writes.add(revoke(issuer, application, accessToken)),
+    revoke: (application: Application, accessToken: string) => revoke(issuer, application, accessToken),
     handOver:
       publicFields &&
       ((code: string, source: Parameters<typeof handOver>[2], observe: Observer) =>
@@ -69,8 +65,7 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity, publ
       await tokenCounts.flush(now(), observe)
     },
     importedSecretChecks: imported.load,
-    /** Whether no further write should begin until the store has answered some. */
-    isBusy: writes.areMany,
+    isBusy: () => store.isBusy(),
     /** Resolves if the store can be used; else throws StoreUnavailable. */
     ready: () => store.ping(),
   }
@@ -103,7 +98,7 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity, publ
     const { accessToken, stored } = mintToken(application.key, issuedAt, application.tokenGeneration)
     let isAdded = false
     try {
-      isAdded = await writes.add(store.addToken(stored, state))
+      isAdded = await store.addToken(stored, state)
     } finally {
       if (isAdded) counter.lastTokenAt = issuedAt
       else counter.issued--
@@ -117,17 +112,6 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity, publ
 function assertAfterEpoch(now: number): number {
   if (now < 0) throw new StoreUnavailable("this machine's clock is before 1970: set it by NTP")
   return now
-}
-
-function countUnanswered() {
-  let unanswered = 0
-  return {
-    add<Answer>(write: Promise<Answer>): Promise<Answer> {
-      unanswered++
-      return write.finally(() => unanswered--)
-    },
-    areMany: () => unanswered >= BUSY_WRITES,
-  }
 }
 
 function secondsLeft(issuedAt: number, now: number): number {

@@ -141,7 +141,7 @@ export function countClosedConnections({ observe, measure, listener, quiet = QUI
     if (closed && closed.connections > 0) report(reason, closed)
   }
 
-  /** Reports what was not reported yet. */
+  /** Reports what has not been reported yet. */
   function end(): void {
     for (const reason of [...pending.keys()]) flush(reason)
   }

@@ -20,7 +20,7 @@ const WAITING_PREFIXES = 256
 /** How long after a crowd its memory is collected: that stops the process for up to a quarter of a second. */
 const CROWD_GONE_MS = 20_000
 
-/** After how long the store is asked again whether a request may begin. */
+/** After how long the store is asked again whether a request may begin, if requests wait and none could. */
 const BUSY_MS = 1
 
 export interface TurnOptions {
@@ -73,7 +73,6 @@ export function handleInTurns(
 
   function schedule(): void {
     isScheduled = true
-    // If requests wait and none could begin, the store is busy.
     if (begun === 0 && waiting.size > 0) setTimeout(handleWaiting, BUSY_MS)
     else setImmediate(handleWaiting)
   }
@@ -85,10 +84,11 @@ export function handleInTurns(
     begun = 0
     for (const [prefix, own] of waiting) {
       if (begun >= most) break
-      if (own.requests[0] && mustWait(own.requests[0][0])) continue
+      const at = own.requests.findIndex(([request]) => request.socket.destroyed || !mustWait(request))
+      if (at < 0 && own.requests.length > 0) continue
       // It moves to the end of the map, where this loop meets it again.
       waiting.delete(prefix)
-      const next = own.requests.shift()
+      const [next] = own.requests.splice(Math.max(at, 0), 1)
       if (own.requests.length < WAITING_PER_PREFIX) resumeOne(own)
       if (own.requests.length + own.unread.size > 0) waiting.set(prefix, own)
       if (next?.[0].socket.destroyed) continue

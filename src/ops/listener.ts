@@ -93,7 +93,7 @@ async function answer({ method, url = '', headers, httpVersion }: http.IncomingM
     return { status: 400, type: TEXT, body: 'Refused: Host header missing.\n' }
   const [path = ''] = url.split('?', 1)
   const page = Object.hasOwn(pages, path) ? pages[path] : undefined
-  if (!page) return { status: 404, type: TEXT, body: `Available are ${Object.keys(pages).join(', ')}.\n` }
+  if (!page) return { status: 404, type: TEXT, body: `The pages are ${Object.keys(pages).join(', ')}.\n` }
   if (!METHODS.includes(String(method)))
     return { status: 405, type: TEXT, headers: { allow: METHODS.join(', ') }, body: 'Use GET.\n' }
   try {

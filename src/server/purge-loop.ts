@@ -17,7 +17,7 @@ const HIGHEST_LEVEL = 5
 const ROWS_PER_LEVEL = 200
 const LONGEST_PAUSE_MS = 15
 
-/** The level rises only if the pause is this many times as long as the step, which requests wait for. */
+/** The level rises only if the pause is this many times as long as the step blocked this process: requests wait for that. */
 const REST = 15
 
 const KEEP_COUNTS_MS = 2 * DAY

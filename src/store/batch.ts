@@ -1,8 +1,7 @@
 import { StoreUnavailable } from '../domain/store.ts'
 
 /**
- * Returns a function that adds an item to a batch and resolves to that item's result, or rejects with the error of the
- * whole batch. Each batch is one round trip to the database; items that arrive during it form the next batch, so no
+ * `add` adds an item to a batch and resolves to that item's result, or rejects with the error of the whole batch. Each batch is one round trip to the database; items that arrive during it form the next batch, so no
  * item is answered by a round trip that began before the item arrived.
  *
  * A batch waits for as long as every turn of the event loop brings more items, for `maxTurns` turns at most: the slower
@@ -11,12 +10,12 @@ import { StoreUnavailable } from '../domain/store.ts'
  * the results in the order of the items.
  *
  * At most `maxItems` may be unanswered. Any further item is rejected at once with StoreUnavailable and never executed, unless it is
- * urgent.
+ * urgent. `isBusy` tells whether half as many are.
  */
 export function createBatch<Item, Result>(
   roundTrip: (take: () => Item[]) => Promise<Result[]>,
   { maxTurns, maxItems = Number.POSITIVE_INFINITY }: { maxTurns: number; maxItems?: number },
-): (item: Item, options?: { isUrgent?: boolean }) => Promise<Result> {
+) {
   let waiting: { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }[] = []
   let isUnderWay = false
   let unanswered = 0
@@ -63,5 +62,5 @@ export function createBatch<Item, Result>(
     })
   }
 
-  return add
+  return { add, isBusy: () => unanswered >= maxItems / 2 }
 }

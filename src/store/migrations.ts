@@ -9,7 +9,7 @@ export function readMigrations(folder: URL): { name: string; sql: string }[] {
     .map((name) => ({ name, sql: readFileSync(new URL(name, folder), 'utf8') }))
 }
 
-/** Recreates the views of a schema, in the transaction of its last migration. */
+/** The statements that create the views of a schema, in the transaction of its last migration. */
 export function readViews(folder: URL): string {
   return readFileSync(new URL('views.sql', folder), 'utf8')
 }

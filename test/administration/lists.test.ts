@@ -270,6 +270,12 @@ t.test('Suites: an undo takes back all approvals, however many, unless the suite
   t.strictSame(await suites.listApproved('store'), [])
 })
 
+t.test('Suites: an undo by what is no id of an audit event is refused without a look at the database', async (t) => {
+  const { suites } = await setting(t, [], () => ({ listAuditEvents: () => t.fail('it was asked') as never }))
+  for (const id of [NaN, 1.5, 1e300])
+    await t.rejects(suites.undoApprovals(id), { message: 'The audit has no such change of approvals.' })
+})
+
 t.test('Lists: after the removal of many applications, few are looked up at a time', async (t) => {
   const { store, administration } = await setting(t, numbered(250))
   for (const { clientId } of numbered(250)) await administration.remove(clientId)

@@ -360,7 +360,7 @@ t.test('Apply to a server: a lost connection or a busy server delays, and nothin
   t.match(await administration.applications.show('a/b'), { name: 'B' })
   t.equal((await store.listAuditEvents({ limit: 10, subject: 'a/b' })).length, 2, 'it is changed once')
 
-  const notThis = (status: number) => `${proxied}: It answers ${status}, but is not this API.`
+  const notThis = (status: number) => `${proxied}: It answers ${status}, but not as this API does.`
   // Such as the public port answers.
   const foreign: Fault = (_, response) => response.writeHead(404).end('{"error":"invalid_request"}')
   const wrong: Fault = (_, response) =>

@@ -105,6 +105,8 @@ t.test('Commands: audit list shows who changed what, newest first', async (t) =>
     { action: 'application registered', before: null, after: { name: 'A' } },
     { action: 'suite registered', subject: { kind: 'suite', id: 'store' } },
   ])
+  const source = ['actor', 'actor_email', 'origin', 'remote_address', 'request_id']
+  t.strictSame(Object.keys(all[0]), ['id', 'at', ...source, 'action', 'subject', 'before', 'after'])
 
   const lines = (await run('audit list')).out.split('\n').map((line) => line.split(/ {2,}/))
   const table = lines.map((cells) => cells.slice(3).join(' | '))

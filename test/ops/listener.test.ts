@@ -50,7 +50,7 @@ t.test('Ops listener: other methods and paths are refused, and an error reveals 
   t.strictSame([post.status, post.headers.get('allow')], [405, 'GET, HEAD'])
   for (const path of ['/', '/nope', '/toString', '/page/']) {
     const answer = await ask(path)
-    t.strictSame([answer.status, await answer.text()], [404, 'Available are /page, /bad, /broken.\n'], path)
+    t.strictSame([answer.status, await answer.text()], [404, 'The pages are /page, /bad, /broken.\n'], path)
   }
   const broken = await ask('/broken')
   t.strictSame([broken.status, await broken.text()], [500, 'The server failed.\n'])

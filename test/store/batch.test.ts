@@ -15,7 +15,7 @@ function createDatabase(options: { maxTurns: number; maxItems?: number } = { max
     await disk.promise
     return items.map((item) => item.toUpperCase())
   }
-  const add = createBatch(roundTrip, options)
+  const { add } = createBatch(roundTrip, options)
   return { add, lock, disk, roundTrips }
 }
 
@@ -81,7 +81,7 @@ t.test('Batch: when a round trip fails, all its items are rejected', async (t) =
 
 t.test('Batch: a round trip that fails before it takes items rejects those that it was started for', async (t) => {
   const roundTrip = () => Promise.reject(new Error('gone'))
-  const add = createBatch<string, string>(roundTrip, { maxTurns: 1 })
+  const { add } = createBatch<string, string>(roundTrip, { maxTurns: 1 })
   const failed = { status: 'rejected', reason: { message: 'gone' } }
   t.match(await Promise.allSettled([add('a'), add('b')]), [failed, failed])
   await t.rejects(add('c'), { message: 'gone' })

@@ -282,7 +282,7 @@ function noSuites(register?: Html): Html {
   return emptyState('There are no suites yet', html`${rule}${register}`)
 }
 
-/** The list of approved suites. `suites` has the names of most of them. */
+/** The list of approved suites. `suites` has their names; some may be missing. */
 function approvals(approved: Application['suites'], suites: readonly Suite[]): Html {
   if (suites.length === 0) return noSuites()
   if (approved.length === 0) return html`<p>Not approved for any suite, so its tokens are not valid anywhere.</p>`

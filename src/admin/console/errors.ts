@@ -76,9 +76,9 @@ export function showErrors(console: FastifyInstance, context: AdminContext): voi
   })
 }
 
-/** The path above that of a URL; of the first level, the overview. */
+/** The page of an application or a suite with a form at this URL; else the operators, or the overview. */
 function above(url: string): string {
-  return url.replace(/\?.*/, '').replace(/\/[^/]*$/, '') || '/'
+  return /^\/(?:operators|(?:applications|suites)\/[^/?]+)(?=\/)/.exec(url)?.[0] ?? '/'
 }
 
 /** Whether a request has an admin key. Any other Authorization header may have been added by a proxy. */

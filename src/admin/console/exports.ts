@@ -97,7 +97,7 @@ export function csvText({ properties }: JsonSchema): typeof JSON_TEXT {
   }
 }
 
-/** Labels are one text. */
+/** Labels become texts such as `owner=web`. */
 function textsOf([column]: readonly string[], value: unknown): unknown {
   return column === 'labels' ? labelTexts(value as Labels) : value
 }

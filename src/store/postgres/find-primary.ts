@@ -71,12 +71,12 @@ async function connectToPrimary(location: PostgresLocation, host: PostgresHost, 
   }
 }
 
-/** With the other values of the setting, a crash or a failover can lose reported commits. */
+/** With the other values of the setting, a crash or a failover can lose committed changes. */
 export function isDurable(synchronousCommit: string): boolean {
   return synchronousCommit !== 'off' && synchronousCommit !== 'local'
 }
 
-/** The settings, as `name=value`, with which a crash or a failover can lose reported commits. */
+/** The settings, as `name=value`, with which a crash or a failover can lose committed changes. */
 export async function riskySettings(ask: Ask, { hosts }: PostgresLocation): Promise<string[]> {
   return (await ask<[setting: string]>(sql.listRiskySettings, [String(hosts.length > 1)])).flat()
 }

@@ -83,13 +83,19 @@ export async function migrate(
   }
 }
 
-/** Creates or replaces the views that differ: replacing a view locks out whoever reads it. */
+/** Runs the statements of views.sql, but leaves views that stay the same: replacing one locks out whoever reads it. */
 async function makeViews(ask: Ask, views: string): Promise<void> {
-  for (const [statement, name] of views.matchAll(/CREATE OR REPLACE VIEW (\w+) [^;]+/g)) {
-    await ask(statement.replace(`${name}`, `new_${name}`))
-    if (await singleValue<boolean>(ask(sql.isNewView, [name]))) await ask(statement)
-    await ask(`DROP VIEW new_${name}`)
+  for (const statement of views.split(/;\s*/).filter((text) => text !== '')) {
+    const [, name] = /CREATE OR REPLACE VIEW (\w+) AS/.exec(statement) ?? []
+    if (!name || (await isNewView(ask, name, statement))) await ask(statement)
   }
+}
+
+async function isNewView(ask: Ask, name: string, statement: string): Promise<boolean> {
+  await ask(statement.replace(`VIEW ${name} AS`, `VIEW new_${name} AS`))
+  const isNew = await singleValue<boolean>(ask(sql.isNewView, [name]))
+  await ask(`DROP VIEW new_${name}`)
+  return isNew
 }
 
 /** The version of a database's schema. Undefined if it has none. */

@@ -47,7 +47,7 @@ export function createReads(primary: Primary, database: string, assertWritable: 
   /** How far the database's clock is ahead, in milliseconds. */
   let clockOffset: number | undefined
 
-  const read = createBatch<Read, unknown>(
+  const { add: read } = createBatch<Read, unknown>(
     async (take) => {
       const session = await primary.session()
       await session.proveIfNeeded()

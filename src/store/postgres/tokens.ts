@@ -25,7 +25,7 @@ export function createTokenWrites(primary: Primary, observe: Observer) {
   /** Whether a write has failed since `assertWritable` last tried one: the disk may be full. */
   let hasFailed = false
   // Not repeated if the answer is lost: nobody has the new token, and clients repeat a revocation themselves.
-  const write = createBatch<Add | Revoke, boolean>(
+  const { add: write, isBusy } = createBatch<Add | Revoke, boolean>(
     async (take) => {
       const session = await primary.session()
       /** Resolves to whether anything was written. */
@@ -56,6 +56,7 @@ export function createTokenWrites(primary: Primary, observe: Observer) {
   )
 
   return {
+    isBusy,
     addToken: (token, state) => write({ type: 'add', token, state }),
     async revokeToken(id, at) {
       await write({ type: 'revoke', id, at })

@@ -61,7 +61,7 @@ export type Reader = <Key, Result>(read: (key: Key) => Result) => (key: Key) => 
  * request, began before that refresh (docs/adr/0009).
  */
 export function createReader(changes: ChangeDetector, retryLocked: RetryLocked): Reader {
-  const add = createBatch<{ read: (key: never) => unknown; key: unknown }, unknown>(
+  const { add } = createBatch<{ read: (key: never) => unknown; key: unknown }, unknown>(
     (take) =>
       retryLocked(() => {
         changes.refresh()

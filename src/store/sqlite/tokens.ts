@@ -35,7 +35,7 @@ export function createTokens(
   })
 
   /** Group commit (docs/adr/0002): the writes of a batch are one transaction, and are answered after one fsync. */
-  const write = createBatch<Write, boolean>(
+  const { add: write, isBusy } = createBatch<Write, boolean>(
     async (take) => {
       const results = await retryLocked(() => {
         assertLogNotFull()
@@ -68,6 +68,7 @@ export function createTokens(
   }
 
   return {
+    isBusy,
     addToken: (token) => write({ type: 'add', token }),
     async revokeToken(id, at) {
       await write({ type: 'revoke', id, at })

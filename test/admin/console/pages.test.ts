@@ -120,8 +120,16 @@ t.test('Console: what cannot be answered is answered with a page that says why',
     for (const word of words) t.match(body, word)
   }
   t.equal((await browser('/about', { form: {} })).headers.allow, 'GET, HEAD')
-  const reloaded = await browser('/applications/a/secrets?x=/y')
-  t.match(reloaded, { statusCode: 303, headers: { location: '/applications/a' } }, 'the answer of a form, opened again')
+  for (const [form, page] of [
+    ['/applications/a/secrets?x=/y', '/applications/a'],
+    ['/applications/a/secrets/1/revoke', '/applications/a'],
+    ['/suites/store/approvals', '/suites/store'],
+    ['/operators/anna/keys/1/revoke', '/operators'],
+    ['/logout', '/'],
+  ] as const) {
+    const reloaded = await browser(form)
+    t.match(reloaded, { statusCode: 303, headers: { location: page } }, 'the answer of a form, opened again')
+  }
   t.equal(await visit.location('/nowhere'), '/login', 'nobody else learns which paths exist')
 
   for (const [error, reason, status, title, retryAfter] of [

@@ -216,9 +216,15 @@ t.test(
     const answers = Promise.all(Array.from({ length: 40 }, async () => said(await dial(requests))))
     await until(() => issuer.isBusy())
     const { port } = app.server.address() as AddressInfo
-    const another = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' })
-    another.write(LIVE.replace(/\r\n$/, 'Connection: close\r\n\r\n'))
-    t.same(statuses(await said(another)), [200])
+    const introspection =
+      'POST /v1/oauth/introspect HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 0\r\n'
+    const checks = [LIVE.replace(/\r\n$/, ''), introspection].map((check) => {
+      const another = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' })
+      another.write(`${check}Connection: close\r\n\r\n`)
+      return said(another)
+    })
+    t.same((await Promise.all(checks)).flatMap(statuses), [200, 401])
+    t.ok(issuer.isBusy())
     other.exec('ROLLBACK')
     t.same(statuses((await answers).join('')), Array(40 * 32).fill(200))
     t.notOk(issuer.isBusy())

@@ -11,7 +11,10 @@ import { until } from '../../support/until.ts'
 import { keyOf, START } from '../../support/world.ts'
 import { changesOf, findStored, type Harness, newKey, PAGE, registerSuites, SECRET, session } from './harness.ts'
 
-type Method = Exclude<keyof Store, 'recallApplication' | 'close' | 'clockOffset' | 'nodes' | 'change' | 'purge'>
+type Method = Exclude<
+  keyof Store,
+  'recallApplication' | 'isBusy' | 'close' | 'clockOffset' | 'nodes' | 'change' | 'purge'
+>
 
 /** A call of every method that asks the database, of every change and purge. Of this type, so that none can be left out. */
 export function callsOf(

@@ -11,7 +11,7 @@ export const insertTokens = `
    WHERE (SELECT ${insistOnDurability}) <> ''
      AND ($6::bigint IS NULL OR $6 = (SELECT registry FROM changes))`
 
-// Also writes tokens that are already revoked: that commit may still be waiting for a standby, and then this one must wait, too.
+// Also writes tokens that are already revoked: the commit that revoked them may still wait for a standby, and so must this one.
 // Rows are locked in the order of their ids, so that two nodes that revoke the same tokens do not deadlock.
 export const revokeTokensById = `
   UPDATE tokens t SET revoked_at = coalesce(t.revoked_at, asked.at)

@@ -19,14 +19,14 @@ const ENDING = `
 
 export const lastBackupAt = 'SELECT made_at FROM backups'
 
-// The secret of each owner that ends last. $3 is before $2.
+// For each owner, the secret that ends last. $3 is before $2.
 export const measure = `
   SELECT (${oldestTokenAt}), (${lastBackupAt}), count(*) FILTER (WHERE s.ends_at <= $3), count(*)
   ${ENDING} (other.ends_at IS NULL OR (other.ends_at, other.id) > (s.ends_at, s.id)))`
 
 const lastUse = (secret: string) => `coalesce((SELECT last_used_at FROM secret_uses WHERE secret_id = ${secret}.id), 0)`
 
-// The secret of each owner that was used last, or else the one that ends last. In index order, so that LIMIT stops the scan.
+// For each owner, the secret that was used last, or else the one that ends last. In index order, so that LIMIT stops the scan.
 export const listEndingSecrets = `
   SELECT CASE WHEN s.suite_id IS NULL THEN 'application' ELSE 'suite' END,
          coalesce(a.client_id, u.suite_id),

@@ -158,7 +158,7 @@ const OWNED = `
      OR suite_id = (SELECT id FROM suites WHERE suite_id = $1))`
 
 export const deleteEndedSecrets = `DELETE FROM secrets WHERE ends_at < $2 AND ${OWNED}`
-// Also revoked, at $3 if that is not null, so that no other node's clock can undo it.
+// Also revokes them at $3, unless that is null, so that no other node's clock can undo it.
 export const endSecrets = `
   UPDATE secrets
      SET ends_at = CASE WHEN ends_at < $2 THEN ends_at ELSE $2 END, revoked_at = coalesce(revoked_at, $3)
