@@ -1,9 +1,9 @@
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { isInMemory, parseDatabaseUrl, type SqliteLocation } from './domain/database-location.ts'
-import { HAND_OVER_PATH } from './domain/hand-over.ts'
 import type { ClaimRule, ProviderSettings } from './domain/identity.ts'
 import { OperatorError } from './domain/operator-error.ts'
+import { HAND_OVER_PATH } from './domain/secret.ts'
 import { isPlainTextUrl } from './web/address.ts'
 
 /** The longest path of a Unix socket that every system accepts, in bytes. Linux accepts four more. */

@@ -2,11 +2,13 @@ import { isDeepStrictEqual } from 'node:util'
 import {
   APPLICATION_COLUMNS,
   type ApplicationValues,
+  hasLabel,
+  type Labels,
+  labelTexts,
   type NewApplication,
   nameAndDeveloper,
   namedSuites,
 } from '../domain/application.ts'
-import { hasLabel, type Labels, labelTexts } from '../domain/labels.ts'
 import type { OperatorError } from '../domain/operator-error.ts'
 import { unknownSuite } from '../domain/suite.ts'
 import { jsonNamed, settingsSchema, suiteUpdateSchema, takenId } from './rules.ts'

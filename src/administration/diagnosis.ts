@@ -1,9 +1,9 @@
 import { ABBREVIATED, type ApplicationNames } from '../domain/application.ts'
 import { factsOf } from '../domain/reasons.ts'
 import { visibleOnOneLine } from '../domain/text.ts'
-import { timestamp } from '../domain/time.ts'
+import { ago, timestamp } from '../domain/time.ts'
 import { MANY_TOKENS } from '../domain/usage.ts'
-import { ago } from './age.ts'
+import type { Removal } from './audit-trail.ts'
 import {
   type ApplicationFindings,
   type Findings,
@@ -20,7 +20,6 @@ import {
   remedyOf,
   remedyOfSuite,
 } from './remedies.ts'
-import type { Removal } from './removals.ts'
 import { isHeavy } from './search.ts'
 import type { ListedSecret } from './secrets.ts'
 

@@ -1,7 +1,6 @@
-import { HAND_OVER_LIFETIME } from '../domain/hand-over.ts'
 import { generateLinkCode } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { digestGenerated } from '../domain/secret.ts'
+import { digestGenerated, HAND_OVER_LIFETIME } from '../domain/secret.ts'
 import { unknownApplication } from './applications.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'

@@ -1,6 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import type { Audit } from '../domain/audit-event.ts'
-import { IDEMPOTENCY_LIFETIME, IdempotencyKeyTaken } from '../domain/idempotency.ts'
+import { type Audit, IDEMPOTENCY_LIFETIME, IdempotencyKeyTaken } from '../domain/audit-event.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { digestGenerated } from '../domain/secret.ts'
 import type { Context } from './context.ts'

@@ -1,8 +1,7 @@
 import { isTokenReason, type Reason } from '../domain/reasons.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
-import { timestamp } from '../domain/time.ts'
+import { ago, timestamp } from '../domain/time.ts'
 import { HOUR, hourOf } from '../domain/usage.ts'
-import { ago } from './age.ts'
 import type { ShownApplication } from './applications.ts'
 import type { ListedSecret } from './secrets.ts'
 

@@ -3,8 +3,7 @@ import { type ApplicationField, MAX_CLIENT_ID_LENGTH, type OptionalTexts } from 
 import { ROLES } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { camelCased } from '../domain/text.ts'
-import { APPLICATION_TEXTS, OPTIONAL_TEXTS } from '../views/application.ts'
-import { ANNOTATIONS } from '../views/labels.ts'
+import { ANNOTATIONS, APPLICATION_TEXTS, OPTIONAL_TEXTS } from '../views/registry.ts'
 import { textInput } from '../views/schema.ts'
 
 /** The beginnings of password hashes: bcrypt, Argon2, scrypt, PBKDF2, crypt(3), LDAP. */

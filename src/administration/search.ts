@@ -1,6 +1,13 @@
-import { type Application, type ApplicationKey, type ApplicationNames, TEXT_FIELDS } from '../domain/application.ts'
+import {
+  type Application,
+  type ApplicationKey,
+  type ApplicationNames,
+  hasLabel,
+  type Labels,
+  labelTexts,
+  TEXT_FIELDS,
+} from '../domain/application.ts'
 import { chunksOf, inSteps } from '../domain/in-steps.ts'
-import { hasLabel, type Labels, labelTexts } from '../domain/labels.ts'
 import type { Page } from '../domain/store.ts'
 import { beginningsOf, DAY, hourOf, LAST_TWO_HOURS, MANY_TOKENS, type TokenUse } from '../domain/usage.ts'
 import type { ReadContext } from './context.ts'

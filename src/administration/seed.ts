@@ -3,8 +3,7 @@ import { chunksOf } from '../domain/in-steps.ts'
 import type { NewClients } from '../domain/store.ts'
 import type { Suite } from '../domain/suite.ts'
 import { camelCased } from '../domain/text.ts'
-import { applicationFields } from '../views/application.ts'
-import { suiteFields } from '../views/suite.ts'
+import { applicationFields, suiteFields } from '../views/registry.ts'
 import {
   applicationRegistered,
   prepareApplication,

@@ -19,7 +19,7 @@ import {
 import { digestGenerated, secretState } from '../domain/secret.ts'
 import { StoreUnavailable } from '../domain/store.ts'
 import { randomString } from '../domain/text.ts'
-import { PUBLIC_FIELDS } from '../views/public-fields.ts'
+import { PUBLIC_FIELDS } from '../views/registry.ts'
 import type { AdministrationOptions } from './administration.ts'
 
 /** 256 bits. */

@@ -1,11 +1,18 @@
 import { extrasOf } from '../domain/application.ts'
 import type { AuditEvent } from '../domain/audit-event.ts'
 import type { Session } from '../domain/operator.ts'
-import { APPLICATION, applicationSource } from '../views/application.ts'
-import { ADMIN_KEY, OPERATOR, SESSION } from '../views/operator.ts'
+import {
+  ADMIN_KEY,
+  APPLICATION,
+  applicationSource,
+  OPERATOR,
+  SECRET,
+  SESSION,
+  SUITE,
+  suiteFields,
+  suiteSource,
+} from '../views/registry.ts'
 import { choice, fields, list, object, text, time, view, whole } from '../views/schema.ts'
-import { SECRET } from '../views/secret.ts'
-import { SUITE, suiteFields, suiteSource } from '../views/suite.ts'
 import type { RegisteredApplication, ShownApplication } from './applications.ts'
 import type { Diagnosis } from './diagnosis.ts'
 import type { ListedAdminKey, ListedOperator } from './operators.ts'

@@ -4,8 +4,7 @@ import type { ShownApplication } from '../administration/applications.ts'
 import { fields, optionalFields } from '../administration/rules.ts'
 import type { SearchFilter } from '../administration/search.ts'
 import { listedApplicationView, registeredApplicationView, shownApplicationView } from '../administration/views.ts'
-import { type ApplicationValues, columnsOf, OPTIONAL_COLUMNS } from '../domain/application.ts'
-import { labelTexts } from '../domain/labels.ts'
+import { type ApplicationValues, columnsOf, labelTexts, OPTIONAL_COLUMNS } from '../domain/application.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import {
   type AnnotationOptions,

@@ -11,8 +11,7 @@ import { journalBeside, outputTo } from './secrets-file.ts'
 import { carryOut } from './seed.ts'
 import { createSeedOutput } from './seed-output.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
-import type { Terminal } from './shared/terminal.ts'
-import { addCommand, type JsonOption, print, prompt, readInput, say, show } from './shared/terminal.ts'
+import { addCommand, type JsonOption, print, prompt, readInput, say, show, type Terminal } from './shared/terminal.ts'
 
 const NONE = { suites: [], applications: [] }
 const LOST = 'Entries that could not be written are not registered'

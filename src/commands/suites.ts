@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { optionalFields } from '../administration/rules.ts'
 import { registeredSuiteView, secretView, suiteView } from '../administration/views.ts'
-import { labelTexts } from '../domain/labels.ts'
+import { labelTexts } from '../domain/application.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import {
   type AnnotationOptions,

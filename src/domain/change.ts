@@ -1,8 +1,7 @@
 import type { Application, ApplicationChanges } from './application.ts'
 import type { Audit, AuditEvent, Author, PublicFields } from './audit-event.ts'
-import type { HandOverLink } from './hand-over.ts'
 import type { NewSession, Role } from './operator.ts'
-import type { NewSecret } from './secret.ts'
+import type { HandOverLink, NewSecret } from './secret.ts'
 import type { SuiteChanges } from './suite.ts'
 import { timestamp } from './time.ts'
 

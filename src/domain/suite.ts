@@ -1,5 +1,4 @@
-import type { Key } from './application.ts'
-import type { AnnotationChanges, Annotations } from './labels.ts'
+import type { AnnotationChanges, Annotations, Key } from './application.ts'
 import { OperatorError } from './operator-error.ts'
 import type { NewSecret, Secret } from './secret.ts'
 

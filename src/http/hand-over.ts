@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { HAND_OVER_PATH } from '../domain/hand-over.ts'
 import type { ErrorAnswer } from '../domain/reasons.ts'
+import { HAND_OVER_PATH } from '../domain/secret.ts'
 import { timestamp } from '../domain/time.ts'
 import type { Issuer } from '../issuer/issuer.ts'
 import { curl } from '../web/curl.ts'

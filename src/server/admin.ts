@@ -28,7 +28,7 @@ export async function startAdmin(
   const { listenForAdmin } = await import('../admin/listener.ts')
   const { createAdministration } = await import('../administration/administration.ts')
   const { createSignIn } = await import('../administration/sign-in.ts')
-  const { findTrouble } = await import('../administration/trouble.ts')
+  const { findTrouble } = await import('../administration/refusals.ts')
 
   const context = { store, now: Date.now, observe }
   const statistics = await startStatistics(store, figures, {

@@ -7,7 +7,7 @@ import { DAY, HOUR, PERIOD_NAMES, type Period, USAGE_INTERVAL_MS } from '../doma
 import type { Counters } from '../telemetry/metrics/counters.ts'
 import type { MeasuredValues } from '../telemetry/metrics/exposition.ts'
 import { createFleet } from '../telemetry/metrics/fleet.ts'
-import { countFailures } from '../telemetry/metrics/outages.ts'
+import { countFailures } from '../telemetry/metrics/history.ts'
 import type { LiveTokens, StoreState } from '../views/statistics.ts'
 import { within } from './loops.ts'
 

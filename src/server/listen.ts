@@ -57,7 +57,7 @@ export async function buildServer(
     log(event)
   }
   // Loaded at the start, but only if needed: zod is large, and later an upgrade may have removed the files.
-  const publicFields = config.HANDOVER ? (await import('../views/public-fields.ts')).PUBLIC_FIELDS : undefined
+  const publicFields = config.HANDOVER ? (await import('../views/registry.ts')).PUBLIC_FIELDS : undefined
   const proxies = createProxies({ trustProxy, observe })
   const failures = createFailures({ isLimited: config.FAILURE_LIMIT, isShared: proxies.isShared, monotonic })
   const issuer = createIssuer({ store, now, failures, tokenQuota: config.TOKEN_QUOTA, publicFields })

@@ -1,5 +1,5 @@
+import { IDEMPOTENCY_LIFETIME } from '../domain/audit-event.ts'
 import type { Event, Observer } from '../domain/events.ts'
-import { IDEMPOTENCY_LIFETIME } from '../domain/idempotency.ts'
 import type { Store } from '../domain/store.ts'
 import { CLOCK_TOLERANCE, type Clock } from '../domain/time.ts'
 import { TOKEN_LIFETIME } from '../domain/token.ts'

@@ -1,7 +1,7 @@
 import { setImmediate as aTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createAdministration } from '../../src/administration/administration.ts'
-import { listRemovals } from '../../src/administration/removals.ts'
+import { listRemovals } from '../../src/administration/audit-trail.ts'
 import { MANY_APPROVED } from '../../src/administration/suites.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import type { Store } from '../../src/domain/store.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { ago } from '../../src/administration/age.ts'
 import { looksLike, nearTo } from '../../src/administration/why.ts'
 import { abbreviated } from '../../src/domain/application.ts'
+import { ago } from '../../src/domain/time.ts'
 
 const ID = 'fGRB0YkSebqKmtSvwMb7Sfa1sR97KK3Z'
 

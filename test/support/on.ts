@@ -5,7 +5,7 @@ import type { NewSession, Role } from '../../src/domain/operator.ts'
 import type { NewSecret } from '../../src/domain/secret.ts'
 import type { Store } from '../../src/domain/store.ts'
 import type { SuiteChanges } from '../../src/domain/suite.ts'
-import { PUBLIC_FIELDS } from '../../src/views/public-fields.ts'
+import { PUBLIC_FIELDS } from '../../src/views/registry.ts'
 
 /** The author of changes in tests. */
 export const AUTHOR: Author = { actor: 'tester', origin: 'command line', remoteAddress: 'a-machine' }

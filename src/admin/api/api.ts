@@ -7,14 +7,13 @@ import { setCaller } from '../wire/caller.ts'
 import { ProblemError, RefusedOperator } from '../wire/problem.ts'
 import { createNotFoundHandler } from '../wire/routing.ts'
 import { applications } from './applications.ts'
-import { auditEvents } from './audit-events.ts'
 import { operators } from './operators.ts'
-import { refusals } from './refusals.ts'
+import { query } from './query.ts'
 import { createRoutes } from './routes.ts'
-import { query } from './schemas.ts'
 import { secrets } from './secrets.ts'
 import { statistics, usage } from './statistics.ts'
 import { suites } from './suites.ts'
+import { auditEvents, refusals } from './trails.ts'
 
 /** The administration API under /admin/v1: JSON, authenticated by admin keys. */
 export function adminApi(api: FastifyInstance, context: AdminContext): void {

@@ -10,12 +10,10 @@ import {
   shownApplicationView,
 } from '../../administration/views.ts'
 import { camelCased } from '../../domain/text.ts'
-import { APPLICATION } from '../../views/application.ts'
-import { PUBLIC_FIELDS } from '../../views/public-fields.ts'
+import { APPLICATION, PUBLIC_FIELDS } from '../../views/registry.ts'
 import { fields, list, object, text, whole } from '../../views/schema.ts'
-import { choiceOf, labelsOf, pageOptions } from './query.ts'
-import { type AddRoute, repeatable, showing } from './routes.ts'
-import { answer, body, pageOf, query } from './schemas.ts'
+import { choiceOf, labelsOf, pageOptions, query } from './query.ts'
+import { type AddRoute, answer, body, pageOf, repeatable, showing } from './routes.ts'
 
 const STATUSES = ['active', 'suspended'] as const
 

@@ -1,9 +1,8 @@
 import { operatorView } from '../../administration/views.ts'
-import { OPERATOR } from '../../views/operator.ts'
+import { OPERATOR } from '../../views/registry.ts'
 import { list, object } from '../../views/schema.ts'
 import { idOf } from '../wire/routing.ts'
-import type { AddRoute } from './routes.ts'
-import { answer } from './schemas.ts'
+import { type AddRoute, answer } from './routes.ts'
 
 const LIST = answer(object('Operators', 'All operators', { operators: list('Oldest first', OPERATOR) }))
 

@@ -1,8 +1,15 @@
-import { isCursor } from '../../administration/pages.ts'
+import type { FastifySchema } from 'fastify'
+import { isCursor, keyOf } from '../../administration/pages.ts'
 import { isDay } from '../../domain/time.ts'
 import { ProblemError } from '../wire/problem.ts'
 
 export type Query = Record<string, string | undefined>
+
+/** The schema of optional query parameters. Their format is checked below. Only `label` may be repeated. */
+export function query(...names: string[]): FastifySchema['querystring'] {
+  const properties = Object.fromEntries(names.map((name) => [name, name === 'label' ? {} : { type: 'string' }]))
+  return { type: 'object', additionalProperties: false, properties }
+}
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 200
@@ -16,15 +23,22 @@ export function pageOptions(query: Query): { limit: number; after: string | unde
 }
 
 /** The size of a page. */
-export function limitOf({ limit = String(DEFAULT_LIMIT) }: Query): number {
+function limitOf({ limit = String(DEFAULT_LIMIT) }: Query): number {
   if (/^[1-9]\d{0,2}$/.test(limit) && Number(limit) <= MAX_LIMIT) return Number(limit)
   throw wrong('limit', `must be a whole number from 1 to ${MAX_LIMIT}`)
 }
 
 /** The cursor at which a list continues. */
-export function cursorIn(name: string, { [name]: cursor }: Query): string | undefined {
+function cursorIn(name: string, { [name]: cursor }: Query): string | undefined {
   if (cursor === undefined || isCursor(cursor)) return cursor
   throw wrong(name, 'must be the value of next in the previous page')
+}
+
+/** The requested page of a list that is read backwards, and the times that limit it. */
+export function olderThan(query: Query) {
+  const cursor = cursorIn('before', query)
+  const before = cursor === undefined ? undefined : keyOf<number>(cursor)
+  return { since: timeOf('since', query), until: timeOf('until', query), before, limit: limitOf(query) }
 }
 
 /** The labels that a list is filtered by; the parameter may be repeated. */
@@ -46,7 +60,7 @@ export function choiceOf<Word extends string>(
 }
 
 /** A time, in milliseconds since the epoch. */
-export function timeOf(name: string, { [name]: value }: Query): number | undefined {
+function timeOf(name: string, { [name]: value }: Query): number | undefined {
   if (value === undefined) return undefined
   const time = RFC_3339.test(value) ? Date.parse(value) : Number.NaN
   if (Number.isNaN(time) || !isDay(value.slice(0, 10)))

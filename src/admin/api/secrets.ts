@@ -1,11 +1,10 @@
 import { secretView } from '../../administration/views.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
+import { SECRET } from '../../views/registry.ts'
 import { jsonSchema, list, object, text, time, view, whole } from '../../views/schema.ts'
-import { SECRET } from '../../views/secret.ts'
 import { idOf } from '../wire/routing.ts'
-import { choiceOf } from './query.ts'
-import { type AddRoute, repeatable } from './routes.ts'
-import { answer, query } from './schemas.ts'
+import { choiceOf, query } from './query.ts'
+import { type AddRoute, answer, repeatable } from './routes.ts'
 
 /** How long previous secrets stay valid after a rotation, in seconds: a day by default, a year at most. */
 const DEFAULT_OVERLAP = 86_400

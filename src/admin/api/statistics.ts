@@ -3,9 +3,8 @@ import { PERIOD_NAMES } from '../../domain/usage.ts'
 import { view } from '../../views/schema.ts'
 import { STATISTICS, USAGE } from '../../views/statistics.ts'
 import type { AdminContext } from '../context.ts'
-import { choiceOf } from './query.ts'
-import type { AddRoute } from './routes.ts'
-import { answer, query } from './schemas.ts'
+import { choiceOf, query } from './query.ts'
+import { type AddRoute, answer } from './routes.ts'
 
 /** /statistics: the figures of the console's overview. */
 export function statistics(api: FastifyInstance, { statistics }: AdminContext): void {

@@ -2,14 +2,17 @@ import { approvalsSchema, suiteSchema, suiteUpdateSchema } from '../../administr
 import type { SuiteRegistration } from '../../administration/suites.ts'
 import { registeredSuiteView, SHOWN_SUITE, shownSuiteView } from '../../administration/views.ts'
 import type { SuiteChanges } from '../../domain/suite.ts'
-import { APPLICATION, applicationFields } from '../../views/application.ts'
-import { SHOWN_ANNOTATIONS } from '../../views/labels.ts'
-import { PUBLIC_FIELDS } from '../../views/public-fields.ts'
+import {
+  APPLICATION,
+  applicationFields,
+  PUBLIC_FIELDS,
+  SHOWN_ANNOTATIONS,
+  SUITE,
+  suiteFields,
+} from '../../views/registry.ts'
 import { list, object, text } from '../../views/schema.ts'
-import { SUITE, suiteFields } from '../../views/suite.ts'
-import { labelsOf, pageOptions } from './query.ts'
-import { type AddRoute, repeatable, showing } from './routes.ts'
-import { answer, body, pageOf, query } from './schemas.ts'
+import { labelsOf, pageOptions, query } from './query.ts'
+import { type AddRoute, answer, body, pageOf, repeatable, showing } from './routes.ts'
 
 const LIST = {
   querystring: query('label', 'limit', 'after'),

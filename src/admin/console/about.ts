@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
+import { html } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { facts, section, table, time } from './components.ts'
-import { html } from './html.ts'
 import { showPage } from './layout.ts'
 
 const DESCRIPTION = new URL('../../../docs/openapi-admin.yaml', import.meta.url)

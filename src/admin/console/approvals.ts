@@ -1,15 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ApplicationNames } from '../../domain/application.ts'
 import type { Suite } from '../../domain/suite.ts'
+import { address, type Html, html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
 import { name, note } from './components.ts'
 import { many } from './figures.ts'
 import { allOrNone, type FieldError, fieldsOf, hidden, redirectDone } from './forms.ts'
-import { address, type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 import { headBelow } from './owner.ts'
-import { PARENT as SUITES } from './suite.ts'
+import { PARENT as SUITES } from './suites.ts'
 
 /** How many of the applications that an undo left unchanged are named. */
 const MAX_NAMED = 50

@@ -2,10 +2,10 @@ import { factsOf } from '../../domain/reasons.ts'
 import { OLD_BACKUP_MS, OUTAGE_GAP_MS } from '../../domain/statistics.ts'
 import { DAY } from '../../domain/usage.ts'
 import type { EndingSecrets, Statistics } from '../../views/statistics.ts'
+import { type Html, html, type Part, path } from '../../web/html.ts'
 import { badge, name, section, type Tone, time } from './components.ts'
 import { placeOf } from './diagnosis.ts'
 import { count, many, percent } from './figures.ts'
-import { type Html, html, type Part, path } from './html.ts'
 
 /** What an operator should look at: a link to where it can be fixed, and the details. */
 type Matter = readonly [tone: Tone, href: string, what: Part, detail: Part]

@@ -1,7 +1,7 @@
-import { ago } from '../../administration/age.ts'
+import { ago } from '../../domain/time.ts'
 import { DAY } from '../../domain/usage.ts'
 import type { Outage } from '../../views/statistics.ts'
-import { type Html, html } from './html.ts'
+import { type Html, html } from '../../web/html.ts'
 
 /** The coordinates of the plot, which is stretched to the size of its container. */
 const WIDTH = 600

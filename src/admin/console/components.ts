@@ -1,7 +1,6 @@
-import { ago } from '../../administration/age.ts'
-import type { Application } from '../../domain/application.ts'
-import { type Labels, labelTexts } from '../../domain/labels.ts'
-import { address, type Html, html, type Part } from './html.ts'
+import { type Application, type Labels, labelTexts } from '../../domain/application.ts'
+import { ago } from '../../domain/time.ts'
+import { address, type Html, html, type Part } from '../../web/html.ts'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'quiet'
 

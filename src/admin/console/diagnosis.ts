@@ -6,6 +6,7 @@ import type { Explanation } from '../../administration/why.ts'
 import { factsOf, isTokenReason } from '../../domain/reasons.ts'
 import type { RefusalCount, RefusedClient } from '../../domain/refusal.ts'
 import { secretState } from '../../domain/secret.ts'
+import { type Html, html, type Part, path } from '../../web/html.ts'
 import {
   age,
   asOf,
@@ -20,7 +21,6 @@ import {
   time,
 } from './components.ts'
 import { canChange, hidden } from './forms.ts'
-import { type Html, html, type Part, path } from './html.ts'
 
 /** The instructions of a page, and the buttons that they name. */
 export interface PageInstructions extends Instructions {

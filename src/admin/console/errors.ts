@@ -1,15 +1,14 @@
 import { text } from 'node:stream/consumers'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isAdminKey } from '../../domain/operator.ts'
+import { type Html, html, type Part } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { isSafe } from '../wire/access.ts'
 import { type Problem, problem, RefusedOperator, reportError, sendProblem } from '../wire/problem.ts'
 import { note } from './components.ts'
 import { fieldsOf, hidden } from './forms.ts'
-import { NewSignInNeeded } from './fresh.ts'
-import { type Html, html, type Part } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { loginInstructions, loginPath, sessionReferenceIn } from './login.ts'
+import { loginInstructions, loginPath, NewSignInNeeded, sessionReferenceIn } from './login.ts'
 
 const BACK: Part = html`<p>Go back, or go to the <a href="/">overview</a>.</p>`
 const NOTHING_CHANGED: Part = html`<p>Nothing was changed. Go back, load the page again, and repeat what you did.</p>`

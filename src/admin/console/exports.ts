@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Labels, labelTexts } from '../../domain/labels.ts'
+import { type Labels, labelTexts } from '../../domain/application.ts'
 import { timestamp } from '../../domain/time.ts'
 import { type JsonSchema, jsonSchema } from '../../views/schema.ts'
+import { address, type Html, html } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { callerOf } from '../wire/caller.ts'
 import { RefusedOperator, reportError } from '../wire/problem.ts'
-import { address, type Html, html } from './html.ts'
 
 export const FORMATS = ['csv', 'json'] as const
 

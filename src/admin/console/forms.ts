@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { randomString } from '../../domain/text.ts'
+import { type Html, html, type Part } from '../../web/html.ts'
 import { callerOf } from '../wire/caller.ts'
 import { problemOf, RefusedOperator } from '../wire/problem.ts'
-import { type Html, html, type Part } from './html.ts'
 
 export function canChange(request: FastifyRequest): boolean {
   return callerOf(request).operator.role === 'admin'

@@ -1,9 +1,12 @@
-import type { FastifyReply } from 'fastify'
+import { hash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { parse } from 'node:path'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Operator, readableName } from '../../domain/operator.ts'
-import { asset } from './assets.ts'
+import { type Html, html, type Part } from '../../web/html.ts'
+import { ProblemError } from '../wire/problem.ts'
 import { links, note } from './components.ts'
 import { doneMessage } from './forms.ts'
-import { type Html, html, type Part } from './html.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -116,4 +119,37 @@ ${account(operator)}</div>`
 function account(operator: NonNullable<Visit['operator']>): Html {
   return html`<div class="account"><p>Signed in as <a href="/operators"><bdi>${readableName(operator)}</bdi></a>, ${operator.role}</p>
 <form method="post" action="/logout"><button class="button">Sign out</button></form></div>`
+}
+
+const FOLDER = new URL('./assets/', import.meta.url)
+
+const TYPES: Record<string, string> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml; charset=utf-8',
+}
+
+/** The files in assets/ by name, read once. The URL contains a hash of the content, so browsers may cache it forever. */
+const ASSETS = new Map(
+  readdirSync(FOLDER).map((file) => {
+    const body = readFileSync(new URL(file, FOLDER), 'utf8')
+    const { name, ext } = parse(file)
+    const url = `/assets/${name}-${hash('sha256', body).slice(0, 16)}${ext}`
+    return [file, { url, type: TYPES[ext] as string, body }] as const
+  }),
+)
+
+/** The URL of a file in assets/. */
+export function asset(name: string): string {
+  return (ASSETS.get(name) as { url: string }).url
+}
+
+/** Serves the files in assets/ from memory. They are public: no session is needed. */
+export function serveAssets(app: FastifyInstance): void {
+  const byUrl = new Map([...ASSETS.values()].map((asset) => [asset.url, asset]))
+  app.get('/assets/*', { config: { findsSession: false } }, ({ url }, reply) => {
+    const found = byUrl.get(url)
+    if (!found) throw new ProblemError('no_such_path', 'There is no such file.')
+    return reply.header('cache-control', 'public, max-age=31536000, immutable').type(found.type).send(found.body)
+  })
 }

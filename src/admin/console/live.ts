@@ -2,16 +2,16 @@ import { gzipSync } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Operator } from '../../domain/operator.ts'
 import type { Clock } from '../../domain/time.ts'
+import { type Html, html } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf, setCaller } from '../wire/caller.ts'
 import { liveApplication } from './application.ts'
 import { instructionsFor } from './diagnosis.ts'
 import { canChange, fieldsOf } from './forms.ts'
-import { type Html, html } from './html.ts'
 import { sessionReferenceIn } from './login.ts'
 import { liveParts } from './overview.ts'
 import { liveRefusals } from './refusals.ts'
-import { liveSuite } from './suite.ts'
+import { liveSuite } from './suites.ts'
 
 /**
  * GET /live: the live parts of the overview, of the page of a `client`, or of the `page` of refusals, which live.js requests

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { LoginOrigin, SignIn } from '../../administration/sign-in.ts'
-import { type LoginReason, readableName, type Session } from '../../domain/operator.ts'
+import { isFresh, isFromProvider, type LoginReason, readableName, type Session } from '../../domain/operator.ts'
+import { address, type Html, html, type Part } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { assertAccess, isSafe } from '../wire/access.ts'
-import { setCaller } from '../wire/caller.ts'
+import { callerOf, setCaller } from '../wire/caller.ts'
 import { note } from './components.ts'
 import { field, fieldsOf, hidden } from './forms.ts'
-import { type Html, html, type Part } from './html.ts'
 import { type Page, showPage } from './layout.ts'
 
 /** Why somebody was redirected here, by the `why` of the URL. */
@@ -218,4 +218,33 @@ export function setSessionCookie(reply: FastifyReply, reference?: string): void 
   const cookie = `${nameFor(reply.request, 'session')}=${reference ?? ''}; ${ATTRIBUTES}Strict${reference === undefined ? '; Max-Age=0' : ''}`
   // Fastify would also send a cookie that was set earlier.
   reply.removeHeader('set-cookie').header('set-cookie', cookie)
+}
+
+/** The pages to come back to: of an application or a suite, of its removal, and of the operators. */
+export const BACK = /^\/(?:operators|(?:applications|suites)\/[^/?#\\]+(?:\/remove)?)$/
+
+/** The operator has not signed in recently enough. `page` asks for a new sign-in. */
+export class NewSignInNeeded extends Error {
+  readonly page: Page
+
+  constructor(page: Page) {
+    super(page.title)
+    this.page = page
+  }
+}
+
+/**
+ * Before a change that cannot be undone: with an identity provider, throws NewSignInNeeded unless the operator has just signed
+ * in. `back` is the page of the change.
+ */
+export function assertNewSignIn(context: AdminContext, request: FastifyRequest, back: string): void {
+  const { provider, adminUrl, now } = context
+  if (!provider || (request.session && isFresh(request.session, now()))) return
+  const { operator } = callerOf(request)
+  const how = isFromProvider(operator)
+    ? html`<p>Then you come back to this page, and start again.</p>
+<div class="buttons"><a class="button primary" href="${address(`${adminUrl}/login/provider`, { back })}">Sign in again with ${provider.host}</a><a class="button" href="${back.replace(/\/remove$/, '')}">Cancel</a></div>`
+    : html`<p>Run <code>token-server console ${operator.name}</code>, and open the link it prints. ${IN_A_CLONE}</p>`
+  const content = html`<div class="panel prose"><p>Nothing was changed. This cannot be undone, so you must have signed in within the last 15 minutes.</p>${how}</div>`
+  throw new NewSignInNeeded({ title: 'Sign in again first', content })
 }

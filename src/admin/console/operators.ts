@@ -1,16 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ListedOperator } from '../../administration/operators.ts'
 import { isFromProvider, readableName } from '../../domain/operator.ts'
+import { type Html, html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
 import { RefusedOperator } from '../wire/problem.ts'
 import { idOf } from '../wire/routing.ts'
 import { badge, note, section, table, time } from './components.ts'
 import { confirm, redirectDone } from './forms.ts'
-import { assertNewSignIn } from './fresh.ts'
-import { type Html, html, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
-import { IN_A_CLONE } from './login.ts'
+import { assertNewSignIn, IN_A_CLONE } from './login.ts'
 
 type Route = { Params: { name: string; id: string } }
 

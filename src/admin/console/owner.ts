@@ -1,9 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Repeatable } from '../../administration/idempotency.ts'
-import { APPLICATION_COLUMNS, type Application, columnsOf, OPTIONAL_COLUMNS } from '../../domain/application.ts'
-import { labelsIn, labelTexts } from '../../domain/labels.ts'
+import {
+  APPLICATION_COLUMNS,
+  type Application,
+  columnsOf,
+  labelsIn,
+  labelTexts,
+  OPTIONAL_COLUMNS,
+} from '../../domain/application.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { camelCased } from '../../domain/text.ts'
+import { type Html, html, type Part, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { labelLinks, links, name, note, section, sentence } from './components.ts'
 import {
@@ -22,9 +29,8 @@ import {
   statesOf,
   textarea,
 } from './forms.ts'
-import { assertNewSignIn } from './fresh.ts'
-import { type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
+import { assertNewSignIn } from './login.ts'
 
 // What the pages of applications and suites have in common.
 

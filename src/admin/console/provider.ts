@@ -4,15 +4,14 @@ import { readableName } from '../../domain/operator.ts'
 import { randomString } from '../../domain/text.ts'
 import { createBudgets } from '../../limits/budgets.ts'
 import { clientIn, prefixOf } from '../../web/address.ts'
+import { type Html, html, type Part } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { isProxied } from '../wire/host.ts'
 import { ProblemError } from '../wire/problem.ts'
 import { note } from './components.ts'
 import { fieldsOf } from './forms.ts'
-import { BACK } from './fresh.ts'
-import { type Html, html, type Part } from './html.ts'
 import { showPage } from './layout.ts'
-import { cookieIn, loginPage, originOf, setSessionCookie, shortCookie } from './login.ts'
+import { BACK, cookieIn, loginPage, originOf, setSessionCookie, shortCookie } from './login.ts'
 
 /** How many sign-ins one address prefix may begin and complete, since each asks the provider. */
 const SIGN_INS = { atOnce: 20, interval: 4000 }

@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { finderOf } from '../../administration/search.ts'
-import { labelTexts } from '../../domain/labels.ts'
+import { labelTexts } from '../../domain/application.ts'
 import { requestIdIn } from '../../domain/request-id.ts'
+import { address, type Html, html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { emptyState, name, section } from './components.ts'
 import { whyRefused } from './diagnosis.ts'
 import { fieldsOf } from './forms.ts'
-import { address, type Html, html, path } from './html.ts'
 import { showPage } from './layout.ts'
 
 /** How many of each kind are shown. */

@@ -3,6 +3,7 @@ import type { BrowsedSecret, ListedSecret } from '../../administration/secrets.t
 import { OperatorError } from '../../domain/operator-error.ts'
 import { HOUR } from '../../domain/usage.ts'
 import { type Client, curl, quoted } from '../../web/curl.ts'
+import { type Html, html, type Part, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { idOf } from '../wire/routing.ts'
@@ -20,9 +21,8 @@ import {
   refusedFor,
   select,
 } from './forms.ts'
-import { assertNewSignIn } from './fresh.ts'
-import { type Html, html, type Part, path } from './html.ts'
 import { type Page, showPage } from './layout.ts'
+import { assertNewSignIn } from './login.ts'
 import { headBelow, type Owners } from './owner.ts'
 
 export function changeSecrets(console: FastifyInstance, context: AdminContext, owners: Owners): void {

@@ -1,13 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import { type ApplicationCounts, type Counts, PERIOD_NAMES, PERIODS, type Period } from '../../domain/usage.ts'
 import type { Outage, Usage } from '../../views/statistics.ts'
+import { address, type Html, html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { bar, type Chart, chart } from './chart.ts'
 import { links, name, number, section, table, time } from './components.ts'
 import { count, short } from './figures.ts'
 import { fieldsOf } from './forms.ts'
-import { address, type Html, html, path } from './html.ts'
 
 /** The periods, in words. */
 const WORDS: Record<Period, { link: string; text: string; each: string }> = {

@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Administration } from '../../administration/administration.ts'
-import type { OptionalTexts } from '../../domain/application.ts'
-import { type Labels, labelsIn, labelTexts } from '../../domain/labels.ts'
+import { type Labels, labelsIn, labelTexts, type OptionalTexts } from '../../domain/application.ts'
 import { administer } from './administer.ts'
 import { type JsonOption, print, type Terminal } from './terminal.ts'
 

@@ -1,13 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Audit, type PublicFields, type StoredKind, versionOf } from '../../domain/audit-event.ts'
+import {
+  type Audit,
+  IDEMPOTENCY_LIFETIME,
+  IdempotencyKeyTaken,
+  type PublicFields,
+  type StoredKind,
+  versionOf,
+} from '../../domain/audit-event.ts'
 import type { Event } from '../../domain/events.ts'
-import { IDEMPOTENCY_LIFETIME, IdempotencyKeyTaken } from '../../domain/idempotency.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { type AuditEntry, record } from './audit.ts'
 import * as sql from './statements/audit.ts'
-import { readHandOverLinks } from './statements/hand-overs.ts'
 import { readOperators } from './statements/operators.ts'
-import { readApplications, readSuites } from './statements/registry.ts'
+import { readApplications, readHandOverLinks, readSuites } from './statements/registry.ts'
 import { ask, namesJson, type Work } from './work.ts'
 
 /** The statements that find subjects of each kind by their ids, as JSON. */

@@ -1,17 +1,16 @@
 import {
   columnsOf,
+  type Labels,
   type NewApplication,
   nameAndDeveloper,
   namedSuites,
   TEXT_COLUMNS,
 } from '../../domain/application.ts'
 import type { Change, ChangeOf, Rotation } from '../../domain/change.ts'
-import type { Labels } from '../../domain/labels.ts'
 import type { NewSecret } from '../../domain/secret.ts'
 import type { Changes, NewClients } from '../../domain/store.ts'
 import { type AuditSubject, audited, Trial } from './audited.ts'
 import { listUnchangedSince } from './statements/audit.ts'
-import * as handOvers from './statements/hand-overs.ts'
 import * as operators from './statements/operators.ts'
 import * as sql from './statements/registry.ts'
 import { ask, type Database, namesJson, rowsJson, type Work } from './work.ts'
@@ -45,10 +44,10 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
   'secret rotated': ({ owner, ...rotation }, at) => rotate(owner, rotation, at),
   'secret revoked': ({ owner, secretId, force }, at) => ask(sql.revokeSecret, [owner, secretId, at, force]),
   'hand-over link made': ({ clientId, digest, madeBy, endsAt, overlapSeconds }, at) =>
-    ask(handOvers.insertHandOverLink, [clientId, digest, madeBy, at, endsAt, overlapSeconds]),
-  'hand-over link withdrawn': ({ clientId, linkId }) => ask(handOvers.withdrawHandOverLink, [clientId, linkId]),
+    ask(sql.insertHandOverLink, [clientId, digest, madeBy, at, endsAt, overlapSeconds]),
+  'hand-over link withdrawn': ({ clientId, linkId }) => ask(sql.withdrawHandOverLink, [clientId, linkId]),
   *'hand-over link used'({ clientId, codeDigest, ...rotation }, at) {
-    const used = yield* ask<[linkId: number]>(handOvers.useHandOverLink, [clientId, codeDigest, at])
+    const used = yield* ask<[linkId: number]>(sql.useHandOverLink, [clientId, codeDigest, at])
     if (used.length > 0) yield* rotate(clientId, rotation, at)
     return used
   },
@@ -56,11 +55,11 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
     ask(operators.insertOperator, [operator, role, email, at]),
   *'operator updated'({ operator, role, email = null }) {
     yield* ask(operators.deleteSessionsOfOtherRole, [operator, role])
-    yield* ask(handOvers.deleteHandOverLinksOf, [operator, role])
+    yield* ask(sql.deleteHandOverLinksOf, [operator, role])
     return yield* ask(operators.updateOperator, [operator, role, email])
   },
   *'operator removed'({ operator }) {
-    yield* ask(handOvers.deleteHandOverLinksOf, [operator, ''])
+    yield* ask(sql.deleteHandOverLinksOf, [operator, ''])
     return yield* ask(operators.deleteOperator, [operator])
   },
   'operator key added': ({ operator, digest, endsAt }, at) =>
@@ -188,7 +187,7 @@ function labelsColumn(labels: Labels | undefined): string | undefined {
 function* rotate(owner: string, { secret, othersEndAt, deleteEndedBefore }: Rotation, at: number): Work<never[]> {
   yield* ask(sql.deleteEndedSecrets, [owner, deleteEndedBefore])
   yield* ask(sql.endSecrets, [owner, othersEndAt, othersEndAt > at ? null : at])
-  if (othersEndAt <= at) yield* ask(handOvers.deleteHandOverLinksFor, [owner])
+  if (othersEndAt <= at) yield* ask(sql.deleteHandOverLinksFor, [owner])
   return yield* insertSecrets([{ owner, ...secret }])
 }
 

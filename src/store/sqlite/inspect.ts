@@ -10,8 +10,8 @@ import { lastBackupAt } from '../shared/statements/figures.ts'
 import { libraryVersion } from './connection.ts'
 import { toOperatorError } from './explain.ts'
 import { assertNotMissing, isDatabase, resolveLinks, sideFilesOf } from './files.ts'
-import { MIGRATIONS } from './migrate.ts'
-import * as sql from './statements/database.ts'
+import { findTable, findTableNamed, MIGRATIONS, oldestProgram } from './migrate.ts'
+import { findMove } from './move.ts'
 
 /** How long a statement waits, blocking this process, while another process has locked the database. */
 const LOCK_TIMEOUT_MS = 1000
@@ -26,20 +26,20 @@ interface Connection {
 export function inspectSqlite(path: string, access = accessSync): Inspector {
   const db = openToRead(path, access)
   const row = <Row>(statement: string, ...values: unknown[]) => db.prepare(statement).get(...values) as Row | undefined
-  const has = (table: string) => row(sql.findTableNamed, table) !== undefined
+  const has = (table: string) => row(findTableNamed, table) !== undefined
 
   return {
     software: async () => `SQLite ${libraryVersion()}`,
 
     async schema() {
       const version = versionOf(db)
-      const oldest = has('compatibility') ? row<{ oldest_program: string }>(sql.oldestProgram) : undefined
+      const oldest = has('compatibility') ? row<{ oldest_program: string }>(oldestProgram) : undefined
       const found = { version, latest: readMigrations(MIGRATIONS).length, oldestProgram: oldest?.oldest_program }
-      return judgeSchema(found, { isForeign: version === 0 && row(sql.findTable) !== undefined })
+      return judgeSchema(found, { isForeign: version === 0 && row(findTable) !== undefined })
     },
 
     assertNotStuck: async () => {},
-    move: async () => (has('moved') ? row<Move>(sql.findMove) : undefined),
+    move: async () => (has('moved') ? row<Move>(findMove) : undefined),
     clockOffset: async () => 0,
     riskySettings: async () => [],
 

@@ -3,9 +3,12 @@ import { OperatorError } from '../../domain/operator-error.ts'
 import { VERSION } from '../../version.ts'
 import { assertMayRun, readMigrations, readViews } from '../migrations.ts'
 import { type Opened, StoreMissing } from '../opened.ts'
-import * as sql from './statements/database.ts'
 
 export const MIGRATIONS = new URL('../../../migrations/sqlite/', import.meta.url)
+
+export const findTable = 'SELECT 1 FROM sqlite_schema LIMIT 1'
+export const findTableNamed = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
+export const oldestProgram = 'SELECT oldest_program FROM compatibility'
 
 /**
  * Brings a database to this program's version: runs each new migration in order and then the views, all in one transaction. The
@@ -29,7 +32,7 @@ export function migrate(
       // Another process, perhaps of a newer program, may have migrated it in the meantime.
       const current = versionOf(db)
       assertAllowed(current)
-      if (current === 0 && db.prepare(sql.findTable).get()) {
+      if (current === 0 && db.prepare(findTable).get()) {
         throw new OperatorError('The database has tables of another program: name another file in DATABASE_URL.')
       }
       if (current === 0 && !create) throw new StoreMissing(`The database ${db.name} is empty`)
@@ -52,6 +55,6 @@ export function versionOf(db: Database): number {
 
 /** The oldest program that may use the database; undefined if its schema does not record that yet. */
 function oldestProgramOf(db: Database): string | undefined {
-  const isRecorded = db.prepare(sql.findTableNamed).get('compatibility') !== undefined
-  return isRecorded ? (db.prepare(sql.oldestProgram).pluck().get() as string) : undefined
+  const isRecorded = db.prepare(findTableNamed).get('compatibility') !== undefined
+  return isRecorded ? (db.prepare(oldestProgram).pluck().get() as string) : undefined
 }

@@ -4,7 +4,8 @@ import { type ReadPage, type Row, selectPage } from '../copy.ts'
 import type { Move } from '../inspect.ts'
 import { databaseEntry, record } from '../shared/audit.ts'
 import type { Context } from './context.ts'
-import { findMove } from './statements/database.ts'
+
+export const findMove = 'SELECT place, began_at AS beganAt, copied_at AS copiedAt FROM moved'
 
 /**
  * The mark of a store that is being copied to another location, or was. While it exists, triggers refuse every change

@@ -1,11 +1,10 @@
 import t from 'tap'
-import { asset } from '../../../src/admin/console/assets.ts'
 import { difference } from '../../../src/admin/console/audit.ts'
 import { age, card, facts, note, pager, section, table, time } from '../../../src/admin/console/components.ts'
 import { confirm, field, formErrors } from '../../../src/admin/console/forms.ts'
-import { html } from '../../../src/admin/console/html.ts'
-import { layout } from '../../../src/admin/console/layout.ts'
+import { asset, layout } from '../../../src/admin/console/layout.ts'
 import { copyable } from '../../../src/admin/console/secrets.ts'
+import { html } from '../../../src/web/html.ts'
 
 const MOMENT = 1_800_000_000_000
 /** What the markup of each is, or contains, or a pattern that it matches. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { html, path } from '../../../src/admin/console/html.ts'
+import { html, path } from '../../../src/web/html.ts'
 import { unescaped } from '../../support/console-world.ts'
 
 const HOSTILE = [

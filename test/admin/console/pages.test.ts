@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import t from 'tap'
-import { asset } from '../../../src/admin/console/assets.ts'
+import { asset } from '../../../src/admin/console/layout.ts'
 import type { Author } from '../../../src/domain/audit-event.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
 import { actionsOf, createConsoleWorld, textOf } from '../../support/console-world.ts'

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { IdempotencyKeyTaken } from '../../../src/domain/idempotency.ts'
+import { IdempotencyKeyTaken } from '../../../src/domain/audit-event.ts'
 import type { Store } from '../../../src/domain/store.ts'
 import { mintToken } from '../../../src/domain/token.ts'
 import { application, suite } from '../../support/newcomers.ts'

@@ -1,14 +1,18 @@
 import t from 'tap'
 import * as sql from '../../../src/store/shared/statements/audit.ts'
-import { listEndingSecrets } from '../../../src/store/shared/statements/figures.ts'
-import { OLD_ROWS, type OldRows } from '../../../src/store/shared/statements/purge.ts'
+import {
+  listEndingSecrets,
+  listUsage,
+  OLD_ROWS,
+  type OldRows,
+  recordUses,
+} from '../../../src/store/shared/statements/figures.ts'
 import {
   findRefusedRequests,
   keepNewestRefusedRequests,
   listLastRefused,
   listRefusedRequests,
 } from '../../../src/store/shared/statements/refusals.ts'
-import { listUsage, recordUses } from '../../../src/store/shared/statements/usage.ts'
 import { createRunner } from '../../../src/store/sqlite/context.ts'
 import { purgeRows } from '../../../src/store/sqlite/purge.ts'
 import { openTables } from './databases.ts'

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Event } from '../../../src/domain/events.ts'
 import { createEventCounter } from '../../../src/telemetry/metrics/count-events.ts'
 import { createCounters } from '../../../src/telemetry/metrics/counters.ts'
-import { countFailures, joinOutages, outageAt } from '../../../src/telemetry/metrics/outages.ts'
+import { countFailures, joinOutages, outageAt } from '../../../src/telemetry/metrics/history.ts'
 
 t.test('Outages: one lasts from the first failed request to the last; the last ten are kept', async (t) => {
   const joined = joinOutages([outageAt(0, 2), outageAt(1000, 3), outageAt(60_999, 1), outageAt(120_999, 1)])

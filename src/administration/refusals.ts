@@ -1,11 +1,14 @@
 import { abbreviated } from '../domain/application.ts'
 import { inSteps } from '../domain/in-steps.ts'
 import { isTokenReason } from '../domain/reasons.ts'
-import type { RefusalCount, RefusedClient } from '../domain/refusal.ts'
+import type { RefusalCount, RefusedClient, RefusedRequest, RefusedRequestFilter } from '../domain/refusal.ts'
 import type { Trouble } from '../domain/statistics.ts'
+import type { Store } from '../domain/store.ts'
 import { DAY, HOUR } from '../domain/usage.ts'
+import { listRemovals } from './audit-trail.ts'
 import type { ReadContext } from './context.ts'
-import { listRemovals } from './removals.ts'
+import { ROWS_PER_STEP, stepsOf } from './pages.ts'
+import { finderOf } from './search.ts'
 import { createWhy } from './why.ts'
 
 /** How many of the last refusals, and of their clients, are examined. */
@@ -58,4 +61,26 @@ function timesOf(rows: readonly { count: number; firstAt: number }[]) {
 
 function mostFirst(one: { count: number }, other: { count: number }): number {
   return other.count - one.count
+}
+
+export interface RefusalQuery extends RefusedRequestFilter {
+  /** Words in the id or the name of the client. */
+  search?: string | undefined
+}
+
+/** One page of the matching requests, newest first. `next`: the id before which the next page begins; undefined on the last one. */
+export async function searchRefusedRequests(
+  { listRefusedRequests }: Pick<Store, 'listRefusedRequests'>,
+  { search = '', limit, ...filter }: RefusalQuery,
+): Promise<{ requests: RefusedRequest[]; next?: number | undefined }> {
+  const size = search === '' ? limit + 1 : ROWS_PER_STEP
+  const isFound = finderOf(search)
+  const list = (last?: RefusedRequest) =>
+    listRefusedRequests({ ...filter, before: last?.id ?? filter.before, limit: size })
+  const found: RefusedRequest[] = []
+  for await (const step of stepsOf(list, size)) {
+    found.push(...step.filter(({ clientId, name }) => isFound(clientId ?? '', name ?? '')))
+    if (found.length > limit) return { requests: found.slice(0, limit), next: found[limit - 1]?.id }
+  }
+  return { requests: found }
 }
