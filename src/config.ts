@@ -238,7 +238,6 @@ function valueText(name: keyof Settings, env: NodeJS.ProcessEnv, file: NodeJS.Di
   return `It is ${mayBeSecret ? 'set' : JSON.stringify(env[name])} in ${originOf(name, env, file)}.`
 }
 
-/** Finds settings that contradict `others`. */
 function contradictions(config: Config) {
   const { WORKERS, DATABASE_URL, ADMIN_ADDRESS, OPS_ADDRESS, HOST, PORT } = config
   const found: (Problem & { others: (keyof Settings)[] })[] = []
@@ -278,7 +277,6 @@ function valid<Value>(value: Value, isValid: boolean, message: string): Value {
   throw new SyntaxError(message)
 }
 
-/** Parses one of these words. */
 function oneOf<Word extends string>(...words: Word[]): (text: string) => Word {
   const message = `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
   return (text) => valid(text as Word, words.includes(text as Word), message)

@@ -6,7 +6,6 @@ import type { Observer } from '../domain/events.ts'
 import type { Clock } from '../domain/time.ts'
 import type { StatisticsSource } from '../views/statistics.ts'
 
-/** What the server gives to the API and the console. */
 export interface AdminContext {
   now: Clock
   observe: Observer
@@ -27,10 +26,8 @@ export interface AdminContext {
   howToSignIn: string | undefined
 }
 
-/** The program and its configuration. */
 export interface About {
   version: string
-  /** The version of Node.js. */
   node: string
   store: 'SQLite' | 'PostgreSQL'
   /** Milliseconds since the epoch. */

@@ -74,7 +74,6 @@ export function createApplications(context: Context) {
   return { register, ...createSearch(context), find: store.findApplication, show, ...createApplicationChanges(context) }
 }
 
-/** The application with its use and its secrets. */
 export async function shownApplication(context: ReadContext, application: Application) {
   const [listed] = (await withUse(context, [application])) as [ListedApplication]
   return { ...listed, secrets: await listSecrets(context, application.secrets) }

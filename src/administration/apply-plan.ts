@@ -148,7 +148,6 @@ export function isSame(one: unknown, other: unknown): boolean {
   return isDeepStrictEqual(sorted(one), sorted(other))
 }
 
-/** A plan for people, as a diff. */
 export function planText({ changes, add, change, remove, unchanged }: ReturnType<typeof planOf>): string {
   if (changes.length === 0) return 'No changes.'
   const diff = changes.map(({ action, kind, id, name, before, after }) => {

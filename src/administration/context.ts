@@ -3,7 +3,6 @@ import type { Change, ChangeEvent, ChangeResult } from '../domain/change.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
 
-/** What reading needs. */
 export interface ReadContext {
   store: Store
   now: Clock

@@ -110,7 +110,6 @@ interface UnknownFindings extends Pick<Findings, 'clientId' | 'similarRefusals' 
   similarApplications: readonly ApplicationNames[]
 }
 
-/** The diagnosis of an unregistered client id. */
 export function diagnoseUnknown(findings: UnknownFindings): Diagnosis {
   const { clientId, similarRefusals, similarApplications, now, instructions } = findings
   const [group] = groupsOf(similarRefusals) as [RefusalGroup]
@@ -122,7 +121,6 @@ export function diagnoseUnknown(findings: UnknownFindings): Diagnosis {
   return { health: 'wrong', lines: [`No application has the client id ${clientId}. ${refused} ${advice}`] }
 }
 
-/** The diagnosis of an application that was removed. */
 export function diagnoseRemoved(
   { clientId, similarRefusals, now }: Pick<UnknownFindings, 'clientId' | 'similarRefusals' | 'now'>,
   { name, by, at }: Removal,
@@ -197,7 +195,6 @@ function withEndingSecret(found: Diagnosis, findings: Findings): Diagnosis {
   return withWarning(found, line)
 }
 
-/** What is most likely wrong with a suite now, as for an application. */
 export function diagnoseSuite(findings: Findings): Diagnosis {
   return withEndingSecret(diagnoseSuiteRequests(findings), findings)
 }

@@ -60,7 +60,6 @@ export function createOperators(context: Context) {
   return { add, list, show, remove, ...createCredentials(context) }
 }
 
-/** What operators authenticate with: admin keys, login links and sessions. */
 function createCredentials(context: Context) {
   const { audit, change } = context
 

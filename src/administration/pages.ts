@@ -24,7 +24,6 @@ export async function pageOf<Row extends Keyed>({ after, limit }: PageQuery, lis
   return { rows, next: found.length > limit ? cursorOf(rows.at(-1)?.key) : undefined }
 }
 
-/** Every row of a list, read page by page. */
 export async function allPages<Row extends Keyed>(list: List<Row>): Promise<Row[]> {
   const pages = stepsOf<Row>((last) => list({ after: last?.key, limit: PAGE_SIZE }), PAGE_SIZE)
   return (await Array.fromAsync(pages)).flat()

@@ -5,7 +5,6 @@ import { HOUR, hourOf } from '../domain/usage.ts'
 import type { ShownApplication } from './applications.ts'
 import type { ListedSecret } from './secrets.ts'
 
-/** What is known about an application or a suite. */
 export interface Findings {
   /** The client id of the application, or the id of the suite. */
   clientId: string
@@ -27,7 +26,6 @@ export interface ApplicationFindings extends Findings {
 /** How a diagnosis words its remedies: as commands, as API calls, or as controls on a page. */
 export interface Instructions {
   resume(clientId: string): string
-  /** How to change its quota. */
   quota(clientId: string): string
   /** `owner`: the client id of an application or the id of a suite. */
   rotate(owner: string): string

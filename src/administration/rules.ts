@@ -20,10 +20,8 @@ export const suiteId = textInput('The suite id').regex(
   'The suite id must be 1 to 100 characters of A-Z a-z 0-9 - . _ ~',
 )
 
-/** The rules for the texts of an application. */
 export const fields = camelCased<Record<ApplicationField, ZodString>>(APPLICATION_TEXTS)
 
-/** The rules for texts that may be empty. */
 export const optionalFields = camelCased<Record<keyof OptionalTexts, ZodString>>(OPTIONAL_TEXTS)
 
 const QUOTA = 'The quota must be a whole number from 1 to 999,999,999'
@@ -125,7 +123,6 @@ export function takenId(id: string): OperatorError {
   return new OperatorError(`The id ${id} is taken already.`, { kind: 'taken id' })
 }
 
-/** These fields by their JSON names. */
 export function jsonNamed<Field>(fields: Record<string, Field>): Record<string, Field> {
   return Object.fromEntries(Object.entries(fields).map(([name, field]) => [jsonName(name), field]))
 }

@@ -17,7 +17,6 @@ export interface SearchFilter {
   /** Words in the client id, a text or a label (`key=value`), in any order and case. Empty or omitted: matches all. */
   text?: string | undefined
   status?: Application['status'] | undefined
-  /** The id of a suite that it is approved for. */
   suite?: string | undefined
   /** Each is a key, or `key=value`. */
   labels?: readonly string[] | undefined
@@ -26,7 +25,6 @@ export interface SearchFilter {
 export interface BrowseQuery extends SearchFilter {
   /** `name`; `used`: latest token first; `tokens`: most in the last 60 minutes first; anything else: newest first. */
   sort?: string
-  /** Further conditions. */
   accepts?: ((names: ApplicationNames) => boolean) | false
   uses?: ((application: Pick<Application, 'status'> & RecentUse) => boolean) | undefined
 }
@@ -75,7 +73,6 @@ export function createSearch(context: ReadContext) {
     return { applications: await load(context, rows), next, total }
   }
 
-  /** The matching applications on one page, and how many match in all. */
   async function browse({ from, limit, ...query }: BrowseQuery & { from: number; limit: number }) {
     const isPlain = !Object.values(query).some(Boolean)
     const matching = isPlain ? await find(context, {}, { limit: from + limit }) : await match(query)
@@ -111,7 +108,6 @@ export function createSearch(context: ReadContext) {
   return { search, browse, match, pages, list }
 }
 
-/** The names of up to `limit` matching applications, newest first. */
 async function find(
   { store }: ReadContext,
   filter: SearchFilter,
@@ -143,7 +139,6 @@ async function load(
   return listed
 }
 
-/** Adds the recent use of each application. */
 export async function withUse<Row extends Pick<Application, 'key' | 'clientId'>>(
   { store, now }: ReadContext,
   applications: readonly Row[],

@@ -58,7 +58,6 @@ export function createSecrets(context: Context) {
     }
   }
 
-  /** The matching secrets of all owners, from a position on, and how many match in all. */
   async function browse({ matches, rank, from, limit }: SecretQuery) {
     const matching = (await Array.fromAsync(pages(matches))).flat()
     // The difference of two infinite ranks is NaN.

@@ -15,7 +15,6 @@ import type { Context } from './context.ts'
 import { allPages } from './pages.ts'
 import { prepareSuite, type RegisteredSuite, type SuiteRegistration } from './suites.ts'
 
-/** What a seed would do. */
 export interface SeedPlan {
   added: PlannedChange[]
   /** The number of entries that exist and are left as they are. */

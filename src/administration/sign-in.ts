@@ -77,7 +77,6 @@ export function createSignIn(options: SignInOptions) {
   return { authenticate, acceptsLinks: !options.onlyProvider, ...createLogins(options, sessions), findSession }
 }
 
-/** Logins with a link or the identity provider. */
 function createLogins(
   { store, now, onlyProvider = false }: SignInOptions,
   { startSession, change }: ReturnType<typeof createSessions>,
@@ -124,7 +123,6 @@ function createLogins(
   return { checkLoginCode, logIn, logInAs }
 }
 
-/** The sessions that logins start. */
 function createSessions({ store, now, observe, onlyProvider = false }: SignInOptions) {
   async function startSession(
     operator: string,

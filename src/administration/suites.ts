@@ -148,7 +148,6 @@ function createSuiteApprovals(context: Context) {
   return { changeApprovals, undoApprovals }
 }
 
-/** Lists of suites and of their approved applications, oldest first. */
 function createSuiteLists(context: Context) {
   const { store } = context
 

@@ -13,7 +13,6 @@ import { COMMANDS, type Instructions } from './remedies.ts'
 import { listSecrets } from './secrets.ts'
 import type { ShownSuite } from './suites.ts'
 
-/** Why a client is refused, as far as is known. */
 export interface Explanation extends Diagnosis {
   clientId: string
   application: ShownApplication | undefined

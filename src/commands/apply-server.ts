@@ -17,7 +17,6 @@ const LONGEST_MS = 60_000
 
 /** Keeps the request for a secret until the secret is written. */
 export interface Journal {
-  /** The file that it is in. */
   place: string
   /** What an earlier run left behind, if anything. */
   read(): string | undefined
@@ -164,7 +163,6 @@ export function serverRegistry(url: string, key: string, { journal, wait = sleep
   }
 }
 
-/** The error for a run that does not repeat this request. */
 function unlike({ base, id }: Request, place: string | undefined): OperatorError {
   const left = `An earlier run may have registered ${id} at ${base}, and has not written its secret; this run asks for something else.`
   const rotate = `if ${id} is registered there, "secrets rotate ${id}" makes another secret`

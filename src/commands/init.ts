@@ -98,7 +98,6 @@ async function init(terminal: Terminal, options: InitOptions): Promise<void> {
   await print(terminal, options, result, `${lines}\n\n${next.join('\n\n')}`)
 }
 
-/** The settings whose port is taken. */
 async function portsInUse({ HOST, PORT, ADMIN_ADDRESS, OPS_ADDRESS }: Config): Promise<string[]> {
   const places = Object.entries({ PORT: { host: HOST, port: PORT }, ADMIN_ADDRESS, OPS_ADDRESS })
   const names: string[] = []

@@ -80,7 +80,6 @@ function createDocument() {
   }
 }
 
-/** Prints the result of `--dry-run`. */
 export function printPlan(terminal: Terminal, options: JsonOption, { added, existing }: SeedPlan): Promise<void> {
   const { suite = [], application = [] } = Object.groupBy(added, ({ kind }) => kind)
   const result = {

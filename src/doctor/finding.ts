@@ -7,7 +7,6 @@ import { StoreUnavailable } from '../domain/store.ts'
 export type Level = (typeof LEVELS)[number]
 const LEVELS = ['ok', 'note', 'warning', 'error'] as const
 
-/** The result of a check, and what to do about it, in sentences. */
 export interface Finding {
   level: Level
   text: string
@@ -35,7 +34,6 @@ export function restriction(rights: string, path: string, uid: number): string {
   return `${uid === process.getuid?.() ? '' : "Make the server's user its owner, then: "}chmod ${rights} ${path}`
 }
 
-/** A number of bytes as text for people. */
 export function sizeText(bytes: number): string {
   const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
   const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), units.length - 1)

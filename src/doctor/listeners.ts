@@ -37,7 +37,6 @@ function noAnswer(address: string, code: string | undefined, refused: string, ad
   return [error(text, 'It is overloaded or hangs: its log may say why. If it does not, restart the program.')]
 }
 
-/** Checks whether a server with these settings answers and is ready. */
 export async function checkServer({ HOST, PORT }: Pick<Config, 'HOST' | 'PORT'>): Promise<Finding[]> {
   if (PORT === 0) return [note('PORT is 0, so the port of the server is not known.')]
   const address = addressOf(HOST, PORT)
@@ -69,7 +68,6 @@ export async function checkOpsListener({ host, port }: NonNullable<Config['OPS_A
 
 const LOGIN_FORM = 'data-login'
 
-/** Checks whether the console answers at ADMIN_ADDRESS. */
 export async function checkAdminListener(place: AdminPlace): Promise<Finding[]> {
   const isSocket = 'socket' in place
   if (!isSocket && place.port === 0) return [note('ADMIN_ADDRESS has port 0, so its port is not known.')]

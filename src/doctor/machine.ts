@@ -13,7 +13,6 @@ import { error, type Finding, ok, sizeText, warning } from './finding.ts'
 const EARLIEST = Date.UTC(2026, 0)
 const LATEST = Date.UTC(2100, 0)
 
-/** Checks whether the clock of this machine can be right. */
 export function checkClock(now: number): Finding[] {
   const time = new Date(now).toISOString()
   if (now >= EARLIEST && now < LATEST) return [ok(`This machine's clock says ${time}.`)]
@@ -40,7 +39,6 @@ const VERY_LITTLE_FREE = 100 * 1024 ** 2
 const LITTLE_FREE = 1024 ** 3
 const FEW_INODES = 1000
 
-/** Checks the free space on the disk of a database. */
 export async function checkDisk(location: SqliteLocation): Promise<Finding[]> {
   const { database, log } = await describeStoreFiles(location)
   const used = (database?.size ?? 0) + (log?.size ?? 0)
@@ -72,7 +70,6 @@ export function diskFindings(
 /** Open files: each connection takes one, and each process some more. */
 const FEW_FILES = 4096
 
-/** Checks the versions of the program, Node.js and SQLite. */
 export async function checkProgram(): Promise<Finding[]> {
   return [ok(`This is token-server ${VERSION}.`), ...versionFindings(NODE_VERSION, await sqliteVersion())]
 }

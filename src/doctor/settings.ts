@@ -9,9 +9,7 @@ export interface SettingsSource {
   /** The entries of `.env`, which apply if the environment has none. */
   file: NodeJS.Dict<string>
   fileName: string
-  /** Sentences about probable mistakes: misspelt names, and entries of the file. */
   warnings: string[]
-  /** Sentences about the lines of the file that cannot be read. */
   errors: string[]
 }
 

@@ -4,13 +4,12 @@ import { type CamelCase, camelCase, camelCased, randomString } from './text.ts'
 /** In characters. The ids of suites are shorter. */
 export const MAX_CLIENT_ID_LENGTH = 200
 
-/** The texts that every application has, by their names in JSON, which are also their columns. Rules: views/application.ts. */
+/** The texts that every application has, by their names in JSON, which are also their columns. Rules: views/registry.ts. */
 export const APPLICATION_COLUMNS = ['name', 'developer_email'] as const
 
 /** The texts that may be empty, likewise. */
 export const OPTIONAL_COLUMNS = ['note'] as const
 
-/** All texts that operators can set. */
 export const TEXT_COLUMNS = [...APPLICATION_COLUMNS, ...OPTIONAL_COLUMNS] as const
 
 export type ApplicationColumn = (typeof APPLICATION_COLUMNS)[number]
@@ -46,7 +45,6 @@ export function columnsOf<Fields extends ApplicationChanges, Column extends stri
   return Object.fromEntries(texts) as Record<Column, Fields[CamelCase<Column> & keyof Fields]>
 }
 
-/** Fills in the defaults. */
 export function extrasOf({ labels = {}, quota = null, ...texts }: ApplicationChanges): ApplicationExtras {
   const given = Object.entries(columnsOf(texts, OPTIONAL_COLUMNS)).map(([column, text = '']) => [column, text])
   return { labels, ...camelCased<OptionalTexts>(Object.fromEntries(given)), quota }
@@ -63,7 +61,6 @@ export interface Application extends ApplicationValues, ApplicationExtras {
   /** When revoke-all was last used, for information only; 0 if never. */
   readonly tokensValidFrom: number
   readonly createdAt: number
-  /** The ids of the approved suites. */
   readonly suites: readonly string[]
   readonly secrets: readonly Secret[]
 }

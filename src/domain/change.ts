@@ -79,7 +79,6 @@ export type ChangeOf<Type extends Change['type']> = Change extends infer One
 export interface ChangeResult {
   /** False: there is no such subject, or it already was as requested. */
   readonly changed: boolean
-  /** The ids of the subjects that changed. */
   readonly subjects: readonly string[]
   /** The JSON names of the public fields that changed. */
   readonly fields: readonly string[]

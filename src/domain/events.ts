@@ -12,7 +12,6 @@ export type Event = TokenEvent | RequestEvent | AdministrationEvent | ServerEven
 /** Receives each event as it happens. Must not throw, and must not wait. */
 export type Observer = (event: Event) => void
 
-/** The ids of a request, and where it came from. */
 interface RequestSource {
   /** The id that the caller gave, or that this server generated: the X-Request-Id of the answer. */
   requestId: string
@@ -86,7 +85,6 @@ export type Measurement =
   | { type: 'request answered'; endpoint: string; status: number; seconds: number | undefined }
   /** The client closed the connection before the answer was sent. */
   | { type: 'request abandoned'; endpoint: string; seconds: number }
-  /** A connection was closed because of a limit. */
   | { type: 'connection closed'; reason: ClosingReason }
   | { type: 'check passed' }
   /** An authenticated application has used up its quota for this hour. Logged only once, as `token quota exceeded`. */
@@ -112,7 +110,6 @@ type AdministrationEvent =
   | (Pick<RequestSource, 'requestId' | 'remoteAddress'> & {
       type: 'operator refused'
       reason: OperatorReason
-      /** The operator's name, if known. */
       operator?: string | undefined
       /** The id of the expired or revoked admin key. */
       keyId?: number | undefined

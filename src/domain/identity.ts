@@ -7,7 +7,6 @@ export interface ClaimRule {
   readonly values: readonly string[]
 }
 
-/** A company's identity provider, as the settings name it. */
 export interface ProviderSettings {
   readonly issuer: string
   readonly clientId: string
@@ -17,7 +16,6 @@ export interface ProviderSettings {
   readonly callbackUrl: string
 }
 
-/** What an identity provider says about a person. */
 export interface Identity {
   /** Issuer and subject. No operator added by a command can have such a name. */
   readonly name: string

@@ -137,7 +137,6 @@ export type Reason = CheckReason | AuthenticationReason | RequestReason
 
 const REASONS: Record<string, ReasonFacts> = { ...CHECK_REASONS, ...AUTHENTICATION_REASONS, ...REQUEST_REASONS }
 
-/** All reasons, in alphabetical order. */
 export const REASON_NAMES: readonly string[] = Object.keys(REASONS).sort()
 
 /** Undefined for a reason of another version of this program. */

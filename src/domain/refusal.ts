@@ -55,7 +55,6 @@ export interface RefusalDetails {
 export interface RefusalCount {
   /** Abbreviated if it is not registered. */
   readonly clientId: string
-  /** Whether it is registered. */
   readonly isKnown: boolean
   readonly reason: string
   /** The route's pattern. */

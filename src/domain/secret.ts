@@ -2,7 +2,6 @@ import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { randomString } from './text.ts'
 
-/** A client secret as it is stored. */
 export interface Secret {
   readonly id: number
   /** `$sha256$HASH` (generated) or `$scrypt$ln=…,r=…,p=…$SALT$HASH` (imported), base64url without padding. */

@@ -90,7 +90,6 @@ export interface Registry {
   mostImportedSecrets(): Promise<number>
 }
 
-/** A hand-over link, and the application that it is for. */
 export interface FoundHandOver extends Pick<HandOverLink, 'madeBy' | 'overlapSeconds'> {
   readonly clientId: string
   readonly name: string
@@ -183,7 +182,6 @@ export interface Refusals {
   listRefusedRequests(filter: RefusedRequestFilter): Promise<RefusedRequest[]>
 }
 
-/** Figures of the store for metrics and statistics. */
 export interface Figures {
   measure(now: number): Promise<StoreFigures>
   /**

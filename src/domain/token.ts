@@ -60,7 +60,6 @@ export function isTokenSecret(secret: Buffer, stored: StoredToken): boolean {
   return timingSafeEqual(hashTokenSecret(secret), stored.secretHash)
 }
 
-/** When a token expires. */
 export function expiresAt({ issuedAt }: StoredToken): number {
   return issuedAt + TOKEN_LIFETIME
 }

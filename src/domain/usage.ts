@@ -40,7 +40,6 @@ export function sinceFullHour(now: number): string {
   return `since ${new Date(now).toISOString().slice(11, 13)}:00 UTC`
 }
 
-/** Identifies a count: its hour and its application. */
 export function countKey({ hour, applicationKey }: Pick<TokenCount, 'hour' | 'applicationKey'>): string {
   return `${hour} ${applicationKey}`
 }
@@ -57,7 +56,6 @@ export interface ClientCounts extends Counts {
   readonly clientId: string
 }
 
-/** Counts of the span that began at this time. */
 export interface SpanCounts extends ClientCounts {
   readonly since: number
 }

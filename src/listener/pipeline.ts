@@ -31,7 +31,6 @@ export interface Pipeline {
   onAnswer: (() => void) | undefined
 }
 
-/** The pipeline of a connection. */
 export function pipelineOf(socket: Socket & { [PIPELINE]?: Pipeline }): Pipeline {
   socket[PIPELINE] ??= {
     unanswered: 0,
@@ -51,7 +50,6 @@ export function handleOf(socket: Socket): Handle | null {
 }
 
 export interface Handle {
-  /** Whether Node.js is reading from it. */
   reading: boolean
   readStart(): void
   readStop(): void

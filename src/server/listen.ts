@@ -105,7 +105,6 @@ export async function listenAndServe(
   }
 }
 
-/** Resolves to the URL where the app listens. */
 async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
   // One address: for all addresses of `localhost`, Fastify would create servers without the app's event listeners.
   const { address } = await lookup(host, { order: 'ipv4first' })

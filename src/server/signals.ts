@@ -93,7 +93,6 @@ function isWaitingForFiles(): boolean {
   return process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'))
 }
 
-/** Resolves when no file operation is under way. */
 export async function waitForFileOperations(): Promise<void> {
   while (isWaitingForFiles()) await sleep(PAUSE_MS)
 }

@@ -42,7 +42,6 @@ export async function startStatistics(
     outages.update()
   }
 
-  /** This node as it is recorded in the store for the others. */
   function thisNode({ lastMinute } = history.read()): ServerNode {
     const { tokens, activeChecks, inactiveChecks, refusals } = lastMinute
     return {

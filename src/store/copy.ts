@@ -95,7 +95,6 @@ async function copyInto(target: Target, source: Source, { now, author, onProgres
   }
 }
 
-/** Copies the rows of a table and reads them back. Resolves to their number. */
 async function copyTable(
   source: Source,
   target: Target,

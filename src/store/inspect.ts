@@ -48,7 +48,6 @@ export interface Schema {
   refusal: string | undefined
 }
 
-/** A copy of the store to another location. */
 export interface Move {
   place: string
   beganAt: number
@@ -108,7 +107,6 @@ export function judgeSchema(
 /** Runs a statement with the values `$1`, `$2` … Resolves to its rows as arrays. */
 type Ask = <Row extends unknown[]>(statement: string, values?: unknown[]) => Promise<Row[]>
 
-/** The methods that are the same for every store. */
 export function createSharedInspector(
   ask: Ask,
 ): Pick<Inspector, 'tokens' | 'ownersWithoutSecret' | 'operators' | 'lastRefusedSignIn'> {

@@ -7,7 +7,6 @@ import type { Opened } from './opened.ts'
 
 /** The store that was copied to the current one; it may hold tokens that the current one lacks. */
 export interface Previous extends Pick<Store, 'findToken' | 'ping' | 'close'> {
-  /** Its location, for the log. */
   database: string
   /** When its newest token was issued; undefined if it has none. */
   newestTokenAt(): Promise<number | undefined>

@@ -7,7 +7,6 @@ export type EventOf<T, E = Event> = E extends { type: infer Types } ? (T extends
 type Type = Exclude<Event, Measurement>['type']
 type FieldOf<T extends Type> = Exclude<keyof EventOf<T>, 'type'> & string
 
-/** The level and the fields of each event. */
 type Lines = {
   [T in Type]: {
     level: 'debug' | 'info' | 'warn' | 'error' | 'fatal'

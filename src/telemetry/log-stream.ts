@@ -21,7 +21,6 @@ const EMPTY = Buffer.alloc(0)
 const writeAsync = promisify(write)
 
 export interface Dropping {
-  /** Whether a line may be dropped before others. */
   isDroppable?: (line: string) => boolean
   /** The line that reports how many were dropped, once lines can be written again. */
   lineOnDropped?: (count: number) => string

@@ -14,7 +14,6 @@ type Row = { -readonly [Field in keyof RefusalCount]: RefusalCount[Field] }
 
 interface Options {
   now: Clock
-  /** Called for each refusal. */
   count: (request: NewRefusedRequest) => void
 }
 

@@ -19,7 +19,6 @@ export function createUsage({ now }: { now: Clock }) {
     return counter
   }
 
-  /** Counts a check that found a token valid. */
   function countCheck(clientId: string, suite: string | undefined): void {
     all.checks++
     of(clientId).checks++

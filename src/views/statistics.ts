@@ -163,7 +163,6 @@ export interface Statistics extends WithoutNull<Omit<Figures, 'nodes' | 'store'>
   readonly stored: Counts
 }
 
-/** Which parts of the store work. */
 export type StoreState = Pick<Statistics['store'], 'isUp' | 'canWrite' | 'canCheck' | 'problem'>
 
 export type Traffic = SourceOf<typeof TRAFFIC>

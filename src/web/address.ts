@@ -21,7 +21,6 @@ export function prefixOf(address: string): string {
   return `${half.join(':')}::/64`
 }
 
-/** Whether an address belongs to this machine or a private network. */
 export const isPrivate = rangesOf(PRIVATE)
 
 /** Returns a function that tells whether an address is one of these, or in one of these CIDR ranges. */

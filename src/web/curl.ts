@@ -1,4 +1,3 @@
-/** A client in a command that people try in a terminal. */
 export interface Client {
   /** The client id of an application, or the id of a suite. */
   clientId: string
@@ -21,7 +20,6 @@ export function curl(path: string, data: string, client: Client): string {
   ].join(' \\\n  ')
 }
 
-/** Quotes a text as one word for a POSIX shell. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

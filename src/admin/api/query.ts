@@ -22,13 +22,11 @@ export function pageOptions(query: Query): { limit: number; after: string | unde
   return { limit: limitOf(query), after: cursorIn('after', query) }
 }
 
-/** The size of a page. */
 function limitOf({ limit = String(DEFAULT_LIMIT) }: Query): number {
   if (/^[1-9]\d{0,2}$/.test(limit) && Number(limit) <= MAX_LIMIT) return Number(limit)
   throw wrong('limit', `must be a whole number from 1 to ${MAX_LIMIT}`)
 }
 
-/** The cursor at which a list continues. */
 function cursorIn(name: string, { [name]: cursor }: Query): string | undefined {
   if (cursor === undefined || isCursor(cursor)) return cursor
   throw wrong(name, 'must be the value of next in the previous page')
@@ -48,7 +46,6 @@ export function labelsOf({ label }: Query): string[] | undefined {
   return labels.length > 0 ? labels : undefined
 }
 
-/** The value of a parameter, which must be one of these words. */
 export function choiceOf<Word extends string>(
   name: string,
   words: readonly Word[],
@@ -59,7 +56,6 @@ export function choiceOf<Word extends string>(
   return found
 }
 
-/** A time, in milliseconds since the epoch. */
 function timeOf(name: string, { [name]: value }: Query): number | undefined {
   if (value === undefined) return undefined
   const time = RFC_3339.test(value) ? Date.parse(value) : Number.NaN

@@ -89,7 +89,6 @@ export function repeatable(request: FastifyRequest, reply: FastifyReply): Repeat
 
 type Described = Parameters<typeof jsonSchema>[0]
 
-/** The answer of a route, with this status. */
 export function answer(schema: Described, status = 200): { response: FastifySchema['response'] } {
   return { response: { [status]: jsonSchema(schema) } }
 }

@@ -37,7 +37,6 @@ const ROTATE = {
   ...answer(ROTATED, 201),
 }
 
-/** /applications/{client_id}/secrets and /suites/{suite_id}/secrets. */
 export function secrets(route: AddRoute): void {
   for (const owners of ['applications', 'suites'] as const) {
     const path = `/${owners}/:owner/secrets`

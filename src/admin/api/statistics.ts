@@ -13,7 +13,6 @@ export function statistics(api: FastifyInstance, { statistics }: AdminContext): 
   api.get('/statistics', options, async () => view(STATISTICS, await statistics.read()))
 }
 
-/** What applications and suites did in a period. */
 export function usage(route: AddRoute): void {
   const schema = { querystring: query('period'), ...answer(USAGE) }
   for (const owners of ['applications', 'suites'] as const) {

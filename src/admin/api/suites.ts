@@ -51,7 +51,6 @@ const CHANGE_APPROVALS = {
   ),
 }
 
-/** /suites, except their secrets. */
 export function suites(route: AddRoute): void {
   route('GET', '/suites', LIST, async ({ suites }, { query }) => {
     const { rows, next } = await suites.listPage({ labels: labelsOf(query), ...pageOptions(query) })

@@ -20,7 +20,6 @@ const LIST_REFUSALS = {
   ...answer(pageOf('RefusalPage', 'refusals', list('Newest first', REFUSED_REQUEST))),
 }
 
-/** /audit-events, newest first. */
 export function auditEvents(route: AddRoute): void {
   route('GET', '/audit-events', LIST_EVENTS, async ({ searchAuditEvents }, { query }) => {
     const { actor, subject, request_id: requestId, search } = query
@@ -31,7 +30,6 @@ export function auditEvents(route: AddRoute): void {
   })
 }
 
-/** /refusals: refused requests one by one, newest first. */
 export function refusals(route: AddRoute): void {
   route('GET', '/refusals', LIST_REFUSALS, async ({ searchRefusedRequests }, { query }) => {
     const filter = camelCased<Record<string, string>>(Object.fromEntries(FILTERS.map((name) => [name, query[name]])))

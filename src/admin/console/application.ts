@@ -94,7 +94,6 @@ function pathOf(clientId: string): string {
   return path`/applications/${clientId}`
 }
 
-/** Returns a function that answers with the page of an application, or 404. */
 function createView(context: AdminContext) {
   const { now, about } = context
 
@@ -216,7 +215,6 @@ function consequencesOf({ clientId, secrets, suites, lastTokenAt }: ShownApplica
 </ul><p>To stop it only for a while, suspend it instead.</p>`
 }
 
-/** The page for an unknown client id, with suggestions. */
 function unknownApplicationPage(clientId: string, asked: Explanation | NothingKnown, now: number): Page {
   const { similarApplications } = asked
   const { suite, similarRefusals = [] }: Partial<Explanation> = asked instanceof NothingKnown ? {} : asked
@@ -235,7 +233,6 @@ ${similarRefusalsPanel('refusals', 'Refused client ids that look like it', simil
 /** How many suites a form offers as checkboxes, at most. */
 const MAX_CHOICES = 200
 
-/** The suites that an application can be approved for, up to the number that a form offers. */
 export function listChoices({ suites }: Administration): Promise<Suite[]> {
   return suites.listFirst(MAX_CHOICES)
 }
@@ -247,7 +244,6 @@ function approvalsIn(body: unknown) {
   return { ticked: [...wanted.difference(shown)], unticked: [...shown.difference(wanted)] }
 }
 
-/** Saves the form of an application: edited values, and approvals that were ticked or unticked. */
 async function save(context: AdminContext, id: string, changes: Changes, request: FastifyRequest): Promise<boolean> {
   const { applications, suites } = administrationOf(context, request)
   const { ticked, unticked } = approvalsIn(request.body)

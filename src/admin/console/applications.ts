@@ -150,7 +150,6 @@ function nothingYet(canChange = false): Html {
   )
 }
 
-/** Links to the views of the list, and what the current one shows. */
 function views(filter: Filter): Html {
   const hrefOf = (status: string) => address('/applications', { ...filter, status })
   const all = VIEWS.map(([view, label]) => [hrefOf(view), label] as const)
@@ -206,7 +205,6 @@ const INPUTS: Record<string, Pick<Parameters<typeof field>[0], 'type' | 'hint'>>
 
 const OPTIONAL = ['labels', ...OPTIONAL_COLUMNS, 'quota']
 
-/** /new-application: the form that registers an application. */
 export function newApplication(console: FastifyInstance, context: AdminContext): void {
   registrationForm(console, {
     path: '/new-application',

@@ -14,7 +14,6 @@ import { PARENT as SUITES } from './suites.ts'
 /** How many of the applications that an undo left unchanged are named. */
 const MAX_NAMED = 50
 
-/** The list of applications, with the query of a request. */
 interface List {
   findMatching: (request: FastifyRequest) => Promise<ApplicationNames[]>
   showList: (request: FastifyRequest, reply: FastifyReply, errors: readonly FieldError[]) => Promise<FastifyReply>
@@ -92,7 +91,6 @@ export async function approvalsChanged(context: AdminContext, request: FastifyRe
 <form method="post" action="${address(path`/suites/${String(query.for)}/approvals/undo`, query)}">${hidden({ event: changed })}<div class="buttons"><button class="button">Undo</button></div></form></div>`
 }
 
-/** The head of a page about the approvals for a suite. */
 export function headOf({ suiteId, name: named }: Suite) {
   return {
     ...headBelow(SUITES, path`/suites/${suiteId}`, ['Approvals for ', named]),

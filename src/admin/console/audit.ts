@@ -16,7 +16,6 @@ import { listPage, numberIn, periodIn, periodInputs } from './list.ts'
 
 const FILTERS = ['since', 'until', 'action', 'actor', 'subject', 'request_id'] as const
 
-/** /audit: all changes, newest first, and their files. */
 export function auditPage(console: FastifyInstance, context: AdminContext): void {
   listPage(console, context, {
     path: '/audit',
@@ -85,7 +84,6 @@ function inputs(filter: Record<(typeof FILTERS)[number], string>, stateOf: (name
 /** How many changes the page of an application or a suite shows. */
 const LAST_CHANGES = 10
 
-/** The last changes of an application or a suite. */
 export async function lastChanges(administration: Administration, { kind, id }: AuditEvent['subject']): Promise<Html> {
   const { events } = await administration.searchAuditEvents({ subject: id, kind, limit: LAST_CHANGES })
   const rows = (await withNames(administration, events)).map((event) => withoutTarget(eventCells(event)))
@@ -101,7 +99,6 @@ const CAPTION = 'Changes, newest first'
 
 const COLUMNS = ['When', { label: 'Action', kind: 'line' }, 'Target', 'Who', 'Change'] as const
 
-/** All cells except the target. */
 const withoutTarget = <Cell>(row: readonly Cell[]) => row.toSpliced(2, 1)
 
 type NamedEvent = AuditEvent & { subjectName: string | undefined }
@@ -151,7 +148,6 @@ const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 /** Fields of a new or removed subject that other cells of the row already show. */
 const REDUNDANT_FIELDS = ['client_id', 'id', 'created_at']
 
-/** The removed and added values of one field. */
 interface FieldChange {
   field: string
   removed: readonly unknown[]

@@ -25,7 +25,6 @@ export interface Chart {
   step: number
   /** If set, draws bars instead of lines. Each covers this many milliseconds from its moment on; the last one is not complete. */
   span?: number
-  /** Times to mark. */
   outages?: readonly Outage[]
 }
 
@@ -94,14 +93,12 @@ function zone(drawn: Chart, n: number): Html {
   return html`<rect${outage} x="${round((span ? n : n - 0.5) * width)}" width="${round(width)}" height="${HEIGHT}"><title>${readout(drawn, n)}</title></rect>`
 }
 
-/** Whether there was an outage in the period of a figure. */
 function isOut({ moments, span, outages = [] }: Chart, n: number): boolean {
   const [moment, interval] = [moments[n] as number, (moments[1] as number) - (moments[0] as number)]
   const [from, to] = span ? [moment, moment + span] : [moment - interval, moment]
   return outages.some(({ beganAt, endedAt }) => endedAt >= from && beganAt < to)
 }
 
-/** A line for a share in percent. */
 export function bar(series: string, share: number): Html {
   return html`<svg class="chart ${series}" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><path class="grid" d="M0,4H100"></path><path class="line" d="M0,4H${round(share)}"></path></svg>`
 }
@@ -148,7 +145,6 @@ function areaBelow(points: readonly string[]): string {
   return points.length === 1 ? '' : `M${first},${HEIGHT}L${points.join('L')}L${last},${HEIGHT}Z`
 }
 
-/** The figures of a moment. */
 function readout(drawn: Chart, n: number): string {
   const { moments, series, format, span } = drawn
   const [moment, last] = [moments[n] as number, moments.at(-1) as number]

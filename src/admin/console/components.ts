@@ -4,7 +4,6 @@ import { address, type Html, html, type Part } from '../../web/html.ts'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'quiet'
 
-/** A state in a word or two, with colour and symbol. */
 export function badge(word: string, tone: Tone = 'quiet'): Html {
   return html`<span class="badge ${tone}">${word}</span>`
 }
@@ -82,12 +81,10 @@ export function note(tone: Tone, content: Part): Html {
   return html`<div class="note ${tone}"${tone === 'bad' && html` role="alert"`}>${content}</div>`
 }
 
-/** Shown instead of an empty list: why it is empty, and what to do next. */
 export function emptyState(title: string, content: Part): Html {
   return html`<div class="empty"><p class="empty-title">${title}</p>${content}</div>`
 }
 
-/** A list of labelled facts, without those that are undefined or false. */
 export function facts(entries: readonly (readonly [string, Part] | undefined | false)[]): Html {
   return html`<dl class="facts">${entries.map(
     (entry) => entry && html`<div><dt>${entry[0]}</dt><dd>${entry[1]}</dd></div>`,

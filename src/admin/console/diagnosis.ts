@@ -141,7 +141,6 @@ export function liveDiagnosis(explanation: Explanation, buttons: PageInstruction
 
 const DELAY_HINT = html`<p class="hint">Refusals show up within 5 seconds, tokens and uses of secrets within a minute.</p>`
 
-/** Refusals of similar client ids, if there are any. */
 export function similarRefusalsPanel(
   id: string,
   heading: string,

@@ -13,7 +13,6 @@ import { loginInstructions, loginPath, NewSignInNeeded, sessionReferenceIn } fro
 const BACK: Part = html`<p>Go back, or go to the <a href="/">overview</a>.</p>`
 const NOTHING_CHANGED: Part = html`<p>Nothing was changed. Go back, load the page again, and repeat what you did.</p>`
 
-/** The title and advice of the error page, by status. */
 const PAGES: Record<number, { title: string; advice: Part }> = {
   403: { title: 'This was refused', advice: html`<p>Nothing was changed.</p>${BACK}` },
   404: { title: 'Page not found', advice: BACK },

@@ -12,7 +12,6 @@ export const FORMATS = ['csv', 'json'] as const
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Links to the files of a list with these filters. */
 export function exportLinks(path: string, filter: Readonly<Record<string, string>>): Html {
   const [csv, json] = FORMATS.map((format) => address(`${path}.${format}`, filter))
   return html`Export <a href="${csv}">CSV</a> · <a href="${json}">JSON</a>`

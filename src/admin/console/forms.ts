@@ -23,7 +23,6 @@ export function fieldsOf(values: unknown) {
   return { all, text }
 }
 
-/** The texts of these fields, by their names. */
 export function textsIn<Name extends string>(names: readonly Name[], values: unknown): Record<Name, string> {
   const { text } = fieldsOf(values)
   return Object.fromEntries(names.map((name) => [name, text(name)])) as Record<Name, string>
@@ -41,7 +40,6 @@ export function idempotencyOf(request: FastifyRequest) {
   return { key, credential: callerOf(request).credential, request: JSON.stringify([method, url, body]) }
 }
 
-/** Why a form was refused. */
 export interface Refused {
   errors: readonly FieldError[]
   status: number
@@ -95,7 +93,6 @@ export interface FieldError {
   message: Part
 }
 
-/** The properties of an input other than its value. */
 export interface FieldState {
   error: Part
   autofocus: boolean
@@ -118,11 +115,9 @@ interface Control {
   /** Monospaced and without spell checking, for ids and codes. */
   isCode?: boolean
   placeholder?: string
-  /** See statesOf. */
   autofocus?: boolean
 }
 
-/** An input with its label, hint and error. */
 export function field(control: Control): Html {
   const { value = '', type = 'text' } = control
   return wrap(control, html`<input ${attributes(control, html` type="${type}" value="${value}"`)}>`)
@@ -159,7 +154,6 @@ export function select(control: Control, choices: readonly Omit<Choice, 'hint' |
   )
 }
 
-/** A group of checkboxes with the same name. */
 export function checkboxes(
   { label, name, hint, error, autofocus }: Pick<Control, 'name' | 'hint' | 'error' | 'autofocus'> & { label: Part },
   choices: readonly Choice[],
@@ -219,7 +213,6 @@ function errorOf(name: string, error: Part): Html | undefined {
   if (error !== undefined) return html`<p class="error" id="${idOf(name)}-error">${error}</p>`
 }
 
-/** Attributes that connect an input with its hint and error. */
 function ariaAttributes({ name, hint, error }: Pick<Control, 'name' | 'hint' | 'error'>): Html {
   const id = idOf(name)
   const ids = [hint && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean).join(' ')

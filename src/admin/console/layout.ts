@@ -10,7 +10,6 @@ import { doneMessage } from './forms.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whether this server is a demo. */
     isDemo: boolean
   }
 }
@@ -29,7 +28,6 @@ const SECTIONS = [
 /** An entry of the navigation, by its path. */
 export type Section = (typeof SECTIONS)[number][0]
 
-/** The content of a page, without the frame. */
 export interface Page {
   /** The title of the window, and of the page unless there is a `heading`. */
   title: string
@@ -40,7 +38,6 @@ export interface Page {
   lead?: Part
   actions?: Part
   content: Part
-  /** What was searched for. */
   search?: string
   /** The names of modules in assets/ to load besides console.js. */
   scripts?: readonly string[]
@@ -54,7 +51,6 @@ interface Visit {
   isDemo?: boolean
 }
 
-/** Answers with a page in its frame. */
 export function showPage(reply: FastifyReply, page: Page, { status = 200 } = {}): FastifyReply {
   const { caller, isDemo } = reply.request
   return (
@@ -71,7 +67,6 @@ const DEMO = html`<aside class="note demo" aria-label="About this demo"><p><stro
 
 const LIVE_ENDED = html`<div data-live-ended hidden>${note('warn', html`<p>Your session has ended, so these figures have stopped. <a href="/login">Sign in again</a></p>`)}</div>`
 
-/** The HTML document of a page. */
 export function layout({ title, heading = title, section, ...page }: Page, { operator, done, isDemo }: Visit): string {
   const { trail = [], lead, actions, content, search = '', scripts = [] } = page
   return html`<!doctype html>
@@ -139,7 +134,6 @@ const ASSETS = new Map(
   }),
 )
 
-/** The URL of a file in assets/. */
 export function asset(name: string): string {
   return (ASSETS.get(name) as { url: string }).url
 }

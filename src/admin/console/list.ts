@@ -31,7 +31,6 @@ interface Found<Row> {
   total?: number | undefined
 }
 
-/** A list with a filter, pages and files. */
 export interface List<Asked extends Wanted, Row> extends Pick<Page, 'title' | 'lead'> {
   path: Section
   /** What a row is, such as `suite`. */
@@ -56,7 +55,6 @@ export interface List<Asked extends Wanted, Row> extends Pick<Page, 'title' | 'l
     kept?: (filter: Asked['filter']) => Record<string, string>
     inputs: (asked: Asked, stateOf: (name: string) => FieldState, administration: Administration) => Promise<Part>
   }
-  /** Shown if a page has no rows. */
   empty: (asked: Asked, why: Emptiness) => Html
   /** Leads to the form that registers one: all that the page has until there is one. */
   register?: Html
@@ -148,13 +146,11 @@ export function listPage<Asked extends Wanted, Row>(
   return show
 }
 
-/** Where the next page begins, if there is one. */
 function followingIn(after: string | undefined, total = 0): number | undefined {
   const next = (numberIn(after) ?? 0) + PAGE_SIZE
   return next < total ? next : undefined
 }
 
-/** The rows, or why there are none. */
 export function listed<Asked extends Wanted, Row>(
   { caption, columns, cells, empty }: List<Asked, Row>,
   asked: Asked,

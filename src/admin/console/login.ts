@@ -77,7 +77,6 @@ export function login(console: FastifyInstance, context: AdminContext): void {
   })
 }
 
-/** Where a session is started from. */
 export function originOf({ id: requestId, remoteAddress, headers }: FastifyRequest): LoginOrigin {
   return { remoteAddress, userAgent: headers['user-agent'] ?? '', requestId }
 }
@@ -150,7 +149,6 @@ ${instructions}
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null if not signed in. */
     session: Session | null
   }
   interface FastifyContextConfig {
@@ -191,7 +189,6 @@ export function recognizeSessions(console: FastifyInstance, { findSession }: Sig
  */
 const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite='
 
-/** The session reference in the cookie of a request. */
 export function sessionReferenceIn(request: FastifyRequest): string | undefined {
   return cookieIn(request, 'session')
 }

@@ -42,7 +42,6 @@ export function operatorPages(console: FastifyInstance, context: AdminContext): 
   })
 }
 
-/** The operator who views the page. */
 type Viewer = ReturnType<typeof viewerOf>
 
 function viewerOf(request: FastifyRequest) {

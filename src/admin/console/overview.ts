@@ -13,7 +13,6 @@ import { canChange } from './forms.ts'
 import { type Page, showPage } from './layout.ts'
 import { KINDS, periodLinks, periodOf, topPanel, usageCharts } from './usage.ts'
 
-/** /: the overview. */
 export function overviewPage(console: FastifyInstance, context: AdminContext): void {
   const { statistics } = context
   console.get('/', async (request, reply) => {
@@ -56,7 +55,6 @@ ${live.processes}
   }
 }
 
-/** The parts of the page that change while it is open. */
 export function liveParts(statistics: Statistics, canChange: boolean) {
   const { at, version, lastHour, liveTokens, stored } = statistics
   const only = (part: string, condition: boolean, content: Part) =>
@@ -203,7 +201,6 @@ function nodeRow({ name: called, version, isThis, isGone, workers, lastMinute, l
   ]
 }
 
-/** All known minutes, newest first. */
 function figuresTable({ minutes, at }: Statistics): Html {
   const columns = [
     'Tokens',

@@ -44,7 +44,6 @@ export interface Owners {
   remove: (id: string, request: FastifyRequest) => Promise<unknown>
   /** What stops working after a removal. */
   consequencesOf: (owner: Owner, request: FastifyRequest) => Promise<Part>
-  /** Shows the page again, with what was sent. */
   show: (id: string, reply: FastifyReply, refused: Refused) => Promise<FastifyReply>
   /** What the form contains in addition to the values. */
   inputs?: (owner: Owner, request: FastifyRequest, stateOf: (name: string) => FieldState) => Promise<Part>
@@ -150,7 +149,6 @@ function sentIn(body: unknown, name: string, stored: string) {
   return { name, value, stored, isEdited, isConflict: stored !== shown && stored !== value }
 }
 
-/** The content of a long page, with links to its sections. */
 export function withContents(content: Html): Html {
   const headings = [...content.text.matchAll(/<h2 id="([\w-]+)">([^<]+)/g)]
   const contents = headings.map(([, id, heading = '']) => [`#${id}`, heading] as const)
@@ -171,7 +169,6 @@ ${fields.map(({ name, value }) => input(name, value, stateOf))}</div>`
 
 const REQUIRED: readonly string[] = APPLICATION_COLUMNS
 
-/** Multi-line values. */
 const LONG = ['labels', 'note']
 
 const HINTS: Readonly<Record<string, string>> = {
@@ -209,11 +206,9 @@ interface List {
   label: string
 }
 
-/** The page that registers an application or a suite. */
 interface Registration extends Pick<Page, 'title' | 'lead'> {
   path: string
   parent: List
-  /** The name of the first input. */
   first: string
   /** The inputs, with the values of the form that was refused, if any. */
   inputs: (request: FastifyRequest, stateOf: (name: string) => FieldState) => Part | Promise<Part>

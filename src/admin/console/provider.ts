@@ -20,7 +20,6 @@ const SIGN_INS = { atOnce: 20, interval: 4000 }
 const COOKIE = 'login'
 const SECRET_LENGTH = 43
 
-/** Signs operators in with the identity provider. */
 export function providerLogin(console: FastifyInstance, context: AdminContext): void {
   const { provider, adminUrl, signIn, administration } = context
   const budgets = createBudgets(() => performance.now(), { slots: 1024 })
@@ -113,7 +112,6 @@ function wordsFor(
   }[reason]
 }
 
-/** The parameters that the provider added to the callback URL. */
 function queryOf({ url }: FastifyRequest): string {
   return new URL(url, 'http://localhost').search.slice(1)
 }

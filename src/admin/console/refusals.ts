@@ -105,7 +105,6 @@ async function askedFor(search: Administration['searchRefusedRequests'], request
   return { filter, wrong, query }
 }
 
-/** The part of the first page that changes while it is open. */
 export async function liveRefusals(
   administration: Administration,
   request: FastifyRequest,

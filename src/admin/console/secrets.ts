@@ -105,7 +105,6 @@ interface SecretsPanel {
   request: FastifyRequest
   /** Whether the form can make a hand-over link, too. Undefined for suites. */
   handsOver?: boolean
-  /** The state of the input for hours. */
   hours: FieldState
 }
 
@@ -200,7 +199,6 @@ export function copyable(id: string, label: string, value: string): Html {
   return html`<div class="copyable"><p class="copyable-label" id="${id}-label">${label}</p><div class="copyable-value"><code id="${id}"${value.includes('\n') && html` tabindex="0"`}>${value}</code><button type="button" class="button" data-copy="${id}" aria-describedby="${id}-label" hidden>Copy</button></div></div>`
 }
 
-/** Commands that get a token and check it at the first of the approved suites. */
 export function tryIt({ suites: [suiteId], ...client }: Client & { suites: readonly string[] }): Html {
   const command = curl('/v1/oauth/accesstoken', 'grant_type=client_credentials', client)
   const content = html`${copyable('curl', 'In a terminal', command)}

@@ -34,7 +34,6 @@ const COLUMNS = ['Suite', 'Id', 'Secrets', 'Registered', number('Approved applic
 
 const REGISTER = html`<a class="button primary" href="/new-suite">Register a suite</a>`
 
-/** /suites: the list, oldest first. */
 export function listSuites(console: FastifyInstance, context: AdminContext): void {
   listPage(console, context, {
     path: '/suites',
@@ -85,7 +84,6 @@ function secretsOf(secrets: ListedSuite['secrets']): Html {
   return endless ? badge(`${active.length} active`, 'good') : badge(`${active.length} active, ends`, 'warn')
 }
 
-/** /new-suite: the form that registers a suite. */
 export function newSuite(console: FastifyInstance, context: AdminContext): void {
   registrationForm(console, {
     path: '/new-suite',
@@ -208,7 +206,6 @@ export async function liveSuite(
   }
 }
 
-/** `count` is the number of approved applications. */
 function approvedPanel(suiteId: string, count: number, canChange: boolean): Html {
   const title = `Approved applications (${count.toLocaleString('en')})`
   const list = html`<a class="button" href="${address('/applications', { suite: suiteId })}">List ${many(count, 'application')}</a>`
@@ -217,7 +214,6 @@ function approvedPanel(suiteId: string, count: number, canChange: boolean): Html
   return section('approved', title, count > 0 ? buttons : emptyState('No application is approved yet', buttons))
 }
 
-/** `approved` is the number of approved applications. */
 function consequencesOf({ suiteId, secrets }: ShownSuite, approved: number): Html {
   return html`<ul>
 <li>${approved === 0 ? 'No application is approved for it.' : `${approved.toLocaleString('en')} ${approved === 1 ? 'application loses its' : 'applications lose their'} approval for it.`}</li>

@@ -9,20 +9,17 @@ import { links, name, number, section, table, time } from './components.ts'
 import { count, short } from './figures.ts'
 import { fieldsOf } from './forms.ts'
 
-/** The periods, in words. */
 const WORDS: Record<Period, { link: string; text: string; each: string }> = {
   '1h': { link: '1 h', text: 'in the last 60 minutes', each: 'five minutes' },
   '24h': { link: '24 h', text: 'in the last 24 hours', each: 'hour' },
   '7d': { link: '7 days', text: 'in the last 7 days', each: 'hour' },
 }
 
-/** The period that a page was asked for, or this one by default. */
 export function periodOf({ query }: FastifyRequest, usual: Period): Period {
   const asked = fieldsOf(query).text('period')
   return PERIOD_NAMES.find((period) => period === asked) ?? usual
 }
 
-/** Links to the same part of a page with each period. */
 export function periodLinks(base: string, part: string, current: Period): Html {
   const hrefOf = (period: Period) => `${address(base, { period })}#${part}`
   const all = PERIOD_NAMES.map((period) => [hrefOf(period), WORDS[period].link] as const)
@@ -35,7 +32,6 @@ type Kind = (typeof KINDS)[number]
 
 const TITLES = { tokens: 'Tokens issued', checks: 'Valid checks', refusals: 'Refused requests and checks' }
 
-/** A chart for each of these kinds of counts. */
 export function usageCharts({ period, points }: Usage, kinds: readonly Kind[], outages: readonly Outage[]): Chart[] {
   return kinds.map((kind) => ({
     id: `usage-${kind}`,

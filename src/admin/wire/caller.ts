@@ -7,10 +7,8 @@ import type { AdminContext } from '../context.ts'
 import { isProxied } from './host.ts'
 import { ProblemError } from './problem.ts'
 
-/** The operator who sent a request. */
 interface Caller {
   operator: Operator
-  /** Recorded as the author of changes. */
   author: Author
   /** The admin key or session reference that the request was authenticated with. */
   credential: string
@@ -70,7 +68,6 @@ export function callerOf({ caller }: FastifyRequest): Caller {
   return caller
 }
 
-/** The administration on behalf of the operator who sent the request. */
 export function administrationOf(
   context: AdminContext,
   request: FastifyRequest,

@@ -62,11 +62,9 @@ export const PROBLEM_CODES = {
 
 export type ProblemCode = keyof typeof PROBLEM_CODES
 
-/** An error answer. */
 export interface Problem {
   code: ProblemCode
   status: number
-  /** A sentence for people. */
   detail: string
   /** Invalid fields. `pointer` is a JSON Pointer as a URI fragment (RFC 6901 §6), such as `#/name`. */
   errors?: readonly { detail: string; pointer: string }[] | undefined
@@ -194,7 +192,6 @@ function problemText({ status, code, detail, errors }: Problem): string {
   return JSON.stringify({ title: STATUS_CODES[status], status, code, detail, errors })
 }
 
-/** JSON types in words. */
 const TYPES: Record<string, string> = {
   string: 'text',
   integer: 'a whole number',

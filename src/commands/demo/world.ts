@@ -132,7 +132,6 @@ export function signInHint({ isTTY }: Pick<Terminal['stdin'], 'isTTY'>): string 
   return 'Open the link that the demo printed when it started. For another one, start the demo again.'
 }
 
-/** The first output of the demo: a login link, and requests to try. */
 export function explain(
   address: string,
   link: string,

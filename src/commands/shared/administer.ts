@@ -21,7 +21,6 @@ export interface CreateOption {
   create?: boolean | undefined
 }
 
-/** The option `--create`, for commands that may be the first one on a new database. */
 export function createOption(): Option {
   return new Option('--create', 'create the database if it does not exist')
 }
@@ -81,7 +80,6 @@ export function commandLog({ stderr }: Terminal, level: Config['LOG_LEVEL']): Ob
   return createAuditLog(create(level, (text) => stderr.write(text)))
 }
 
-/** The author of changes made by a command. */
 export function commandAuthor(): Author {
   return { actor: commandUser(process.env), origin: 'command line', remoteAddress: hostname() }
 }

@@ -49,7 +49,6 @@ interface Owners<Shown> {
   update(id: string, changes: object): Promise<boolean>
 }
 
-/** Completes a command that changes an application or a suite. */
 export function completeUpdate<Shown extends { labels: Labels }>(
   command: Command,
   terminal: Terminal,
@@ -77,7 +76,6 @@ export function annotationTexts(labels: Labels, texts: Record<string, string>): 
   return Object.fromEntries(Object.entries(all).filter(([, text]) => text !== ''))
 }
 
-/** Collects the values of an option that may be repeated. */
 export function collect(value: string, values: string[] = []): string[] {
   return [...values, value]
 }

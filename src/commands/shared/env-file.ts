@@ -20,9 +20,7 @@ const MIN_LENGTH = 6
 
 interface EnvFile {
   settings: NodeJS.Dict<string>
-  /** Sentences about probable mistakes. */
   warnings: string[]
-  /** Sentences about the lines that cannot be read. */
   errors: string[]
 }
 

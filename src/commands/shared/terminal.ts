@@ -9,7 +9,6 @@ import { visible } from '../../domain/text.ts'
 
 type Output = { write(data: string | Uint8Array, done?: (error?: Error | null) => void): unknown; isTTY?: boolean }
 
-/** The parts of the process that commands use. */
 export interface Terminal {
   env: NodeJS.ProcessEnv
   stdin: AsyncIterable<Buffer | string> & { isTTY?: boolean }

@@ -11,13 +11,11 @@ const WIDE =
 
 const SEGMENTER = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
-/** How many columns of a terminal a text takes. */
 function widthOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length
   return [...SEGMENTER.segment(text)].reduce((width, { segment }) => width + (WIDE.test(segment) ? 2 : 1), 0)
 }
 
-/** Rows of text in columns, below a heading. */
 export function table(heading: string[], rows: string[][]): string {
   const lines = [heading, ...rows.map((cells) => cells.map(visibleOnOneLine))]
   const widths = heading.map((_, column) =>
@@ -81,7 +79,6 @@ export function upToAYear(text: string): number {
 
 export const SHOWN_ONCE = 'A generated secret is shown only now and cannot be shown again.'
 
-/** The text for a registered application and its credentials. `more`: further lines. */
 export function registeredApplicationText(
   application: RegisteredApplication,
   more: Record<string, string> = {},
@@ -90,7 +87,6 @@ export function registeredApplicationText(
   return registeredText(`${name} (${developerEmail})`, { client_id: clientId, client_secret: clientSecret, ...more })
 }
 
-/** The text for a registered suite and its credentials. */
 export function registeredSuiteText({ suiteId, clientSecret, name }: RegisteredSuite): string {
   return registeredText(`${name} (suite)`, { client_id: suiteId, client_secret: clientSecret })
 }
@@ -111,7 +107,6 @@ export function secretsTable(secrets: readonly SecretView[], unused = 'never'): 
   return table(['secret', 'origin', 'created', 'last used', 'state'], rows)
 }
 
-/** The state of a secret or an admin key. */
 export function stateText(secret: Pick<SecretView, 'state' | 'ends_at' | 'revoked_at'>): string {
   const { state, ends_at, revoked_at } = secret
   if (state === 'revoked') return `revoked at ${revoked_at}`

@@ -27,7 +27,6 @@ const NO_PASSWORD = 'client password must be a string'
 /** The class of SQLSTATEs for errors in data. PostgreSQL quotes the data in the message, and logs must not contain it. */
 const DATA_EXCEPTION = '22'
 
-/** Why a server could not be used. */
 export class PostgresUnavailable extends StoreUnavailable {
   /** Whether the server failed to answer. It may still be running the statement. */
   readonly isSilent: boolean

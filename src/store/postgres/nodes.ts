@@ -3,7 +3,6 @@ import type { Nodes } from '../../domain/store.ts'
 import { toObjects } from '../shared/work.ts'
 import type { Commands } from './commands.ts'
 
-/** The columns of `listNodes`. */
 const COLUMNS = [
   ...(['id', 'name', 'version', 'startedAt', 'lastSeenAt'] as const),
   ...(['expected', 'serving', 'tokens', 'checks', 'refusals'] as const),

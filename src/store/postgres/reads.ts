@@ -103,7 +103,6 @@ export function createReads(primary: Primary, database: string, assertWritable: 
   } satisfies Partial<Store>
 }
 
-/** Sends the statements of one batch, which share a time-out in milliseconds. */
 function askUntil({ reads }: Session, timeout: number): Ask {
   const deadline = performance.now() + timeout
   const remaining = () => Math.max(deadline - performance.now(), 1)

@@ -12,7 +12,6 @@ export interface RegistryView {
   suite(suiteId: string): Suite | null | undefined
 }
 
-/** What a session has read of one version of the registry. */
 type RegistryCache = ReturnType<typeof createRegistryCache>
 
 /** Creates the cache of one session. With another server, the same number may mean another version. */
@@ -56,7 +55,6 @@ export function createRegistryCache() {
   return cache satisfies RegistryView
 }
 
-/** The parts of the registry to read. */
 export interface Wanted {
   clientIds: Set<string>
   keys: Set<ApplicationKey>

@@ -48,7 +48,6 @@ export async function openPostgres(
   }
 }
 
-/** Figures that PostgreSQL measures in its own way, in the background. */
 function createOwnFigures({ askInBackground }: Commands): Pick<Database, 'size'> & Pick<Store, 'countLiveTokens'> {
   return {
     async size() {

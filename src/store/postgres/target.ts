@@ -68,7 +68,6 @@ export async function openTarget(location: PostgresLocation): Promise<Target> {
   }
 }
 
-/** Inserts rows, given as one array for each column. */
 function insertRows(table: Table): string {
   const columns = Object.entries(TABLES[table].columns)
   const names = columns.map(([name]) => name)

@@ -20,7 +20,6 @@ const NO_APPLICATION = 0 as unknown as ApplicationKey
 type Add = { type: 'add'; token: StoredToken; state?: RegistryState | undefined }
 type Revoke = { type: 'revoke'; id: Buffer; at: number }
 
-/** Writes new tokens and revocations in batches. */
 export function createTokenWrites(primary: Primary, observe: Observer) {
   /** Whether a write has failed since `assertWritable` last tried one: the disk may be full. */
   let hasFailed = false

@@ -4,7 +4,6 @@ import type { AuditTrail } from '../../domain/store.ts'
 import * as sql from './statements/audit.ts'
 import { ask, type Database, END, rowsJson, singleValue, toObjects, type Work } from './work.ts'
 
-/** The part of an audit event that does not depend on the author. */
 export interface AuditEntry {
   action: Event['type']
   subjectKind: SubjectKind
@@ -24,7 +23,6 @@ export function* record({ author, at }: Authorship, entries: readonly AuditEntry
   yield* ask(sql.insertAuditEvents, [rowsJson(rows), at, actor, origin, remoteAddress, requestId])
 }
 
-/** An audit entry for the whole database at this location. */
 export function databaseEntry(
   action: AuditEntry['action'],
   location: string,
@@ -46,7 +44,6 @@ interface Row extends Omit<AuditEvent, 'subject' | 'before' | 'after'> {
   after: string | null
 }
 
-/** The audit events and the idempotency records that were stored with changes. */
 export function createAuditTrail(database: Database): AuditTrail {
   return {
     async listAuditEvents({ since = 0, until = END, before = null, limit, grouped = false, ...filter }) {

@@ -96,7 +96,6 @@ function* snapshots(subjects: readonly AuditSubject[]): Work<(string | undefined
   return subjects.map(({ kind, id }) => found.get(`${kind} ${id}`))
 }
 
-/** The audit entry of a subject; undefined if it did not change. */
 function entryOf(
   audit: Audit,
   { action, kind, id }: AuditSubject,

@@ -91,7 +91,6 @@ function createOperators({ ask, askPrimary, askInBackground }: Database): Operat
   }
 }
 
-/** How often and when applications, suites and secrets were used. */
 export function createUsage({ ask: read, askInBackground, transactInBackground, lockOwners }: Database): Usage {
   const recordApplicationUses = figures.recordUses('application', 'last_token_at', lockOwners)
   const recordSecretUses = figures.recordUses('secret', 'last_used_at', lockOwners)

@@ -10,19 +10,16 @@ import type { Refusals } from '../../domain/store.ts'
 import * as sql from './statements/refusals.ts'
 import { ask, type Database, END, rowsJson, toObjects, type Work } from './work.ts'
 
-/** The columns of `listRefusals`. */
 const COLUMNS = [
   ...(['clientId', 'isKnown', 'reason', 'endpoint', 'suite', 'remoteAddress'] as const),
   ...(['count', 'firstAt', 'lastAt', 'requestId', 'traceId'] as const),
 ]
 
-/** The columns of `listRefusedRequests`. */
 const REQUEST_COLUMNS = [
   ...(['id', 'at', 'requestId', 'reason', 'endpoint'] as const),
   ...(['clientId', 'suite', 'remoteAddress', 'kind', 'name'] as const),
 ]
 
-/** The last refusals. */
 export function createRefusals({ askInBackground, transactInBackground }: Database): Refusals {
   return {
     recordRefusals: (refusals) => transactInBackground(() => record(refusals)),

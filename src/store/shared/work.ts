@@ -43,7 +43,6 @@ export async function singleValue<Value>(rows: Promise<unknown[][]>): Promise<Va
   return (await rows)[0]?.[0] as Value
 }
 
-/** Turns rows into objects. The names are those of the columns, in order. */
 export function toObjects<Item>(rows: readonly unknown[][], ...names: (keyof Item)[]): Item[] {
   return rows.map((row) => {
     const item: Partial<Record<keyof Item, unknown>> = {}

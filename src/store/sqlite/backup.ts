@@ -55,7 +55,6 @@ export async function backUpSqlite(
   }
 }
 
-/** The real path of an existing database. */
 function locate(path: string): string {
   try {
     const file = resolveLinks(path)

@@ -73,7 +73,6 @@ export function createReader(changes: ChangeDetector, retryLocked: RetryLocked):
   return (read) => (key) => add({ read, key }) as Promise<never>
 }
 
-/** The registry as token requests and checks need it, from a cache. */
 export function createCachedRegistry(db: Database, changes: ChangeDetector, reader: Reader) {
   const find = <Row>(statement: string) => {
     const select = db.prepare<[string], string>(statement).pluck()

@@ -75,7 +75,6 @@ export function withDatabase<Result>(
   }
 }
 
-/** The version of the SQLite in the driver. */
 export function libraryVersion(): string {
   return withDatabase(':memory:', {}, (db) => db.prepare(selectVersion).pluck().get() as string)
 }

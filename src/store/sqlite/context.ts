@@ -20,7 +20,6 @@ interface Guards {
 
 export type Context = ReturnType<typeof createContext>
 
-/** What the parts of the SQLite store share: a connection, caches and the ways to read and write. */
 export function createContext(db: Connection, guards: Guards) {
   const { retryLocked, assertUsable, assertWritable, assertLogNotFull, countCommit, committed } = guards
   const changes = createChangeDetector(db, guards)

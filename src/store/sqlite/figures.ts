@@ -11,7 +11,6 @@ interface LiveStep {
   live: number
 }
 
-/** The figures that SQLite measures in its own way, and the record of the last backup. */
 export function createOwnFigures({ db, read, write }: Context) {
   const selectLiveTokens = db.prepare<[Buffer, number], LiveStep>(countLiveTokens)
   const replaceBackup = db.transaction((madeAt: number) => {

@@ -62,13 +62,11 @@ function isMarked(file: { mode: number } | undefined): boolean {
   return file !== undefined && (file.mode & MARK) !== 0
 }
 
-/** The error for a database that another process has marked. */
 export function unsoundError(): StoreUnavailable {
   const fix = 'end every process that has the database open, then start the server'
   return new StoreUnavailable(`an fsync has failed in another process: ${fix}`)
 }
 
-/** Whether a path leads to a file of this database. */
 export function belongsTo(database: string, file: string): boolean {
   const stat = statSync(file, { throwIfNoEntry: false })
   if (stat === undefined) return false
@@ -119,7 +117,6 @@ async function describeFile(path: string): Promise<FileInfo | undefined> {
 
 const { R_OK, W_OK, X_OK } = constants
 
-/** The permissions of group and others. */
 const NOT_THE_OWNER = 0o077
 
 /**

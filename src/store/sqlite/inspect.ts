@@ -16,7 +16,6 @@ import { findMove } from './move.ts'
 /** How long a statement waits, blocking this process, while another process has locked the database. */
 const LOCK_TIMEOUT_MS = 1000
 
-/** The methods that both drivers have. */
 interface Connection {
   prepare(statement: string): { get(...values: unknown[]): unknown; all(...values: unknown[]): unknown[] }
   close(): unknown

@@ -91,7 +91,6 @@ function hasMoved({ place, beganAt, copiedAt }: Move): OperatorError {
 
 const selectLastKeys = 'SELECT name, seq FROM sqlite_sequence WHERE seq > 0'
 
-/** Reads what is copied to another store. */
 export function createPages({ db, read }: Context) {
   const readPage: ReadPage = (table, after, limit) =>
     read(() => {

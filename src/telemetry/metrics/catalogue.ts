@@ -7,13 +7,11 @@ export interface Metric {
   help: string
   /** Every value that each label can have: never text from a request. Empty if they are known only at the start. */
   labels: Record<string, readonly string[]>
-  /** The upper bounds of a histogram. */
   buckets?: readonly number[]
 }
 
 export const PREFIX = 'token_server_'
 
-/** The endpoints that check tokens. */
 export const CHECKS: readonly (typeof ENDPOINTS)[number][] = [
   '/v1/oauth/introspect',
   '/v1/oauth/verify',

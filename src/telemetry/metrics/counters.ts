@@ -38,9 +38,7 @@ export function createCounters() {
   return {
     add,
     valueAt: (at: number) => values[at] as number,
-    /** A copy of all numbers. */
     values: () => values.slice(),
-    /** The series of a metric; none for a metric that is measured. */
     seriesOf: (name: string) => series.get(name) as Series[],
 
     /** Returns what was counted since the last call, for another process to merge. */

@@ -61,7 +61,6 @@ export function createFleet(counters: Pick<Counters, 'merge'>, slots: number) {
       return [...members].flatMap(({ slot, sample }) => (slot === undefined || !sample ? [] : [[slot, sample]]))
     },
 
-    /** CPU time for each slot, of all processes that had it. */
     cpuSeconds: cpuSeconds as readonly number[],
   }
 }

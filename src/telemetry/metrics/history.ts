@@ -95,7 +95,6 @@ function difference(from: Float64Array, to: Float64Array): Counted {
   return (at) => (to[at] as number) - (from[at] as number)
 }
 
-/** Functions that read what was counted in a period. */
 function createReaders({ seriesOf }: Counters) {
   const checks = seriesOf('token_checks_total')
   const isActive = ({ labels }: Series) => labels[0] === 'active'

@@ -20,7 +20,6 @@ function showLocalTimes(part) {
   }
 }
 
-/** Replaces the note about UTC with one about the reader's time zone. */
 function nameZone() {
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
   for (const element of document.querySelectorAll('[data-zone]')) {
@@ -145,7 +144,6 @@ function guardForms() {
   })
 }
 
-/** Shows the buttons that tick all checkboxes of a form, or none. */
 function enableTicking() {
   for (const buttons of document.querySelectorAll('[data-tick-buttons]')) {
     if (buttons instanceof HTMLElement) buttons.hidden = false
@@ -175,7 +173,6 @@ function forgetSecret() {
   })
 }
 
-/** Moves the focus to the search when “/” is pressed outside of a field. */
 function focusSearch() {
   document.addEventListener('keydown', (event) => {
     const isTyping = event.target instanceof Element && event.target.closest('input, select, textarea, dialog')

@@ -2,7 +2,6 @@ import { TEXT_COLUMNS } from '../../../domain/application.ts'
 
 // The registry. The views are in views.sql of either folder in migrations/.
 
-/** The columns of an application that operators set, besides its quota. */
 const APPLICATION = [...TEXT_COLUMNS, 'labels']
 
 // Read before and after a change, for the audit trail.
