@@ -2,7 +2,7 @@ import type { EndingSecret } from '../domain/statistics.ts'
 import { VERSION } from '../version.ts'
 import { assertMayRun } from './migrations.ts'
 import * as sql from './shared/statements/figures.ts'
-import { toObjects } from './shared/work.ts'
+import { type Ask, toObjects } from './shared/work.ts'
 
 /** A size of SQLite's write-ahead log, in bytes, that it does not reach while checkpoints work. */
 export const LARGE_LOG = 64 * 1024 ** 2
@@ -103,9 +103,6 @@ export function judgeSchema(
     return { version, latest, refusal: (error as Error).message }
   }
 }
-
-/** Runs a statement with the values `$1`, `$2` … Resolves to its rows as arrays. */
-type Ask = <Row extends unknown[]>(statement: string, values?: unknown[]) => Promise<Row[]>
 
 export function createSharedInspector(
   ask: Ask,

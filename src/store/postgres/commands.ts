@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../domain/store.ts'
-import type { Work } from '../shared/work.ts'
-import { type Ask, askWithin } from './connection.ts'
+import type { Ask, Work } from '../shared/work.ts'
+import { askWithin } from './connection.ts'
 import type { Primary } from './primary.ts'
 import type { Session } from './session.ts'
 import * as sql from './statements/session.ts'

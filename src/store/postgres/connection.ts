@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import pg from 'pg'
 import type { PostgresHost, PostgresLocation } from '../../domain/database-location.ts'
+import type { Ask } from '../shared/work.ts'
 import { clientConfig } from './client-config.ts'
 import { endsSession, type PostgresUnavailable, unavailable } from './errors.ts'
 
@@ -9,9 +10,6 @@ const SUCCESSFUL_COMPLETION = '00000'
 
 const { BOOL, FLOAT8, INT4, INT8, NUMERIC } = pg.types.builtins
 const NUMBERS = new Set<number>([FLOAT8, INT4, INT8, NUMERIC])
-
-/** Sends a statement. Rejects with StoreUnavailable. */
-export type Ask = <Row extends unknown[]>(statement: string, values?: unknown[]) => Promise<Row[]>
 
 /** Sends statements on a connection, each with this time-out in milliseconds. */
 export function askWithin(connection: Connection, timeout: number): Ask {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PostgresHost, PostgresLocation } from '../../domain/database-location.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { singleValue } from '../shared/work.ts'
-import { type Ask, askWithin, connect } from './connection.ts'
+import { type Ask, singleValue } from '../shared/work.ts'
+import { askWithin, connect } from './connection.ts'
 import { PostgresUnavailable } from './errors.ts'
 import * as sql from './statements/session.ts'
 

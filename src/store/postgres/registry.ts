@@ -2,7 +2,8 @@ import type { Application, ApplicationKey } from '../../domain/application.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { detachText } from '../../domain/text.ts'
 import { createCache, isLong, MISS_CAPACITY } from '../cache.ts'
-import { type Ask, arrayOf } from './connection.ts'
+import type { Ask } from '../shared/work.ts'
+import { arrayOf } from './connection.ts'
 import * as sql from './statements/tokens.ts'
 
 /** The part of the registry that was read: null if it does not exist, undefined if it was not read. */

@@ -14,15 +14,16 @@ export function* ask<Row extends unknown[]>(sql: string, values: readonly unknow
   return (yield { sql, values }) as Row[]
 }
 
-type Query = <Row extends unknown[]>(sql: string, values?: unknown[]) => Promise<Row[]>
+/** Runs a statement with the values `$1`, `$2` … Resolves to its rows as arrays. */
+export type Ask = <Row extends unknown[]>(sql: string, values?: unknown[]) => Promise<Row[]>
 
 /** How the shared parts of a store use its database. Every method rejects with StoreUnavailable. */
 export interface Database {
-  ask: Query
+  ask: Ask
   /** For permissions: answered only by a server that is certain to be the primary. */
-  askPrimary: Query
+  askPrimary: Ask
   /** For statements that no request waits for. Changes may be lost in a crash. */
-  askInBackground: Query
+  askInBackground: Ask
   /**
    * Makes a change in one transaction, durable when it resolves. Calls `begin` again whenever the database was locked. `isCopied`
    * is whether the changed data moves with the store. If so, this rejects with OperatorError once the store has moved.
