@@ -31,6 +31,7 @@ const CLOSE_MS = 250
 /** Fits the longest client id with every character percent-encoded. */
 const MAX_PARAM_LENGTH = 1024
 
+/** Builds the app of the admin listener: the API under /admin/v1, and the console everywhere else. */
 export async function buildAdminApp(context: AdminContext): Promise<FastifyInstance> {
   const { observe, trustProxy } = context
   const app = fastify({
