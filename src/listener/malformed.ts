@@ -93,8 +93,12 @@ function discardInput(socket: Socket, bytes: number): void {
   else stopReading(socket)
 }
 
-/** A paused socket would still read 64 KiB and keep them. */
+/** For good: a paused socket would still read 64 KiB and keep them, and the turns would read it again. */
 function stopReading(socket: Socket): void {
   socket.pause()
-  handleOf(socket)?.readStop()
+  socket._read = () => {}
+  const handle = handleOf(socket)
+  if (!handle) return
+  handle.reading = false
+  handle.readStop()
 }

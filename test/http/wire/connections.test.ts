@@ -240,12 +240,15 @@ t.test(
     for (const { socket } of clients) socket.write(SLOW.repeat(32))
     const ended = () => clients.find(({ served }) => pipelineOf(served).isEnding)
     await until(() => ended() !== undefined)
-    const { socket, served } = ended() as (typeof clients)[number]
-    socket.on('error', () => {}).write(Buffer.alloc(2 * MIB))
+    const { served } = ended() as (typeof clients)[number]
+    for (const { socket } of clients) socket.on('error', () => {}).write(Buffer.alloc(2 * MIB))
+    let kept = 0
     await until(() => {
       answerAll()
+      kept = Math.max(kept, ...clients.map((client) => client.served.readableLength))
       return served.destroyed
     })
+    t.equal(kept, 0)
     t.ok(served.bytesRead < MIB, 'not even what another connection may send ahead')
   },
 )
