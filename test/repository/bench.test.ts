@@ -42,13 +42,10 @@ const published: Published = {
 const options = { published, sections: ['issuance', 'checks'], accepts: false }
 const reasons = (runs: Results[], changes = {}) => reasonsNotToPublish(runs, { ...options, ...changes })
 
-t.test(
-  'Bench: a complete run on a quiet machine that differs little from the published one is published',
-  async (t) => {
-    t.strictSame(reasons([run(), run(65, { sections: run(65).sections.slice(0, 1) })]), [])
-    t.strictSame(reasons([run(69)], { published: undefined }), [])
-  },
-)
+t.test('Bench: a complete run on a quiet machine that differs little is published', async (t) => {
+  t.strictSame(reasons([run(), run(65, { sections: run(65).sections.slice(0, 1) })]), [])
+  t.strictSame(reasons([run(69)], { published: undefined }), [])
+})
 
 t.test('Bench: a run is not published, for a reason in a sentence, if it is …', async (t) => {
   const [issuance, checks] = run().sections as [SectionResult, SectionResult]
@@ -84,48 +81,42 @@ t.test('Bench: a run is not published, for a reason in a sentence, if it is …'
   t.strictSame(reasons([run(70)], { accepts: true }), [], '… but a difference can be accepted')
 })
 
-t.test(
-  'Bench: a figure in a document is replaced by that of the runs, with as many decimals, and so are missed targets',
-  async (t) => {
-    const target = { asked: 'checks: fast', value: 1.234, range: null, isMet: false }
-    const [issuance, checks] = run().sections as [SectionResult, SectionResult]
-    const first = run(60, { sections: [issuance, { ...checks, targets: [target] }] })
-    const text = [
-      `It takes 9.99<!-- ${RATIO} --> (1<!-- least of ${RATIO} --> to 1.0<!-- most of ${RATIO} -->), 0.1<!-- checks: fast -->, 7 s.`,
-      '<!-- missed targets -->Old.',
-      'A check: 1<!-- checks: verify: CPU --> µs.',
-    ].join('\n')
-    const figures = publishedOf([first, run(88)], namesIn(text))
-    t.equal(
-      filled(text, figures).replaceAll(/<!-- [^>]+ -->/g, ''),
-      'It takes 0.75 (1 to 1.1), 1.2, 7 s.\nMissed targets: checks: fast (1.23).\nA check: 20 µs.',
-    )
-    t.match(filled(text, { ...figures, missed: [] }), '-->All targets are met.')
-    t.throws(() => publishedOf([first], ['checks: verfy: CPU']), /No run has the figure checks: verfy: CPU/)
-    t.throws(() => filled('1<!-- a: b -->', figures), /No figure is called a: b/)
-  },
-)
+t.test('Bench: a figure in a document, and what missed its target, is replaced by that of the runs', async (t) => {
+  const target = { asked: 'checks: fast', value: 1.234, range: null, isMet: false }
+  const [issuance, checks] = run().sections as [SectionResult, SectionResult]
+  const first = run(60, { sections: [issuance, { ...checks, targets: [target] }] })
+  const text = [
+    `It takes 9.99<!-- ${RATIO} --> (1<!-- least of ${RATIO} --> to 1.0<!-- most of ${RATIO} -->), 0.1<!-- checks: fast -->, 7 s.`,
+    '<!-- missed targets -->Old.',
+    'A check: 1<!-- checks: verify: CPU --> µs.',
+  ].join('\n')
+  const figures = publishedOf([first, run(88)], namesIn(text))
+  t.equal(
+    filled(text, figures).replaceAll(/<!-- [^>]+ -->/g, ''),
+    'It takes 0.75 (1 to 1.1), 1.2, 7 s.\nMissed targets: checks: fast (1.23).\nA check: 20 µs.',
+  )
+  t.match(filled(text, { ...figures, missed: [] }), '-->All targets are met.')
+  t.throws(() => publishedOf([first], ['checks: verfy: CPU']), /No run has the figure checks: verfy: CPU/)
+  t.throws(() => filled('1<!-- a: b -->', figures), /No figure is called a: b/)
+})
 
-t.test(
-  'Bench: a request is dearer than in the last release if most rounds of each run say so, and by more than runs differ by',
-  async (t) => {
-    const one = (name: string, median: number, lowerQuartile: number) => {
-      return {
-        name,
-        toOther: { requestsPerSecond: null, cpuMicroseconds: { median, lowerQuartile, least: 0.9, most: 1.2 } },
-      }
+t.test('Bench: a request is dearer than in the last release if most rounds of each run say so', async (t) => {
+  const one = (name: string, median: number, lowerQuartile: number) => {
+    return {
+      name,
+      toOther: { requestsPerSecond: null, cpuMicroseconds: { median, lowerQuartile, least: 0.9, most: 1.2 } },
     }
-    const rows = [
-      one('token', 1.031, 1.001),
-      one('check', 1.03, 1.02),
-      one('wrong secret', 1.1, 1),
-      { name: 'mix', toOther: null },
-    ]
-    t.strictSame(dearer([rows]), ['token (1.031 times the CPU time)'])
-    t.strictSame(dearer([rows, [one('token', 1.1, 1.01)]]), ['token (1.031 times the CPU time)'])
-    t.strictSame(dearer([rows, [one('token', 1.03, 1.01), one('check', 1.1, 1.1)]]), [])
-  },
-)
+  }
+  const rows = [
+    one('token', 1.031, 1.001),
+    one('check', 1.03, 1.02),
+    one('wrong secret', 1.1, 1),
+    { name: 'mix', toOther: null },
+  ]
+  t.strictSame(dearer([rows]), ['token (1.031 times the CPU time)'])
+  t.strictSame(dearer([rows, [one('token', 1.1, 1.01)]]), ['token (1.031 times the CPU time)'])
+  t.strictSame(dearer([rows, [one('token', 1.03, 1.01), one('check', 1.1, 1.1)]]), [])
+})
 
 t.test('Bench: the median and the lower quartile of a ratio are those of the rounds', async (t) => {
   const of = (...cpu: number[]) => ({ rounds: cpu.map((cpuMicroseconds) => ({ cpuMicroseconds })) }) as unknown as Row
@@ -149,22 +140,19 @@ t.test('Docs: every figure of the published run is what docs/performance/results
   t.strictSame(published.missed, missed)
 })
 
-t.test(
-  'Docs: a measured figure in docs/performance.md and docs/scale.md has its name, or says which experiment it is of',
-  async (t) => {
-    const performance = unnamed(read('docs/performance.md').split(/\n\n|\n(?=- )/))
-    const measured = read('docs/scale.md')
-      .split('\n')
-      .filter((line) => line.includes('| measured'))
-    t.ok(measured.length > 1)
-    t.strictSame([...performance, ...unnamed(measured)], [])
-    t.strictSame(unnamed(['It takes 1.2 times.', '3 µs', '5 % and [this](7 %)', '1.2<!-- a: b -->', '20,000 of 8']), [
-      '1.2',
-      '3 µs',
-      '5 %',
-    ])
-  },
-)
+t.test('Docs: a measured figure has its name, or says which experiment it is of', async (t) => {
+  const performance = unnamed(read('docs/performance.md').split(/\n\n|\n(?=- )/))
+  const measured = read('docs/scale.md')
+    .split('\n')
+    .filter((line) => line.includes('| measured'))
+  t.ok(measured.length > 1)
+  t.strictSame([...performance, ...unnamed(measured)], [])
+  t.strictSame(unnamed(['It takes 1.2 times.', '3 µs', '5 % and [this](7 %)', '1.2<!-- a: b -->', '20,000 of 8']), [
+    '1.2',
+    '3 µs',
+    '5 %',
+  ])
+})
 
 /** The figures in these paragraphs that have no mark, but for those that belong to an experiment. */
 function unnamed(paragraphs: string[]): string[] {

@@ -88,18 +88,15 @@ t.test('Compose: the secrets are where git does not look', async (t) => {
   }
 })
 
-t.test(
-  'Compose: ports are published on this machine only, the console where `init` says, and never OPS_ADDRESS',
-  async (t) => {
-    for (const { file, services, nodes } of FILES) {
-      const published = Object.values(services).flatMap(({ ports = [] }) => ports)
-      const consoles = nodes.flatMap(([, { environment }]) => environment?.ADMIN_ADDRESS ?? [])
-      t.strictSame(consoles, file === 'compose.yaml' ? ['0.0.0.0:8081'] : [], file)
-      const expected = ['127.0.0.1:3000:3000', '127.0.0.1:8080:8080', '127.0.0.1:9090:9090']
-      t.strictSame(published.sort(), [...expected, ...consoles.map(() => '127.0.0.1:8081:8081')].sort(), file)
-    }
-  },
-)
+t.test('Compose: ports are published on this machine only, and OPS_ADDRESS is never', async (t) => {
+  for (const { file, services, nodes } of FILES) {
+    const published = Object.values(services).flatMap(({ ports = [] }) => ports)
+    const consoles = nodes.flatMap(([, { environment }]) => environment?.ADMIN_ADDRESS ?? [])
+    t.strictSame(consoles, file === 'compose.yaml' ? ['0.0.0.0:8081'] : [], file)
+    const expected = ['127.0.0.1:3000:3000', '127.0.0.1:8080:8080', '127.0.0.1:9090:9090']
+    t.strictSame(published.sort(), [...expected, ...consoles.map(() => '127.0.0.1:8081:8081')].sort(), file)
+  }
+})
 
 t.test('Compose: Prometheus and Grafana are there on demand, in a version that is named', async (t) => {
   for (const { file, services } of FILES) {

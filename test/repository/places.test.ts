@@ -39,22 +39,19 @@ function wrongIn(part: string, folders: string[]): string[] {
   })
 }
 
-t.test(
-  'Docs: every file and folder that the architecture, a decision or a README of lab/ names is there',
-  async (t) => {
-    for (const page of PAGES) {
-      const folders = ['.', 'src', 'test', dirname(page)]
-      t.strictSame(
-        partsOf(read(page)).flatMap((part) => wrongIn(part, folders)),
-        [],
-        page,
-      )
-    }
-    const places = PAGES.map((page) => [...read(page).matchAll(PLACE)])
-    t.ok(places.flat().length > 250)
-    t.ok(places.flat().filter(({ groups }) => groups?.name).length > 9)
-  },
-)
+t.test('Docs: every file and folder that the architecture, a decision or lab/ names is there', async (t) => {
+  for (const page of PAGES) {
+    const folders = ['.', 'src', 'test', dirname(page)]
+    t.strictSame(
+      partsOf(read(page)).flatMap((part) => wrongIn(part, folders)),
+      [],
+      page,
+    )
+  }
+  const places = PAGES.map((page) => [...read(page).matchAll(PLACE)])
+  t.ok(places.flat().length > 250)
+  t.ok(places.flat().filter(({ groups }) => groups?.name).length > 9)
+})
 
 t.test('Docs: the tree of the architecture is that of the repository', async (t) => {
   const [, tree = ''] = /```diagram\n(src\/.*?)```/s.exec(read('docs/architecture.md')) ?? []

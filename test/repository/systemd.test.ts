@@ -72,34 +72,31 @@ t.test('systemd: a command runs as the user of the server, with its settings and
 
 const COMMAND = readFile('lab/release/debian/token-server')
 
-t.test(
-  'Debian: a command has the database of the unit, unless the settings name another, before `init`, too',
-  async (t) => {
-    const folder = temporaryFolder(t)
-    const settingsFile = join(folder, 'settings.env')
-    for (const [name, text] of Object.entries({ id: 'echo 0', setpriv: 'echo "$DATABASE_URL $*"' })) {
-      writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
-    }
-    const script = COMMAND.replace('/etc/token-server/settings.env', settingsFile).replace(
-      'cd /var/lib/token-server',
-      `cd ${folder}`,
-    )
-    const env = { PATH: `${folder}:${process.env.PATH}`, DATABASE_URL: 'sqlite:left-over.db' }
-    const ran = (...args: string[]) =>
-      execFileSync('sh', ['-c', script, 'token-server', ...args], { env, encoding: 'utf8' })
-    const [, ofUnit = ''] = /^Environment=DATABASE_URL=(.*)$/m.exec(read('token-server.service')) ?? []
-    const byDefault = ofUnit.replace('%S', '/var/lib')
-    const missing = ran('migrate')
-    t.ok(missing.startsWith(`${byDefault} `), missing)
-    t.notMatch(missing, 'env-file', 'Node.js does not warn of a missing file')
-    t.ok(ran('init').startsWith(`${env.DATABASE_URL} `), 'what the shell sets becomes a setting')
-    writeFileSync(settingsFile, '# DATABASE_URL=sqlite:./x.db\n')
-    t.ok(ran('migrate').startsWith(`${byDefault} `))
-    writeFileSync(settingsFile, 'DATABASE_URL=postgres://a@b/c\n')
-    for (const command of ['migrate', 'init'])
-      t.match(ran(command), new RegExp(`^ .*--env-file=${settingsFile} .*${command}`))
-  },
-)
+t.test('Debian: a command has the database of the unit, unless the settings name another', async (t) => {
+  const folder = temporaryFolder(t)
+  const settingsFile = join(folder, 'settings.env')
+  for (const [name, text] of Object.entries({ id: 'echo 0', setpriv: 'echo "$DATABASE_URL $*"' })) {
+    writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+  }
+  const script = COMMAND.replace('/etc/token-server/settings.env', settingsFile).replace(
+    'cd /var/lib/token-server',
+    `cd ${folder}`,
+  )
+  const env = { PATH: `${folder}:${process.env.PATH}`, DATABASE_URL: 'sqlite:left-over.db' }
+  const ran = (...args: string[]) =>
+    execFileSync('sh', ['-c', script, 'token-server', ...args], { env, encoding: 'utf8' })
+  const [, ofUnit = ''] = /^Environment=DATABASE_URL=(.*)$/m.exec(read('token-server.service')) ?? []
+  const byDefault = ofUnit.replace('%S', '/var/lib')
+  const missing = ran('migrate')
+  t.ok(missing.startsWith(`${byDefault} `), missing)
+  t.notMatch(missing, 'env-file', 'Node.js does not warn of a missing file')
+  t.ok(ran('init').startsWith(`${env.DATABASE_URL} `), 'what the shell sets becomes a setting')
+  writeFileSync(settingsFile, '# DATABASE_URL=sqlite:./x.db\n')
+  t.ok(ran('migrate').startsWith(`${byDefault} `))
+  writeFileSync(settingsFile, 'DATABASE_URL=postgres://a@b/c\n')
+  for (const command of ['migrate', 'init'])
+    t.match(ran(command), new RegExp(`^ .*--env-file=${settingsFile} .*${command}`))
+})
 
 t.test('Debian: the command drops each setting of the shell, and no other variable', async (t) => {
   const [, dropped = ''] = /^ *unset ((?:[A-Z_]+|\\\n| )+)$/m.exec(COMMAND) ?? []

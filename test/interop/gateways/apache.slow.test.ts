@@ -69,34 +69,30 @@ const AMBIGUOUS = `/store/../product-information/x /store/.. /store/./x //store/
   /store/x%2f..%2F..%2fproduct-information/x /store/..;/product-information/x /store/..%5cproduct-information/x
   /store/..\\x /store/%252fx /store/%c0%ae%c0%ae/x /store/%00 /product-information/../store/x`.split(/\s+/)
 
-t.test(
-  'Apache: a valid token reaches the suite as the identity of its client, and nothing else does',
-  APACHE,
-  async (t) => {
-    const { front, headers, credentials, app } = await createApacheWorld(t)
-    const forged = Object.fromEntries(CLIENT_HEADERS.map((name) => [name, 'forged']))
-    const path = '/store/products/LP2982AIM5-3.3%2FNOPB?a=b&a=%20'
-    const answer = await front.send(path, { headers: { ...headers, ...forged, connection: 'close, x-client-id' } })
-    t.match(answer, { status: 200, body: 'from the suite' })
-    const { url, headers: arrived, rawHeaders } = front.last('store')
-    t.equal(url, path)
-    t.match(arrived, { 'x-client-id': credentials.client_id, 'x-token-id': ID })
-    t.equal(arrived.authorization, undefined, 'the suite gets no token')
-    t.notMatch(rawHeaders.join(), /forged|Bearer/)
-    for (const name of ['x_client_id', 'X.Client-Id', 'x-client_id', 'OAUTH2_CLAIM_client_id', 'X!Client-Id']) {
-      t.equal(await front.statusOf('/store/x', { headers: { ...headers, [name]: 'forged' } }), 400, name)
-    }
-    for (const path of AMBIGUOUS) t.not(await front.statusOf(path, { headers }), 200, path)
-    t.equal(await front.statusOf('/product-information/x', { headers }), 401, 'not approved for this suite')
-    for (const authorization of ['', 'Bearer x', 'Basic eDp5', `${headers.authorization} x`]) {
-      t.equal(await front.statusOf('/store/x', { headers: { ...forged, authorization } }), 401, authorization)
-    }
-    t.equal(front.reached(), 1)
-    app.server.closeAllConnections()
-    await app.close()
-    await until(async () => (await front.statusOf('/store/x', { headers })) === 401)
-  },
-)
+t.test('Apache: a valid token reaches the suite as the identity of its client, no other', APACHE, async (t) => {
+  const { front, headers, credentials, app } = await createApacheWorld(t)
+  const forged = Object.fromEntries(CLIENT_HEADERS.map((name) => [name, 'forged']))
+  const path = '/store/products/LP2982AIM5-3.3%2FNOPB?a=b&a=%20'
+  const answer = await front.send(path, { headers: { ...headers, ...forged, connection: 'close, x-client-id' } })
+  t.match(answer, { status: 200, body: 'from the suite' })
+  const { url, headers: arrived, rawHeaders } = front.last('store')
+  t.equal(url, path)
+  t.match(arrived, { 'x-client-id': credentials.client_id, 'x-token-id': ID })
+  t.equal(arrived.authorization, undefined, 'the suite gets no token')
+  t.notMatch(rawHeaders.join(), /forged|Bearer/)
+  for (const name of ['x_client_id', 'X.Client-Id', 'x-client_id', 'OAUTH2_CLAIM_client_id', 'X!Client-Id']) {
+    t.equal(await front.statusOf('/store/x', { headers: { ...headers, [name]: 'forged' } }), 400, name)
+  }
+  for (const path of AMBIGUOUS) t.not(await front.statusOf(path, { headers }), 200, path)
+  t.equal(await front.statusOf('/product-information/x', { headers }), 401, 'not approved for this suite')
+  for (const authorization of ['', 'Bearer x', 'Basic eDp5', `${headers.authorization} x`]) {
+    t.equal(await front.statusOf('/store/x', { headers: { ...forged, authorization } }), 401, authorization)
+  }
+  t.equal(front.reached(), 1)
+  app.server.closeAllConnections()
+  await app.close()
+  await until(async () => (await front.statusOf('/store/x', { headers })) === 401)
+})
 
 for (const [ending, [end]] of Object.entries(ENDINGS).slice(1, 3)) {
   t.test(`Apache: ${ending} is refused after a second`, APACHE, async (t) => {

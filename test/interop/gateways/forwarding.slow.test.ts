@@ -6,70 +6,64 @@ import { startRecorder } from '../../support/recorder.ts'
 import { sendBytes } from '../../support/send.ts'
 import { ID, START } from '../../support/world.ts'
 
-testEachGateway(
-  'a valid token reaches the suite as the identity of its client, and the response comes back',
-  async (t, gateway) => {
-    const { front, administration, authorization, credentials } = await createGatewayWorld(t, gateway)
-    await administration.approve(credentials.client_id, 'product-information')
-    const headers = { authorization, 'x-other': 'kept' }
-    for (const suite of SUITES) {
-      t.match(await front.send(`/${suite}/x?a=b&a=%20`, { headers }), { status: 200, body: 'from the suite' })
-      const arrived = front.last(suite)
-      t.match(arrived, {
-        method: 'GET',
-        url: `/${suite}/x?a=b&a=%20`,
-        headers: {
-          'x-client-id': credentials.client_id,
-          'x-application-name': 'St%C3%B6re%20%E2%9C%93',
-          'x-developer-email': 'developer@partner.example',
-          'x-token-id': ID,
-          'x-token-expires': String(START / 1000 + 3600),
-          'x-other': 'kept',
-        },
-      })
-      t.equal(arrived.headers.authorization, undefined, 'the suite gets no token')
-    }
-    t.equal(front.reached(), 2)
-  },
-)
+testEachGateway('a valid token reaches the suite as the identity of its client', async (t, gateway) => {
+  const { front, administration, authorization, credentials } = await createGatewayWorld(t, gateway)
+  await administration.approve(credentials.client_id, 'product-information')
+  const headers = { authorization, 'x-other': 'kept' }
+  for (const suite of SUITES) {
+    t.match(await front.send(`/${suite}/x?a=b&a=%20`, { headers }), { status: 200, body: 'from the suite' })
+    const arrived = front.last(suite)
+    t.match(arrived, {
+      method: 'GET',
+      url: `/${suite}/x?a=b&a=%20`,
+      headers: {
+        'x-client-id': credentials.client_id,
+        'x-application-name': 'St%C3%B6re%20%E2%9C%93',
+        'x-developer-email': 'developer@partner.example',
+        'x-token-id': ID,
+        'x-token-expires': String(START / 1000 + 3600),
+        'x-other': 'kept',
+      },
+    })
+    t.equal(arrived.headers.authorization, undefined, 'the suite gets no token')
+  }
+  t.equal(front.reached(), 2)
+})
 
 /** Headers that a client may try to be somebody else with. */
 const forge = (value: string | string[], names = CLIENT_HEADERS): Record<string, string | string[]> =>
   Object.fromEntries(names.map((name) => [name, value]))
 
-testEachGateway(
-  "the client's identity comes from the check, whatever the client's own headers say",
-  async (t, gateway) => {
-    const { front, authorization, credentials } = await createGatewayWorld(t, gateway)
-    t.equal(await front.statusOf('/store', { headers: { authorization } }), 200)
-    const real = front.last('store').headers
+testEachGateway('the identity comes from the check, whatever the client’s headers say', async (t, gateway) => {
+  const { front, authorization, credentials } = await createGatewayWorld(t, gateway)
+  t.equal(await front.statusOf('/store', { headers: { authorization } }), 200)
+  const real = front.last('store').headers
 
-    const spellings = CLIENT_HEADERS.flatMap((name) => [
-      ...[name, name.toUpperCase(), name.replaceAll('-', '_'), name.replace('-', '_'), name.replaceAll('-', '.')],
-    ])
-    const forgeries = [
-      forge('forged', spellings),
-      forge(['forged', 'forged again']),
-      forge(''),
-      { connection: `close, ${CLIENT_HEADERS.join(', ')}` },
-    ]
-    for (const forged of forgeries) {
-      t.equal(await front.statusOf('/store', { headers: { authorization, ...forged } }), 200)
-      const { headers, rawHeaders } = front.last('store')
-      const folded = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase().replace(/[._]/g, '-'))
-      for (const name of CLIENT_HEADERS) {
-        t.equal(headers[name], real[name], name)
-        t.equal(folded.filter((one) => one === name).length, 1, `${name} is there once`)
-      }
-      t.notMatch(rawHeaders.join(), 'forged')
+  const spellings = CLIENT_HEADERS.flatMap((name) => [
+    ...[name, name.toUpperCase(), name.replaceAll('-', '_'), name.replace('-', '_'), name.replaceAll('-', '.')],
+  ])
+  const forgeries = [
+    forge('forged', spellings),
+    forge(['forged', 'forged again']),
+    forge(''),
+    { connection: `close, ${CLIENT_HEADERS.join(', ')}` },
+  ]
+  for (const forged of forgeries) {
+    t.equal(await front.statusOf('/store', { headers: { authorization, ...forged } }), 200)
+    const { headers, rawHeaders } = front.last('store')
+    const folded = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase().replace(/[._]/g, '-'))
+    for (const name of CLIENT_HEADERS) {
+      t.equal(headers[name], real[name], name)
+      t.equal(folded.filter((one) => one === name).length, 1, `${name} is there once`)
     }
-    t.equal(real['x-client-id'], credentials.client_id)
-    t.equal(front.reached(), 1 + forgeries.length)
+    t.notMatch(rawHeaders.join(), 'forged')
+  }
+  t.equal(real['x-client-id'], credentials.client_id)
+  t.equal(front.reached(), 1 + forgeries.length)
 
-    for (const forged of forgeries) t.equal(await front.statusOf('/store', { headers: forged }), 401)
-    t.equal(front.reached(), 1 + forgeries.length, 'without a token nothing of it gets through')
-  },
-)
+  for (const forged of forgeries) t.equal(await front.statusOf('/store', { headers: forged }), 401)
+  t.equal(front.reached(), 1 + forgeries.length, 'without a token nothing of it gets through')
+})
 
 testEachGateway('a header that the check leaves out is not taken from the client', async (t, gateway) => {
   const tokenServer = await startRecorder(t, (response) => response.end())
@@ -95,33 +89,30 @@ testEachGateway('a body reaches the suite unchanged, and only with a valid token
   t.equal(front.reached(), reached)
 })
 
-testEachGateway(
-  'request smuggling: a request within the body of another does not reach a suite',
-  async (t, gateway) => {
-    const { front, authorization } = await createGatewayWorld(t, gateway)
-    const inner = 'GET /product-information/x HTTP/1.1\r\nHost: a\r\nX-Client-Id: forged\r\n\r\n'
-    const chunk = `${Buffer.byteLength(inner).toString(16)}\r\n${inner}\r\n0\r\n\r\n`
-    const framings = [
-      `Content-Length: ${inner.length}\r\n\r\n${inner}`,
-      `Content-Length: ${inner.length + 5}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`,
-      `Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n${chunk}`,
-      `Content-Length: 0\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`,
-      `Transfer-Encoding: xchunked\r\n\r\n${chunk}`,
-      `Transfer-Encoding : chunked\r\n\r\n${chunk}`,
-      `Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n${chunk}`,
-    ]
-    for (const credentials of [`Authorization: ${authorization}\r\n`, '']) {
-      for (const framing of framings) {
-        const before = front.reached()
-        const bytes = `POST /store/x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${credentials}${framing}`
-        t.match(await sendBytes(front.address, bytes), /^HTTP\/1\.1 \d/, framing)
-        t.ok(front.reached() - before <= (credentials ? 1 : 0))
-      }
+testEachGateway('request smuggling: a request in the body of another reaches no suite', async (t, gateway) => {
+  const { front, authorization } = await createGatewayWorld(t, gateway)
+  const inner = 'GET /product-information/x HTTP/1.1\r\nHost: a\r\nX-Client-Id: forged\r\n\r\n'
+  const chunk = `${Buffer.byteLength(inner).toString(16)}\r\n${inner}\r\n0\r\n\r\n`
+  const framings = [
+    `Content-Length: ${inner.length}\r\n\r\n${inner}`,
+    `Content-Length: ${inner.length + 5}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`,
+    `Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n${chunk}`,
+    `Content-Length: 0\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`,
+    `Transfer-Encoding: xchunked\r\n\r\n${chunk}`,
+    `Transfer-Encoding : chunked\r\n\r\n${chunk}`,
+    `Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n${chunk}`,
+  ]
+  for (const credentials of [`Authorization: ${authorization}\r\n`, '']) {
+    for (const framing of framings) {
+      const before = front.reached()
+      const bytes = `POST /store/x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${credentials}${framing}`
+      t.match(await sendBytes(front.address, bytes), /^HTTP\/1\.1 \d/, framing)
+      t.ok(front.reached() - before <= (credentials ? 1 : 0))
     }
-    t.equal(front.suites['product-information'].length, 0)
-    t.ok(front.suites.store.every(({ url }) => url === '/store/x'))
-  },
-)
+  }
+  t.equal(front.suites['product-information'].length, 0)
+  t.ok(front.suites.store.every(({ url }) => url === '/store/x'))
+})
 
 testEachGateway('the check is asked with the token and without the body', async (t, gateway) => {
   const tokenServer = await startRecorder(t, (response) => {
@@ -229,21 +220,18 @@ testEachGateway('a checked path is forwarded byte for byte, and an ambiguous one
   t.equal(front.suites.store.length, before)
 })
 
-testEachGateway(
-  'a path with bytes that are no UTF-8 is refused if it is ambiguous, and HTTP/2, which allows more, is not spoken',
-  async (t, gateway) => {
-    const { front, authorization } = await createGatewayWorld(t, gateway)
-    for (const path of ['/store/../product-information/x\x80', '/store/x\xff/..%2f..%2fy', '/store//\xc0\xaf']) {
-      const bytes = Buffer.from(
-        `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\nConnection: close\r\n\r\n`,
-        'latin1',
-      )
-      t.match(await sendBytes(front.address, bytes), /^HTTP\/1\.1 400 /, path)
-    }
-    t.equal(await statusOverHttp2(t, front.address, '/store/x', authorization), undefined)
-    t.equal(front.reached(), 0)
-  },
-)
+testEachGateway('an ambiguous path that is no UTF-8 is refused, and HTTP/2 is not spoken', async (t, gateway) => {
+  const { front, authorization } = await createGatewayWorld(t, gateway)
+  for (const path of ['/store/../product-information/x\x80', '/store/x\xff/..%2f..%2fy', '/store//\xc0\xaf']) {
+    const bytes = Buffer.from(
+      `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\nConnection: close\r\n\r\n`,
+      'latin1',
+    )
+    t.match(await sendBytes(front.address, bytes), /^HTTP\/1\.1 400 /, path)
+  }
+  t.equal(await statusOverHttp2(t, front.address, '/store/x', authorization), undefined)
+  t.equal(front.reached(), 0)
+})
 
 /** The status of a request over HTTP/2 without TLS; undefined where the gateway does not speak it. */
 async function statusOverHttp2(t: Test, address: string, path: string, authorization: string) {
