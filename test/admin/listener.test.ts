@@ -1,13 +1,14 @@
 import { once } from 'node:events'
 import { existsSync, lstatSync, readdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { listenForAdmin, withoutStaleSocket } from '../../src/admin/listener.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import { createAdminWorld } from '../support/admin.ts'
 import { leaveSocket } from '../support/leave-socket.ts'
+import { listenHere } from '../support/listen-here.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const socketIn = (t: Test) => join(temporaryFolder(t), 'admin.sock')
@@ -33,10 +34,7 @@ t.test('Admin listener: it reports its address, with IPv6 addresses as in a URL'
 })
 
 t.test('Admin listener: an address that is taken or not of this machine is an OperatorError', async (t) => {
-  const other = createServer().listen(0, '127.0.0.1')
-  t.teardown(() => other.close())
-  await once(other, 'listening')
-  const { port } = other.address() as AddressInfo
+  const { port } = await listenHere(t, createServer())
   const file = join(temporaryFolder(t), 'file')
   writeFileSync(file, 'mine')
   for (const [place, reason] of [

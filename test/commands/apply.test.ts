@@ -15,7 +15,6 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join, relative } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
@@ -25,6 +24,7 @@ import { serverRegistry } from '../../src/commands/apply-server.ts'
 import { journalBeside } from '../../src/commands/secrets-file.ts'
 import { createAdminWorld } from '../support/admin.ts'
 import { freePort } from '../support/free-port.ts'
+import { listenHere } from '../support/listen-here.ts'
 import { application } from '../support/newcomers.ts'
 import { AUDIT, AUTHOR } from '../support/on.ts'
 import { expectAll, fails, misused, shell } from '../support/shell.ts'
@@ -316,9 +316,7 @@ async function startProxy(t: Test, url: string, faults: Fault[]) {
     const fault = faults.shift()
     await (fault ? fault(request, response, pass) : pass())
   })
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => proxy.close())
-  return { requests, proxied: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` }
+  return { requests, proxied: `http://${(await listenHere(t, proxy)).address}` }
 }
 
 const untouched: Fault = (_request, _response, pass) => pass()

@@ -1,12 +1,12 @@
-import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
 import { main } from '../../src/commands/program.ts'
 import { readEnvFile } from '../../src/commands/shared/env-file.ts'
 import { settings } from '../../src/config.ts'
+import { listenHere } from '../support/listen-here.ts'
 import { expectAll, fails, shell } from '../support/shell.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -106,10 +106,7 @@ t.test('Init: a file that is there keeps its settings, and gets a database and a
 
 t.test('Init: a port of the new settings that another program uses is named', async (t) => {
   const { folder, file, here, run, json } = place(t)
-  const other = createServer().listen(0, '127.0.0.1')
-  t.teardown(() => other.close())
-  await once(other, 'listening')
-  const { port } = other.address() as AddressInfo
+  const { port } = await listenHere(t, createServer())
   const env = { HOST: '127.0.0.1', PORT: String(port), ADMIN_ADDRESS: `unix:${folder}/admin` }
   const { out } = await run(`init ${here} ${ANSWERS}`, { env })
   t.match(out, `\n\nPORT names a port that another program uses: set another one in ${file} first.\n\nNext: start`)

@@ -1,26 +1,18 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { type ClientOptions, createClient, TokenRequestError } from '../../examples/client/client.ts'
+import { listenHere } from '../support/listen-here.ts'
+import { runProgram } from '../support/run-program.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { createWorld, START } from '../support/world.ts'
 
 const MAIN = join(import.meta.dirname, '../../examples/client/main.ts')
 
-async function listen(t: Test, listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  t.teardown(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  await once(server, 'listening')
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
+const listen = async (t: Test, listener: RequestListener) =>
+  `http://${(await listenHere(t, createServer(listener))).address}`
 
 /** A listening token server, an API that asks it about every request, and a client of both. */
 async function createParties(t: Test, databaseUrl = 'sqlite::memory:') {
@@ -250,11 +242,8 @@ t.test('The contract: the client sends the token request byte for byte', async (
 
 t.test('Client: the program takes its settings from the environment', async (t) => {
   const { api, authUrl, credentials } = await createParties(t)
-  const run = async (settings: NodeJS.ProcessEnv) => {
-    const child = spawn(process.execPath, [MAIN], { env: { ...process.env, AUTH_URL: authUrl, ...settings } })
-    const [out, err, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
-    return { out, err, status }
-  }
+  const run = (settings: NodeJS.ProcessEnv) =>
+    runProgram(process.execPath, [MAIN], { env: { AUTH_URL: authUrl, ...settings } })
   const { client_id: CLIENT_ID, client_secret: CLIENT_SECRET } = credentials
   t.match(await run({ CLIENT_ID, CLIENT_SECRET, API_URL: `${api}/orders` }), { out: '200 GET /orders \n', status: 0 })
   t.match(await run({ CLIENT_ID, CLIENT_SECRET: 'wrong', API_URL: api }), { err: /invalid_client/, status: 1 })

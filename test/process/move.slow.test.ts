@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import { listenHere } from '../support/listen-here.ts'
 import { quietPort } from '../support/postgres/ports.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { command, register, runJson, type Server, startServer } from '../support/spawn.ts'
@@ -32,15 +31,10 @@ async function startPathProxy(t: Test, first: number) {
     onward.once('error', () => response.destroy())
     request.pipe(onward)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-    agent.destroy()
-  })
+  const { port } = await listenHere(t, server)
+  t.teardown(() => agent.destroy())
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     /** Sends a path to another server. Resolves when the first one has no request of it any more. */
     async send(path: string, port: number): Promise<void> {
       targets.set(path, port)

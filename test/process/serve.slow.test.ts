@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import http from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
@@ -12,6 +11,7 @@ import { createAdministration } from '../../src/administration/administration.ts
 import { readConfig } from '../../src/config.ts'
 import { openStore } from '../../src/store/open.ts'
 import { startLeader } from '../support/leader.ts'
+import { listenHere } from '../support/listen-here.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { makeRelease } from '../support/release.ts'
 import { command, MAIN, preload, register, run, runJson, start, startServer } from '../support/spawn.ts'
@@ -51,15 +51,11 @@ t.test('Serve: more than 511 clients can connect at once, while it is busy', { s
 })
 
 t.test('Serve: neither a single process nor a leader starts if an address is taken', async (t) => {
-  const other = http.createServer().listen(0, '127.0.0.1')
-  t.teardown(() => other.close())
-  await once(other, 'listening')
-  const port = String((other.address() as AddressInfo).port)
-  const address = `127.0.0.1:${port}`
+  const { port, address } = await listenHere(t, createServer())
   for (const [settings, message] of [
     [{ ADMIN_ADDRESS: address }, `Cannot listen on ADMIN_ADDRESS, ${address}: `],
     [{ OPS_ADDRESS: address }, `Cannot listen on OPS_ADDRESS, ${address}: `],
-    [{ PORT: port }, `Cannot listen on port ${port} of 127.0.0.1: `],
+    [{ PORT: String(port) }, `Cannot listen on port ${port} of 127.0.0.1: `],
   ] as const) {
     for (const WORKERS of ['1', '2']) {
       const { env, folder } = temporaryDatabase(t)

@@ -1,28 +1,24 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import t from 'tap'
 import type { Write } from '../../lab/failover/cluster/probe.ts'
 import { figuresOf } from '../../lab/failover/figures.ts'
 import { type Entry, wrongIn } from '../../lab/failover/load/ledger.ts'
 import type { Answer } from '../../lab/failover/load/load.ts'
 import { watchConnections } from '../../lab/failover/nodes/connections.ts'
+import { listenHere } from '../support/listen-here.ts'
 
-t.test(
-  'Failover: connections are counted as those of a process to a port',
-  { skip: process.platform !== 'linux' && '/proc is that of Linux' },
-  async (t) => {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    const sockets = Array.from({ length: 3 }, () => connect(port, '127.0.0.1'))
-    await Promise.all(sockets.map((socket) => once(socket, 'connect')))
-    t.equal(watchConnections([process.pid], port).stop(), 3)
-    t.equal(watchConnections([process.ppid], port).stop(), 0, 'those of another process')
-    t.equal(watchConnections([process.pid], port + 1).stop(), 0, 'those to another port')
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  },
-)
+const LINUX = { skip: process.platform !== 'linux' && '/proc is that of Linux' }
+
+t.test('Failover: connections are counted as those of a process to a port', LINUX, async (t) => {
+  const { port } = await listenHere(t, createServer())
+  const sockets = Array.from({ length: 3 }, () => connect(port, '127.0.0.1'))
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+  t.equal(watchConnections([process.pid], port).stop(), 3)
+  t.equal(watchConnections([process.ppid], port).stop(), 0, 'those of another process')
+  t.equal(watchConnections([process.pid], port + 1).stop(), 0, 'those to another port')
+  for (const socket of sockets) socket.destroy()
+})
 
 const answer = (node: number, answeredAt: number, values: Partial<Answer> = {}): Answer => ({
   node,

@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { auditNodes } from '../../lab/failover/load/audit.ts'
@@ -9,6 +8,7 @@ import { createRandom } from '../../lab/trial/random.ts'
 import { openClient } from '../../lab/trial/world/client.ts'
 import { audit, type Entry, startLoad } from '../../lab/trial/world/ledger.ts'
 import { REVOKE_PATH } from '../../src/http/revoke.ts'
+import { listenHere } from '../support/listen-here.ts'
 import { until } from '../support/until.ts'
 
 const APPLICATIONS = [{ client_id: 'a', client_secret: 'b' }]
@@ -81,10 +81,8 @@ async function startServer(t: Test, lie: Lie) {
       if (pending++ > 0) found.pipelined++
       last = last.then(() => serve(socket, request)).finally(() => pending--)
     })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
+  })
+  const { port } = await listenHere(t, server)
   return { port, found, hasCutAtEveryMoment: () => cuts.size === 2 + 3 * 3 }
 }
 
@@ -143,10 +141,7 @@ for (const [rule, lie] of [
 }
 
 t.test('Ledger: a connection takes no request while an answer is pending', async (t) => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const client = openClient((server.address() as AddressInfo).port)
+  const client = openClient((await listenHere(t, createServer())).port)
   const first = client.send('one')
   t.throws(() => client.send('another'), { message: 'an answer is still pending on this connection' })
   client.close()
@@ -156,10 +151,7 @@ t.test('Ledger: a connection takes no request while an answer is pending', async
 t.test('Ledger: bytes that no request has asked for are not the answer to the next one', async (t) => {
   const answers = [answerOf(200) + answerOf(503), answerOf(401)]
   const server = createServer((socket) => socket.on('data', () => socket.write(answers.shift() as string)))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const client = openClient((server.address() as AddressInfo).port)
+  const client = openClient((await listenHere(t, server)).port)
   t.strictSame([await client.status('one'), await client.status('two')], [200, 401])
   client.close()
 })

@@ -1,12 +1,11 @@
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Provider } from 'oidc-provider'
 import type { Test } from 'tap'
 import type { ProviderSettings } from '../../src/domain/identity.ts'
+import { listenHere } from './listen-here.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 export const CLIENT = { id: 'token-server', secret: 'A secret+with%signs & more~' }
@@ -50,9 +49,8 @@ export async function startProvider(
     const refused = { error: 'access_denied', error_description: '<b>No</b> entry' }
     await provider.interactionFinished(request, response, as in people ? { login: { accountId: as } } : refused)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const issuer = `http://${host}:${(server.address() as AddressInfo).port}`
+  const { port, stop } = await listenHere(t, server)
+  const issuer = `http://${host}:${port}`
 
   const provider = new Provider(issuer, {
     clients: [
@@ -90,12 +88,6 @@ export async function startProvider(
       body.id_token = tampered(body.id_token, state.tamper, privateKey)
   })
   const handle = provider.callback()
-  t.teardown(close)
-
-  async function close(): Promise<void> {
-    server.closeAllConnections()
-    server.close()
-  }
 
   const secretFile = join(temporaryFolder(t), 'secret')
   writeFileSync(secretFile, `${CLIENT.secret}\n`, { mode: 0o600 })
@@ -128,7 +120,7 @@ export async function startProvider(
     return next.search.slice(1)
   }
 
-  return { issuer, settings, people, state, signIn, close }
+  return { issuer, settings, people, state, signIn, close: stop }
 }
 
 /** The token as the provider, or somebody else, signs it anew. */

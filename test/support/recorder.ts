@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
+import { listenHere } from './listen-here.ts'
 
 /** A request as it arrived somewhere. */
 export interface Arrived {
@@ -27,13 +26,5 @@ export async function startRecorder(
     entry.body = await text(request)
     answer(response, headers)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`
-  const stop = () => {
-    server.closeAllConnections()
-    server.close()
-  }
-  t.teardown(stop)
-  return { arrived, address, stop }
+  return { arrived, ...(await listenHere(t, server)) }
 }

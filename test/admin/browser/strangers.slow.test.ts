@@ -1,17 +1,12 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import { browserTest } from '../../support/browser.ts'
 import { signIn, startBoth } from '../../support/console.ts'
+import { startRecorder } from '../../support/recorder.ts'
 
 /** A malicious site on this machine that serves this page at every path. Resolves to its address. */
 async function startStranger(t: Test, body: string): Promise<string> {
-  const server = createServer((_request, response) => response.setHeader('content-type', 'text/html').end(body))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const { address } = await startRecorder(t, (response) => response.setHeader('content-type', 'text/html').end(body))
+  return `http://${address}/`
 }
 
 browserTest('Other sites: their forms, frames and scripts can neither change nor read anything', async (t) => {
