@@ -24,7 +24,7 @@ interface Range {
 }
 
 const LEFT_OUT =
-  /^test\/(process\/(?!backup-and-seed|fsync|two-workers).*\.slow|interop\/|admin\/browser\/)|\.nightly\.test/
+  /^test\/(process\/(?!backup|fsync|two-workers).*\.slow|interop\/|admin\/browser\/)|\.nightly\.test/
 
 /** The test files below some folders, except those that take long or need other programs. */
 export function testFiles(repository: string, folders: string[]): string[] {

@@ -1,12 +1,10 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { operationsOf, readDescription } from '../../lab/reference/description.ts'
 import { needs } from '../support/needs.ts'
 import { createDescribedAdmin } from '../support/openapi/admin-world.ts'
 import { createDescribedWorld, EXAMPLES } from '../support/openapi/world.ts'
+import { runProgram } from '../support/run-program.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const TIMEOUT_MS = 300_000
@@ -20,16 +18,15 @@ async function compare(t: Test, name: string, config: string, address: string, e
   // Makes its requests deterministic, whatever the speed of the machine.
   const bounds = ['--max-examples', '10', '--seed', '1', '--suppress-health-check', 'too_slow']
   const options = ['--url', address, ...bounds, '--warnings', 'off', '--no-color']
-  const run = spawn('schemathesis', [...configFile, 'run', description, ...options], {
+  const { status, out, err } = await runProgram('schemathesis', [...configFile, 'run', description, ...options], {
     // It stores its findings in the working directory.
     cwd: temporaryFolder(t),
-    env: { ...process.env, FORCE_COLOR: undefined, ...env },
+    env: { FORCE_COLOR: undefined, ...env },
     timeout: TIMEOUT_MS,
   })
-  const [output, errors, [status]] = await Promise.all([text(run.stdout), text(run.stderr), once(run, 'close')])
-  const [, found = errors || 'nothing was found'] = output.split('= FAILURES =')
+  const [, found = err || 'nothing was found'] = out.split('= FAILURES =')
   t.equal(status, 0, found)
-  const tested = /Tested: (\d+)/.exec(output)?.[1]
+  const tested = /Tested: (\d+)/.exec(out)?.[1]
   t.equal(Number(tested), operationsOf(readDescription(description)).length, 'every operation')
 }
 

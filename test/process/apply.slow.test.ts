@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
@@ -26,10 +26,8 @@ function applyFile(folder: string, count: number, more: object = {}): string {
 /** How many applications have a secret that one of the files has, as the last one for it or, of several files, as any. */
 async function countKnown(env: { DATABASE_URL: string }, files: string[]): Promise<number> {
   const known = files.flatMap((file) => [...readFileSync(file, 'utf8').matchAll(/^ {4}(\{.*\}),?$/gm)])
-  const secrets = Map.groupBy(
-    known.map(([, line = '']) => JSON.parse(line)),
-    ({ client_id }) => client_id,
-  )
+  const lines = known.map(([, line = '']) => JSON.parse(line))
+  const secrets = Map.groupBy(lines, ({ client_id }) => client_id)
   const store = await openStore(readConfig(env).DATABASE_URL, { lockTimeout: 2000 })
   const all = await store.listApplications({ limit: 30_000 })
   await store.close()
@@ -40,29 +38,35 @@ async function countKnown(env: { DATABASE_URL: string }, files: string[]): Promi
   ).length
 }
 
-t.test('Apply: however often it is killed, each application has one secret, the last in the file', async (t) => {
-  const COUNT = 3000
-  const folder = temporaryFolder(t)
-  const env = await SQLITE.createEnv(t)
-  const secrets = join(folder, 'secrets')
-  const apply = ['apply', applyFile(folder, COUNT), '--yes', '--create', '--json', '--secrets-to', secrets]
-  writeFileSync(secrets, '')
-  const sizeOfSecrets = () => statSync(secrets).size
-  for (let killed = 0; killed < 6; killed++) {
-    const child = start(t, apply, { ...env, LOG_LEVEL: 'silent' })
-    child.stdout?.resume()
-    const exited = once(child, 'exit')
-    const before = sizeOfSecrets()
-    await until(() => child.exitCode !== null || sizeOfSecrets() > before)
-    // At another moment each time: before, while or after a step is registered.
-    await new Promise((resolve) => setTimeout(resolve, killed * 3))
-    child.kill('SIGKILL')
-    await exited
-  }
-  t.match(await command(t, apply, env), { status: 0 })
-  t.equal(await countKnown(env, [secrets]), COUNT)
-  t.equal((await runJson(apply, { env })).changes.length, 0)
-})
+for (const [name, options] of [
+  ['Apply', ['--yes', '--secrets-to', 'secrets']],
+  ['Seed', []],
+] as const) {
+  t.test(`${name}: however often it is killed, each application has one secret, the last in the file`, async (t) => {
+    const COUNT = 3000
+    const cwd = temporaryFolder(t)
+    const env = await SQLITE.createEnv(t)
+    const args = [name.toLowerCase(), applyFile(cwd, COUNT), '--create', '--json', ...options]
+    const secrets = join(cwd, 'secrets')
+    const file = openSync(secrets, 'a')
+    t.teardown(() => closeSync(file))
+    const out = options.length > 0 ? 'ignore' : file
+    const begin = () => start(t, args, { ...env, LOG_LEVEL: 'silent' }, { cwd, stdio: ['ignore', out, 'inherit'] })
+    for (let killed = 0; killed < 6; killed++) {
+      const before = statSync(secrets).size
+      const child = begin()
+      const exited = once(child, 'exit')
+      await until(() => child.exitCode !== null || statSync(secrets).size > before)
+      // At another moment each time: before, while or after a step is registered.
+      await new Promise((resolve) => setTimeout(resolve, killed * 3))
+      child.kill('SIGKILL')
+      const ended = await exited
+      if (killed === 0) t.strictSame(ended, [null, 'SIGKILL'])
+    }
+    t.strictSame(await once(begin(), 'exit'), [0, null])
+    t.equal(await countKnown(env, [secrets]), COUNT)
+  })
+}
 
 /** Kills the program at one of the moments before and after each request, and each time it writes or removes a file. */
 const KILLED = preload(`

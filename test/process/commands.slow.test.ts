@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { textOf } from '../support/console-world.ts'
 import { askAgain, startLoad } from '../support/load.ts'
 import { LATEST } from '../support/migrations.ts'
-import { command, register, run, runJson, start, startServer } from '../support/spawn.ts'
+import { command, register, run, runJson, start, startServer, startServing } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { until } from '../support/until.ts'
 
@@ -51,9 +51,7 @@ t.test('Output: where the result of a change cannot be written, it is said that 
 })
 
 t.test('Commands beside a server under load: they get their turn, and no client is refused', async (t) => {
-  const { env, folder } = temporaryDatabase(t)
-  const server = await startServer(t, env)
-  const credentials = await register(env)
+  const { env, folder, credentials, server } = await startServing(t)
   const load = startLoad(() => askAgain(() => server.issue(credentials)), { clients: 8 })
   for (let n = 0; n < 3; n++) {
     t.match(await command(t, ['secrets', 'rotate', credentials.client_id], env), { status: 0 })

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { startLeader } from '../support/leader.ts'
 import { scrape } from '../support/scrape.ts'
-import { preload, register, runJson, type Server, startServer } from '../support/spawn.ts'
+import { preload, register, runJson, type Server, startServer, startServing } from '../support/spawn.ts'
 import { SQLITE, startPostgresStore } from '../support/stores.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { until } from '../support/until.ts'
@@ -14,9 +14,7 @@ const ISSUED = 'http_requests_total{endpoint="/v1/oauth/accesstoken",status="200
 const opsOf = (server: Server): string => server.logged('ready')[0].ops
 
 t.test('Metrics: a server counts its requests, shows them on a port of its own, and is seen to stop', async (t) => {
-  const { env } = temporaryDatabase(t)
-  const credentials = await register(env)
-  const server = await startServer(t, { ...env, ...OPS })
+  const { credentials, server } = await startServing(t, OPS)
   const ops = opsOf(server)
   for (let n = 0; n < 3; n++) t.equal(await server.issue(credentials), 200)
   t.equal(await server.issue({ ...credentials, client_secret: 'wrong' }), 401)
@@ -134,9 +132,7 @@ t.test('Metrics: workers that end in order have told all that they counted', asy
 
 for (const WORKERS of ['1', '2']) {
   t.test(`Statistics: requests are counted at once, with ${WORKERS} processes`, async (t) => {
-    const { env } = temporaryDatabase(t)
-    const credentials = await register(env)
-    const server = await startServer(t, { ...env, ADMIN_ADDRESS: '127.0.0.1:0', WORKERS })
+    const { env, credentials, server } = await startServing(t, { ADMIN_ADDRESS: '127.0.0.1:0', WORKERS })
     await runJson(['operators', 'add', 'viktor', '--role', 'viewer'], { env })
     const { admin_key } = await runJson(['operators', 'key', 'viktor', '--expires', '1d'], { env })
     const headers = { authorization: `Bearer ${admin_key}` }

@@ -14,7 +14,7 @@ import { startLeader } from '../support/leader.ts'
 import { listenHere } from '../support/listen-here.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { makeRelease } from '../support/release.ts'
-import { command, MAIN, preload, register, run, runJson, start, startServer } from '../support/spawn.ts'
+import { command, MAIN, preload, register, run, runJson, start, startServer, startServing } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
@@ -101,9 +101,7 @@ t.test('Commands: with --json what is said of settings is JSON, of the file and 
 
 t.test('Shutdown: stopped is the last line, behind those of what was counted', async (t) => {
   for (const WORKERS of ['1', '2']) {
-    const { env } = temporaryDatabase(t)
-    const credentials = await register(env)
-    const server = await startServer(t, { ...env, WORKERS })
+    const { credentials, server } = await startServing(t, { WORKERS })
     await Promise.all(Array.from({ length: 24 }, () => server.token({ ...credentials, client_secret: 'wrong' })))
     t.match(await server.stop(), { status: 0 })
     t.ok(server.logged('refusals not logged').length > 0)

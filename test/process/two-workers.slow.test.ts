@@ -1,12 +1,12 @@
 import http from 'node:http'
 import t from 'tap'
-import { isRunning, startWorkers } from '../support/leader.ts'
 import { startLoad } from '../support/load.ts'
-import { run } from '../support/spawn.ts'
+import { isAlive } from '../support/postgres/processes.ts'
+import { run, startServing } from '../support/spawn.ts'
 import { until } from '../support/until.ts'
 
 t.test('Workers: two of them and their leader', async (t) => {
-  const { server, credentials, env, file } = await startWorkers(t)
+  const { server, credentials, env, file } = await startServing(t, { WORKERS: '2' })
   await until(async () => (await server.issue(credentials)) === 200 && server.issuers().length === 2)
 
   t.match(server.logged('ready'), [{ workers: 2, address: server.address, database: file }])
@@ -49,12 +49,12 @@ t.test('Workers: two of them and their leader', async (t) => {
     await server.restart()
     await until(() => server.issuers().length === 4)
     t.strictSame(await load.stop(), [200])
-    await until(() => !before.some(isRunning))
+    await until(() => !before.some(isAlive))
   })
 
   t.test('one that is killed is replaced, and meanwhile the other one answers', async (t) => {
     const before = server.issuers()
-    process.kill(before.findLast(isRunning) as number, 'SIGKILL')
+    process.kill(before.findLast(isAlive) as number, 'SIGKILL')
     await until(() => server.logged('worker exited unexpectedly').length === 1)
     await until(async () => {
       t.equal(await server.issue(credentials), 200)

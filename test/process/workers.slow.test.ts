@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { freePort } from '../support/free-port.ts'
-import { isRunning, SERVE, spawnLeader, startLeader, startWorkers } from '../support/leader.ts'
+import { SERVE, spawnLeader, startLeader } from '../support/leader.ts'
+import { isAlive } from '../support/postgres/processes.ts'
 import { scrape } from '../support/scrape.ts'
-import { type Server, start, startServer } from '../support/spawn.ts'
+import { type Server, start, startServer, startServing } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { until } from '../support/until.ts'
 
@@ -79,7 +80,7 @@ t.test('Leader: where not all workers start, none is left behind', LINUX, async 
   const { child, env, folder } = await spawnLeader(t, { program })
   await t.rejects(startServer(t, env, child), /A worker did not start: it ended with status 7\./)
   t.equal(child.exitCode, 1)
-  await until(() => !isRunning(Number(readFileSync(join(folder, 'first'), 'utf8'))))
+  await until(() => !isAlive(Number(readFileSync(join(folder, 'first'), 'utf8'))))
 })
 
 /** A leader that is replacing its first worker: that is killed, and its successor is stopped before it listens. */
@@ -167,14 +168,14 @@ t.test('Rolling restart: SIGTERM while a new worker hangs ends everything at onc
 })
 
 /** Whether a process waits for something. */
-const isAsleep = (pid: number) => !isRunning(pid) || /^State:\tS/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+const isAsleep = (pid: number) => !isAlive(pid) || /^State:\tS/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
 
 t.test('Rolling restart: a connection passed to a worker about to end goes to another', LINUX, async (t) => {
-  const { server, credentials } = await startWorkers(t)
+  const { server, credentials } = await startServing(t, { WORKERS: '2' })
   await until(async () => (await server.issue(credentials)) === 200 && server.issuers().length === 2)
   const retired = server.issuers()
   const signalRetired = (signal: NodeJS.Signals) => {
-    for (const pid of retired) if (isRunning(pid)) process.kill(pid, signal)
+    for (const pid of retired) if (isAlive(pid)) process.kill(pid, signal)
   }
   t.teardown(() => signalRetired('SIGCONT'))
 
@@ -195,7 +196,7 @@ t.test('Rolling restart: a connection passed to a worker about to end goes to an
   await until(() => retired.every(isAsleep))
   server.child.kill('SIGCONT')
   t.match(await Promise.all(sockets.map((socket) => text(socket))), Array(8).fill(/^HTTP\/1\.1 200 /))
-  await until(() => !retired.some(isRunning))
+  await until(() => !retired.some(isAlive))
 })
 
 t.test('Rolling restart: signals during the start or a restart are served after it, all by one', async (t) => {
@@ -270,7 +271,7 @@ for (const [what, closing, end] of [
     t.strictSame(await server.stop(), end)
     if (closing) t.match(server.logged('shutdown cut short'), [CUT_SHORT])
     else t.equal(server.messages().at(-1), 'stopped')
-    t.notOk(pids.some(isRunning))
+    t.notOk(pids.some(isAlive))
   })
 }
 
@@ -294,6 +295,6 @@ t.test('Shutdown: workers whose files hang end when their leader is killed', LIN
   })
   const pids = await workers()
   await server.stop('SIGKILL')
-  await until(() => !pids.some(isRunning))
+  await until(() => !pids.some(isAlive))
   t.pass('and they do')
 })

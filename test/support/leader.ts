@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { LeaderTimeouts } from '../../src/server/leader.ts'
@@ -63,17 +63,4 @@ export async function startLeader(t: Test, options?: LeaderOptions) {
     return server.issuers() as [number, number]
   }
   return { ...spawned, server, workers }
-}
-
-/** A server of two workers, and an application that may ask it for tokens. */
-export async function startWorkers(t: Test) {
-  const { file, env: database } = temporaryDatabase(t)
-  const env = { ...database, WORKERS: '2' }
-  const credentials = await register(env)
-  return { file, env, credentials, server: await startServer(t, env) }
-}
-
-/** Whether a process runs; one that has ended and that nobody has waited for does not. */
-export function isRunning(pid: number): boolean {
-  return existsSync(`/proc/${pid}/exe`)
 }

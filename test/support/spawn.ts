@@ -7,6 +7,7 @@ import { Readable } from 'node:stream'
 import { json, text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { main } from '../../src/commands/program.ts'
+import { temporaryDatabase } from './temporary-database.ts'
 import { until } from './until.ts'
 
 export const MAIN = join(import.meta.dirname, '../../src/main.ts')
@@ -147,6 +148,13 @@ export async function startServer(
       return exited
     },
   }
+}
+
+/** A server with a database of its own, and an application that may ask it for tokens. */
+export async function startServing(t: Test, settings: NodeJS.ProcessEnv = {}) {
+  const database = temporaryDatabase(t)
+  const credentials = await register(database.env)
+  return { ...database, credentials, server: await startServer(t, { ...database.env, ...settings }) }
 }
 
 async function answerTo(request: http.ClientRequest) {

@@ -30,34 +30,6 @@ function answerQuestions(page: Page, answer: 'accept' | 'dismiss') {
   return asked
 }
 
-browserTest('Lists: applications are found, ticked and approved for a suite together, without scripts', async (t) => {
-  const { console, clientId, page, open, approvedFor, complaints } = await start(t, { javaScriptEnabled: false })
-  const other = await console.register()
-  await open('/suites/reports')
-  await page.getByRole('link', { name: 'Approve or withdraw…' }).click()
-  const filters = page.locator('form.filters')
-  await filters.getByRole('searchbox').fill(clientId)
-  await filters.getByRole('button', { name: 'Search' }).click()
-  t.notOk(await page.getByRole('button', { name: 'Tick all' }).isVisible(), 'which needs a script')
-  const box = page.getByRole('checkbox', { name: clientId })
-  t.notOk(await box.isChecked(), 'none is ticked')
-  await box.check()
-  await page.getByRole('button', { name: 'Approve', exact: true }).click()
-  await page.getByText('1 application is approved, from the next check on.').waitFor()
-  t.strictSame(await approvedFor(), ['store', 'reports'])
-  await open('/applications?for=reports')
-  for (const id of [clientId, other.clientId]) await page.getByRole('checkbox', { name: id }).check()
-  await page.getByRole('button', { name: 'Withdraw approval…' }).click()
-  await page.getByText('Withdraw the approval of 2 applications for').waitFor()
-  await page.getByRole('button', { name: 'Withdraw approval', exact: true }).click()
-  await page.getByText('2 applications are no longer approved, from the next check on.').waitFor()
-  t.strictSame(await approvedFor(), ['store'])
-  await page.getByRole('button', { name: 'Undo' }).click()
-  await page.getByText('2 applications are approved, from the next check on.').waitFor()
-  t.strictSame(await approvedFor(), ['store', 'reports'])
-  t.strictSame(complaints, [])
-})
-
 browserTest('Lists: all or none are ticked with a button, and what is ticked is not lost by leaving', async (t) => {
   const { page, open, own, complaints } = await start(t)
   await open('/applications?for=reports')
@@ -126,18 +98,4 @@ browserTest('Application: of two operators who edit it, the second one sees what
   await other.getByRole('button', { name: 'Save' }).click()
   await other.getByRole('heading', { level: 1, name: 'Of bert' }).waitFor()
   t.strictSame(await approvedFor(), ['store', 'reports'], 'what only one of them changed stays')
-})
-
-browserTest('Suite: its page shows a refused check without a reload, and leads to its sections', async (t) => {
-  const { console, page, open, complaints } = await start(t)
-  await open('/suites/store')
-  await console.server.statusOf('/v1/oauth/verify/store', 'made-up')
-  await page
-    .getByRole('table', { name: 'Refusals by client' })
-    .getByText('malformed token')
-    .waitFor({ timeout: 60_000 })
-  await page.getByRole('navigation', { name: 'On this page' }).getByRole('link', { name: 'Secrets' }).click()
-  t.match(page.url(), /#secrets$/)
-  await page.locator('#secrets').waitFor()
-  t.strictSame(complaints, [])
 })

@@ -8,7 +8,7 @@ import {
   testEachExample,
 } from '../../support/gateways.ts'
 import { startRecorder } from '../../support/recorder.ts'
-import { send, sendBytes } from '../../support/send.ts'
+import { type send, sendBytes } from '../../support/send.ts'
 import { PUBLIC_URL } from '../../support/world.ts'
 
 type World = Awaited<ReturnType<typeof createGatewayWorld>>
@@ -67,34 +67,6 @@ testEachExample('README: every path goes where the table of paths says, by every
   }
   t.match(known, gateway.oneHost ? ['/v1/oauth/accesstoken'] : ['/store'])
 })
-
-testEachExample(
-  'README: a client gets a token at each path for it, and calls every path of both suites',
-  async (t, gateway) => {
-    const { front, app, administration, credentials } = await createGatewayWorld(t, gateway)
-    await administration.approve(credentials.client_id, 'product-information')
-    const rows = pathsOf(gateway)
-    const tokenPaths = rows.filter(({ atTokenServer }) => atTokenServer === '/v1/oauth/accesstoken')
-    const suitePaths = rows.filter(({ suite }) => suite).flatMap(({ paths }) => paths)
-    const request = {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams(credentials).toString(),
-    }
-    // A gateway without the token server's paths leaves its clients a second address.
-    const ofTokenServer = () => send(app.listeningOrigin.slice('http://'.length), '/v1/oauth/accesstoken', request)
-    const asked = tokenPaths.flatMap(({ paths }) => paths.map((path) => () => front.send(path, request)))
-    for (const ask of gateway.oneHost ? asked : [ofTokenServer]) {
-      const { access_token, token_type } = JSON.parse((await ask()).body)
-      for (const path of suitePaths) {
-        const url = `${path}/parts/LP2982AIM5-3.3%2FNOPB?currency=EUR`
-        const answer = await front.send(url, { headers: { authorization: `${token_type} ${access_token}` } })
-        t.match(answer, { status: 200, body: 'from the suite' }, url)
-      }
-    }
-    t.equal(front.reached(), suitePaths.length * (gateway.oneHost ? 3 : 1))
-  },
-)
 
 /** How a test makes a gateway refuse, by the words of the README. `alone`: nothing else works afterwards. */
 interface Cause {
