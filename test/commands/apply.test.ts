@@ -1,19 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  chownSync,
-  closeSync,
-  constants,
-  existsSync,
-  linkSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import fs from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join, relative } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -48,7 +34,7 @@ async function setting(t: Test) {
   const url = await world.listen()
   const write = (name: string, content: object | string) => {
     const file = join(folder, name)
-    writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
+    fs.writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
     return file
   }
   const server = (as: 'admin' | 'viewer' = 'admin') => ` --server ${url} --key-file ${write(as, `${world.keys[as]}\n`)}`
@@ -76,8 +62,8 @@ for (const way of ['the database', 'a server']) {
     const { out, ...rest } = await run(`apply ${file} --yes --secrets-to ${relative('', secrets)}${to}`)
     t.match({ out, ...rest }, { status: 0, err: '', out: sum(3, 0, 0) })
     t.match(out, `\nNew credentials are in ${secrets}.\n`, 'a relative name in full')
-    t.equal(statSync(secrets).mode & 0o777, 0o600)
-    const written = readFileSync(secrets, 'utf8')
+    t.equal(fs.statSync(secrets).mode & 0o777, 0o600)
+    const written = fs.readFileSync(secrets, 'utf8')
     t.match(written, /client_id {6}store\n {2}client_secret {2}\w{40}\n[\s\S]*client_id {6}shop2\n/)
     const values = { name: 'Shop 2', status: 'suspended', suites: ['store'], labels: { by: 'file' } }
     const shown = { ...values, quota: 60, note: '' }
@@ -110,7 +96,7 @@ for (const way of ['the database', 'a server']) {
     t.strictSame(counts, { add: 0, change: 3, remove: 0, unchanged: 0 })
     const before = await store.listAuditEvents({ limit: 100 })
     await expectAll(t, { run }, [[`apply ${file} --yes --secrets-to ${secrets}${to}`, sum(0, 3, 0)]])
-    t.equal(readFileSync(secrets, 'utf8'), written, 'there are no new ones')
+    t.equal(fs.readFileSync(secrets, 'utf8'), written, 'there are no new ones')
     const events = (await store.listAuditEvents({ limit: 100 })).slice(0, -before.length)
     t.match(
       events.map(({ action, subject, origin }) => [action, subject.id, origin]),
@@ -189,17 +175,17 @@ t.test('Apply: without a terminal, new secrets need a place and changes --yes, b
       { ...fails(/Type yes: Nothing was changed\.\n$/), ...planned, isTTY: true, stdin },
     ]),
   ])
-  const before = readFileSync(file, 'utf8')
-  symlinkSync(file, join(folder, 'link'))
-  linkSync(file, join(folder, 'hard'))
+  const before = fs.readFileSync(file, 'utf8')
+  fs.symlinkSync(file, join(folder, 'link'))
+  fs.linkSync(file, join(folder, 'hard'))
   // Root alone can give it to somebody else; for others the hard link stands for the same check.
   const isRoot = process.geteuid?.() === 0
   execFileSync('mkfifo', [join(folder, 'fifo')])
-  if (isRoot) chownSync(join(folder, 'fifo'), 1, 1)
-  else linkSync(join(folder, 'fifo'), join(folder, 'second'))
+  if (isRoot) fs.chownSync(join(folder, 'fifo'), 1, 1)
+  else fs.linkSync(join(folder, 'fifo'), join(folder, 'second'))
   // Otherwise it could not be opened for writing.
-  const reader = openSync(join(folder, 'fifo'), constants.O_RDONLY | constants.O_NONBLOCK)
-  t.teardown(() => closeSync(reader))
+  const reader = fs.openSync(join(folder, 'fifo'), fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
+  t.teardown(() => fs.closeSync(reader))
   const shared = 'belongs to another user, or has another name (a hard link)'
   for (const [name, why] of [
     ['fifo', shared],
@@ -209,17 +195,17 @@ t.test('Apply: without a terminal, new secrets need a place and changes --yes, b
     const { status, err } = await run(`apply ${file} --secrets-to ${folder}/${name} --yes`)
     t.strictSame([status, err], [1, `Nothing was changed: ${folder}/${name} ${why}.\n`])
   }
-  t.equal(readFileSync(file, 'utf8'), before)
+  t.equal(fs.readFileSync(file, 'utf8'), before)
   t.equal(await store.countApplications(), 0)
-  t.notOk(readdirSync(folder).includes('secrets'))
+  t.notOk(fs.readdirSync(folder).includes('secrets'))
 
-  writeFileSync(secrets, '')
-  chmodSync(secrets, 0o644)
+  fs.writeFileSync(secrets, '')
+  fs.chmodSync(secrets, 0o644)
   const { status, out } = await run(`apply ${file} --yes --json --secrets-to ${secrets}`)
   t.match([status, JSON.parse(out)], [0, { add: 3 }])
   t.notMatch(out, 'client_secret')
-  t.equal(statSync(secrets).mode & 0o777, 0o600, 'a file that others could read')
-  t.match(JSON.parse(readFileSync(secrets, 'utf8')), { suites: [{ id: 'store' }], applications: { length: 2 } })
+  t.equal(fs.statSync(secrets).mode & 0o777, 0o600, 'a file that others could read')
+  t.match(JSON.parse(fs.readFileSync(secrets, 'utf8')), { suites: [{ id: 'store' }], applications: { length: 2 } })
 })
 
 t.test('Apply: secrets may go to what is open already, by its link in /dev', async (t) => {
@@ -227,10 +213,10 @@ t.test('Apply: secrets may go to what is open already, by its link in /dev', asy
   const file = write('a.yaml', FILE)
   t.match(await run(`apply ${file} --yes --secrets-to /dev/stdout`), { status: 0, out: /client_secret {2}\w{40}\n/ })
   for (const suite of await json('suites list')) await run(`suites remove ${suite.id}`)
-  const open = openSync(join(folder, 'open'), 'w')
+  const open = fs.openSync(join(folder, 'open'), 'w')
   t.match(await run(`apply ${file} --yes --secrets-to /dev/fd/${open}`), { status: 0, err: '' })
-  closeSync(open)
-  t.match(readFileSync(join(folder, 'open'), 'utf8'), /client_id {6}store\n {2}client_secret {2}\w{40}\n/)
+  fs.closeSync(open)
+  t.match(fs.readFileSync(join(folder, 'open'), 'utf8'), /client_id {6}store\n {2}client_secret {2}\w{40}\n/)
   await run('suites remove store')
   t.match(await run(`apply ${file} --yes --secrets-to /dev/fd/9999`), { status: 1, err: /^Nothing was changed: EBADF/ })
 })
@@ -263,7 +249,7 @@ t.test('Apply: a dry run makes no database, and a wrong place is an error', asyn
     ['apply - --what', { status: 1, err: /unknown option/ }],
     ['seed', misused(/missing required argument/)],
   ])
-  t.strictSame(readdirSync(folder), [])
+  t.strictSame(fs.readdirSync(folder), [])
   t.match(await run('apply - --yes --create --secrets-to -', { stdin }), { status: 0, out: sum(3, 0, 0) })
 })
 
@@ -481,31 +467,31 @@ t.test('Apply to a server: a secret that a killed run has not written is written
   async function interrupt() {
     const journal = journalBeside(secrets)
     const [step] = await Array.fromAsync(serverRegistry(url, keys.admin, { journal }).register([added]))
-    t.equal(statSync(pending).mode & 0o777, 0o600)
+    t.equal(fs.statSync(pending).mode & 0o777, 0o600)
     return step?.applications[0]?.clientSecret as string
   }
   const secret = await interrupt()
-  t.notMatch(readFileSync(pending, 'utf8'), secret)
+  t.notMatch(fs.readFileSync(pending, 'utf8'), secret)
   t.match(await run(apply + server()), { status: 0, out: sum(3, 0, 0), err: '' })
-  t.match(readFileSync(secrets, 'utf8'), `client_secret  ${secret}\n`)
-  t.notOk(existsSync(pending))
+  t.match(fs.readFileSync(secrets, 'utf8'), `client_secret  ${secret}\n`)
+  t.notOk(fs.existsSync(pending))
   t.match(await run(apply + server()), { status: 0, out: 'No changes.\n' })
 
   await administration.applications.remove('shop')
   await interrupt()
-  const other = JSON.parse(readFileSync(pending, 'utf8'))
-  writeFileSync(pending, JSON.stringify({ ...other, idempotencyKey: 'forgotten' }))
+  const other = JSON.parse(fs.readFileSync(pending, 'utf8'))
+  fs.writeFileSync(pending, JSON.stringify({ ...other, idempotencyKey: 'forgotten' }))
   t.match(await run(apply + server()), {
     status: 1,
     err: 'The secret of shop may be in no file: "secrets rotate shop" makes another one.\n',
   })
-  t.notOk(existsSync(pending), 'it is said once')
+  t.notOk(fs.existsSync(pending), 'it is said once')
 
   await administration.applications.remove('shop2')
-  writeFileSync(pending, '{"id":"sho')
+  fs.writeFileSync(pending, '{"id":"sho')
   t.match(await run(apply + server()), { status: 0, err: '' })
-  t.notOk(existsSync(pending))
-  symlinkSync(write('other', JSON.stringify(other)), pending)
+  t.notOk(fs.existsSync(pending))
+  fs.symlinkSync(write('other', JSON.stringify(other)), pending)
   t.match(await run(apply + server()), { status: 1, err: /^Nothing was changed: .*pending is a symbolic link\.\n$/ })
 })
 
@@ -519,8 +505,8 @@ t.test('Apply to a server: what a killed run asked for is sent again to the same
     await Array.fromAsync(serverRegistry(base, keys.admin, { journal, wait: async () => {} }).register([added])).catch(
       () => {},
     )
-    const request = readFileSync(place, 'utf8')
-    rmSync(place)
+    const request = fs.readFileSync(place, 'utf8')
+    fs.rmSync(place)
     return request
   }
   const apply = (...applications: object[]) =>
@@ -532,20 +518,20 @@ t.test('Apply to a server: what a killed run asked for is sent again to the same
     [url, shop()],
     [url, shop({ suites: [] }, 2)],
   ] as const) {
-    writeFileSync(place, String(requests[base]))
+    fs.writeFileSync(place, String(requests[base]))
     const { status, err } = await apply(other)
     t.equal(status, 1)
     t.match(err, `An earlier run may have registered shop at ${base}/admin/v1, and has not written its secret`)
     t.match(err, `Or remove ${place}: if shop is registered there, "secrets rotate shop" makes another secret.\n`)
-    t.equal(readFileSync(place, 'utf8'), requests[base], 'it is kept')
+    t.equal(fs.readFileSync(place, 'utf8'), requests[base], 'it is kept')
     t.equal((await store.listSuites({ limit: 1 })).length, 0, 'nothing else was registered')
   }
   const key = ` --server ${url} --key-file ${write('viewer', keys.viewer)}`
   const file = write('a.json', { suites: [], applications: [shop({ suites: [] })] })
   t.match(await run(`apply ${file} --yes --secrets-to ${secrets}${key}`), { status: 1, err: /A viewer/ })
-  t.ok(existsSync(place), 'what an earlier run has asked for may be registered')
+  t.ok(fs.existsSync(place), 'what an earlier run has asked for may be registered')
   t.match(await apply(shop({ suites: [] }), shop({}, 2)), { status: 0, out: sum(3, 0, 0) })
-  const written = readFileSync(secrets, 'utf8')
+  const written = fs.readFileSync(secrets, 'utf8')
   t.ok(written.indexOf('shop') < written.indexOf('store'), 'it is the first, so no other takes its place in the file')
 })
 
@@ -554,7 +540,7 @@ t.test('Apply to a server: a request that was refused is not sent again', async 
   const apply = (entry: object) =>
     `apply ${write('a.json', { suites: [STORE], applications: [entry] })} --yes --secrets-to ${secrets}`
   await run(apply(shop({ suites: [] })) + server('viewer'))
-  t.notOk(existsSync(`${secrets}.pending`))
+  t.notOk(fs.existsSync(`${secrets}.pending`))
   t.match(await run(apply(shop({ name: 'Another' })) + server()), { status: 0, err: '' })
   t.match(await store.findApplication('shop'), { name: 'Another', suites: ['store'] })
 })

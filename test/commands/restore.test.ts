@@ -1,15 +1,4 @@
-import fs, {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  linkSync,
-  lstatSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -34,7 +23,7 @@ async function clientIds(file: string): Promise<string[]> {
 }
 
 /** The names in a folder, but for what SQLite has beside a database. */
-const namesIn = (folder: string) => readdirSync(folder).filter((name) => !/-(wal|shm)$/.test(name))
+const namesIn = (folder: string) => fs.readdirSync(folder).filter((name) => !/-(wal|shm)$/.test(name))
 
 /** A database with the application `old`, its backup, and then the application `new`. */
 async function createBackup(t: Test) {
@@ -52,7 +41,7 @@ async function createBackup(t: Test) {
 async function suspendNew(file: string, use: () => void = () => {}): Promise<Buffer> {
   const store = await openFile(file)
   await on(store).setStatus('new', 'suspended')
-  const wal = readFileSync(`${file}-wal`)
+  const wal = fs.readFileSync(`${file}-wal`)
   use()
   await store.close()
   return wal
@@ -65,7 +54,7 @@ t.test('Restore: the backup takes the place of the database, which is kept; it s
   t.match(out, /^Restored .*store\.db from .*copy\.db: \d+ bytes, applications: 1, newest token issued: none\.\n/)
   t.match(out, /401 until they ask for new ones[\s\S]*new ones are unknown[\s\S]*revoked since then are valid again/)
   t.strictSame(await clientIds(file), ['old'])
-  t.equal(statSync(file).mode & 0o777, 0o600)
+  t.equal(fs.statSync(file).mode & 0o777, 0o600)
 
   const [, replaced = ''] = /The previous database is kept as (\S+):/.exec(out) ?? []
   t.match(replaced, /store\.db\.replaced-\d{8}T\d{6}Z$/)
@@ -89,7 +78,7 @@ t.test('Restore: the restored database has an audit event of it; if that fails, 
   const actions = async () => (await json('audit list')).map(({ action }: { action: string }) => action)
   const registered = 'application registered'
   const altered = inFolder('altered.db')
-  copyFileSync(copy, altered)
+  fs.copyFileSync(copy, altered)
   const db = new Database(altered)
   db.exec("CREATE TRIGGER refused BEFORE INSERT ON audit_events BEGIN SELECT RAISE(ABORT, 'no row, no change'); END")
   db.close()
@@ -98,7 +87,7 @@ t.test('Restore: the restored database has an audit event of it; if that fails, 
 
   await json(`restore ${copy}`)
   t.strictSame(await actions(), ['database restored', registered], 'what the restore undoes is in what was replaced')
-  await json('restore - --revoke-all-tokens', { stdin: readFileSync(copy) })
+  await json('restore - --revoke-all-tokens', { stdin: fs.readFileSync(copy) })
   const after = { file: '-', revoke_all_tokens: true }
   const subject = { kind: 'database', id: file }
   t.match(await json('audit list --limit 1'), [{ action: 'database restored', subject, before: {}, after }])
@@ -110,20 +99,20 @@ t.test('Restore: what several of one second replace is kept under several names'
   const restore = async () => (await restoreStore({ kind: 'sqlite', file }, copy, options)).replaced
   const first = `${file}.replaced-19700101T000000Z`
   t.strictSame([await restore(), await restore(), await restore()], [first, `${first}-2`, `${first}-3`])
-  t.ok([first, `${first}-2`, `${first}-3`].every(existsSync))
+  t.ok([first, `${first}-2`, `${first}-3`].every(fs.existsSync))
 })
 
 t.test('Restore: a symbolic link to the database stays one; one that leads nowhere, too, if it fails', async (t) => {
   const { copy, file, inFolder } = await createBackup(t)
-  symlinkSync(file, inFolder('link.db'))
+  fs.symlinkSync(file, inFolder('link.db'))
   await at(inFolder('link.db')).json(`restore ${copy}`)
   t.strictSame(await clientIds(file), ['old'])
 
   const [lost, target] = [inFolder('lost.db'), inFolder('elsewhere.db')]
-  symlinkSync(target, lost)
+  fs.symlinkSync(target, lost)
   t.match(await at(lost).run('restore /dev/null'), fails(/^Nothing was restored: /))
-  t.ok(lstatSync(lost).isSymbolicLink())
-  t.notOk(existsSync(target))
+  t.ok(fs.lstatSync(lost).isSymbolicLink())
+  t.notOk(fs.existsSync(target))
   await at(lost).json(`restore ${copy}`)
   t.strictSame(await clientIds(target), ['old'])
 })
@@ -147,8 +136,8 @@ async function withFailingFsync<Result>(isFailing: () => boolean, action: () => 
 
 t.test('Restore: where something fails after the rename it says so, and what was replaced', async (t) => {
   const { file, copy, run, inFolder } = await createBackup(t)
-  const { ino } = statSync(file)
-  const isReplaced = () => statSync(file).ino !== ino
+  const { ino } = fs.statSync(file)
+  const isReplaced = () => fs.statSync(file).ino !== ino
   const { status, err } = await withFailingFsync(isReplaced, () => run(`restore ${copy}`))
   t.equal(status, 1)
   const [, replaced = ''] = /^Restored \(the previous database is (.*\.replaced-\w+)\), but a later /.exec(err) ?? []
@@ -156,7 +145,7 @@ t.test('Restore: where something fails after the rename it says so, and what was
   t.strictSame([await clientIds(file), await clientIds(replaced)], [['old'], ['old', 'new']])
 
   const there = inFolder('elsewhere.db')
-  const isThere = () => statSync(there).size > 0
+  const isThere = () => fs.statSync(there).size > 0
   const { err: other } = await withFailingFsync(isThere, () => at(there).run(`restore ${copy}`))
   t.match(other, /^Restored, but a later step failed: EIO/)
   t.strictSame(await clientIds(there), ['old'], 'the database stays')
@@ -166,14 +155,14 @@ t.test('Restore: a log whose database is missing is kept', async (t) => {
   const { copy, file, inFolder } = await createBackup(t)
   const alone = inFolder('alone.db')
   const wal = await suspendNew(file)
-  writeFileSync(`${alone}-wal`, wal)
+  fs.writeFileSync(`${alone}-wal`, wal)
   t.equal((await at(alone).run('restore /dev/null')).status, 1)
-  t.ok(readFileSync(`${alone}-wal`).equals(wal), 'where nothing is restored it stays in its place')
-  t.notOk(existsSync(alone))
+  t.ok(fs.readFileSync(`${alone}-wal`).equals(wal), 'where nothing is restored it stays in its place')
+  t.notOk(fs.existsSync(alone))
 
   const { replaced } = await at(alone).json(`restore ${copy}`)
   t.match(replaced, /alone\.db\.replaced-\w+-wal$/)
-  t.ok(readFileSync(replaced).equals(wal))
+  t.ok(fs.readFileSync(replaced).equals(wal))
   t.strictSame(await clientIds(alone), ['old'])
 })
 
@@ -194,23 +183,23 @@ t.test('Restore: what a crash, or a failed fsync, left in the log is put aside w
   await suspendNew(file, () => {
     // As they are after kill -9.
     for (const to of [crashed, failed]) {
-      for (const suffix of ['', '-wal']) copyFileSync(`${file}${suffix}`, `${to}${suffix}`)
+      for (const suffix of ['', '-wal']) fs.copyFileSync(`${file}${suffix}`, `${to}${suffix}`)
     }
   })
-  chmodSync(`${failed}-wal`, 0o600 | MARK)
+  fs.chmodSync(`${failed}-wal`, 0o600 | MARK)
   const other = new Database(failed)
   other.prepare('SELECT 1 FROM applications').get()
   t.match((await at(failed).run(`restore ${copy}`)).err, /^Nothing was restored: an fsync has failed/)
   // As a process ends that is killed: without a checkpoint.
-  const wal = readFileSync(`${failed}-wal`)
+  const wal = fs.readFileSync(`${failed}-wal`)
   other.close()
-  writeFileSync(`${failed}-wal`, wal)
-  chmodSync(`${failed}-wal`, 0o600 | MARK)
+  fs.writeFileSync(`${failed}-wal`, wal)
+  fs.chmodSync(`${failed}-wal`, 0o600 | MARK)
   for (const there of [crashed, failed]) {
     const { replaced } = await at(there).json(`restore ${copy}`)
     t.strictSame(await clientIds(there), ['old'])
     t.match(await at(replaced).json('apps show new'), { status: 'suspended' })
-    t.notOk(existsSync(`${replaced}-wal`))
+    t.notOk(fs.existsSync(`${replaced}-wal`))
   }
 })
 
@@ -219,24 +208,24 @@ t.test('Restore: a damaged database is replaced too, and kept with its log', asy
     const { file, copy, run } = await createBackup(t)
     const wal = await suspendNew(file)
     // Must be as large as the log's database: SQLite does not apply a log to a much smaller one.
-    const damaged = Buffer.alloc(statSync(file).size, 1)
-    writeFileSync(file, damaged)
-    if (isInUse) for (const suffix of ['-wal', '-shm']) writeFileSync(`${file}${suffix}`, wal)
+    const damaged = Buffer.alloc(fs.statSync(file).size, 1)
+    fs.writeFileSync(file, damaged)
+    if (isInUse) for (const suffix of ['-wal', '-shm']) fs.writeFileSync(`${file}${suffix}`, wal)
     const { status, out } = await run(`restore ${copy}`)
     t.equal(status, 0)
     t.match(out, 'if a server is running, restart it')
     const [replaced = ''] = /\S+replaced-\w+/.exec(out) ?? []
-    t.equal(readFileSync(replaced).equals(damaged), !isInUse, 'SQLite puts what is in the log into it')
-    t.equal(existsSync(`${replaced}-wal`) && readFileSync(`${replaced}-wal`).equals(wal), isInUse)
+    t.equal(fs.readFileSync(replaced).equals(damaged), !isInUse, 'SQLite puts what is in the log into it')
+    t.equal(fs.existsSync(`${replaced}-wal`) && fs.readFileSync(`${replaced}-wal`).equals(wal), isInUse)
     t.strictSame(await clientIds(file), ['old'])
   }
 })
 
 t.test('Restore: what is no whole backup of this program is refused, and nothing changes', async (t) => {
   const { file, copy, folder, inFolder, run } = await createBackup(t)
-  const good = readFileSync(copy)
+  const good = fs.readFileSync(copy)
   const half = Buffer.from(good).fill(0xff, 4096 * 3, 4096 * 4)
-  linkSync(file, inFolder('same.db'))
+  fs.linkSync(file, inFolder('same.db'))
   const newer = new Database(copy)
   newer.pragma(`user_version = ${LATEST + 1}`)
   newer.exec("UPDATE compatibility SET oldest_program = '99.0.0'")
@@ -253,7 +242,7 @@ t.test('Restore: what is no whole backup of this program is refused, and nothing
     ['same.db', /^Nothing was restored: \S+same\.db belongs to the database itself\.\n$/],
   ]
   for (const [name, err, content] of refused) {
-    if (content !== undefined) writeFileSync(inFolder(name), content)
+    if (content !== undefined) fs.writeFileSync(inFolder(name), content)
     await expectAll(t, { run }, [[`restore ${inFolder(name)}`, { status: 1, err }]])
   }
   const nothing = 'Nothing was restored: the backup from standard input cannot be used: it is empty.\n'
@@ -268,7 +257,7 @@ t.test('Restore: what is no whole backup of this program is refused, and nothing
   const names = refused.map(([name]) => name).filter((name) => name !== 'missing.db')
   t.strictSame(namesIn(folder).sort(), names.sort(), 'and nothing is left behind')
   t.equal((await at(inFolder('none.db')).run(`restore ${inFolder('empty.db')}`)).status, 1)
-  t.notOk(existsSync(inFolder('none.db')))
+  t.notOk(fs.existsSync(inFolder('none.db')))
 })
 
 t.test('Restore: tokens of the backup are valid again, and with --revoke-all-tokens none is', async (t) => {
@@ -325,7 +314,7 @@ t.test('Restore: an older backup is migrated on the way, and a newer one that al
   const { file, copy, inFolder, json } = await createBackup(t)
   const old = new Database(inFolder('old.db'))
   const first = new URL('../../migrations/sqlite/0001_applications_secrets_tokens.sql', import.meta.url)
-  old.exec(readFileSync(first, 'utf8'))
+  old.exec(fs.readFileSync(first, 'utf8'))
   old.pragma('user_version = 1')
   old.close()
   await json(`restore ${inFolder('old.db')}`)

