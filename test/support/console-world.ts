@@ -41,6 +41,10 @@ export function unescaped(text: string): string {
   return text.replace(/&(amp|lt|gt|quot|#39);/g, (_, name) => ENTITIES[name] as string)
 }
 
+/** The cookie that an answer sets, as a browser sends it. */
+export const cookieOf = ({ headers }: { headers: Record<string, unknown> }) =>
+  String(headers['set-cookie']).split(';')[0] ?? ''
+
 /** The header that browsers send with a form of the console itself. */
 const FROM_A_PAGE = { 'sec-fetch-site': 'same-origin' }
 
@@ -88,8 +92,7 @@ export async function createConsoleWorld(t: Test, options: Parameters<typeof cre
 
   /** Signs in. Resolves to a function like `visit` that sends the session cookie. */
   async function signIn(as = 'admin') {
-    const { headers } = await visit('/login', { form: { code: await codeFor(as) } })
-    const [cookie = ''] = String(headers['set-cookie']).split(';')
+    const cookie = cookieOf(await visit('/login', { form: { code: await codeFor(as) } }))
     const send = (url: string, sent: Sent = {}) => visit(url, { ...sent, headers: { cookie, ...sent.headers } })
     return Object.assign(reading(send), { cookie })
   }

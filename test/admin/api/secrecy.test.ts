@@ -43,9 +43,6 @@ t.test('API: a secret appears only in the response that creates it: in no other 
   t.ok(files.some((file) => file.includes('dev@partner.example')))
   t.equal(lines.length, 5)
   const all = [...answers, ...lines, ...files]
-  t.strictSame(
-    secrets.filter((secret) => all.some((text) => text.includes(secret))),
-    [],
-  )
+  for (const secret of secrets) t.notOk(all.some((text) => text.includes(secret)))
   for (const answer of answers) t.notMatch(answer, /\$sha256\$|digest/)
 })

@@ -147,12 +147,8 @@ browserTest('Application: its page shows a refusal without a reload, and what wa
     (before) => document.querySelector('[data-live=as-of] time')?.textContent !== before,
     clock,
   )
-  t.ok(
-    await page
-      .locator('#health ~ * details, .note details')
-      .first()
-      .evaluate((details) => 'open' in details && details.open),
-  )
+  const details = page.locator('#health ~ * details, .note details').first()
+  t.ok(await details.evaluate((element) => 'open' in element && element.open))
   await console.token(clientId, 'wrong')
   await page.getByText('There is a problem.').waitFor(PATIENCE)
   await page.getByText('The secret does not match').waitFor(PATIENCE)

@@ -24,14 +24,9 @@ function mattersOf(more: Partial<Statistics>): [href: string | undefined, text: 
   return items.map((item) => [/ href="([^"]*)"/.exec(item)?.[1], textOf(`<li${item}`).trim()])
 }
 
-const FAILING = {
-  kind: 'application',
-  id: 'a/b',
-  name: '<b>Shop',
-  reason: 'wrong secret',
-  count: 1204,
-  since: START,
-} as const
+const CALM = { failing: [], refusedChecks: [], removed: [] }
+const SHOP = { kind: 'application', id: 'a/b', name: '<b>Shop' } as const
+const FAILING = { ...SHOP, reason: 'wrong secret', count: 1204, since: START }
 
 t.test('Attention: one quiet line where nothing needs it, and none where that is not known', async (t) => {
   t.equal(textOf(String(attention(sound()))), ' Nothing needs attention ')
@@ -40,10 +35,8 @@ t.test('Attention: one quiet line where nothing needs it, and none where that is
 
 t.test('Attention: where the clocks differ it does not say that nothing works', async (t) => {
   const store = { ...statisticsOf().store, isUp: false, canWrite: true, problem: 'They are 2 s apart.' }
-  t.match(
-    textOf(String(attention(sound({ store })))),
-    /The clocks of this machine and of the database differ +They are 2 s apart\./,
-  )
+  const text = textOf(String(attention(sound({ store }))))
+  t.match(text, /The clocks of this machine and of the database differ +They are 2 s apart\./)
 })
 
 t.test('Attention: each matter is a link to where it is mended, the most serious first', async (t) => {
@@ -112,12 +105,8 @@ t.test('Attention: if the database can only be read, it says what works, what do
 
 t.test('Attention: an application has one entry, with everything that is said of it', async (t) => {
   const matters = mattersOf({
-    trouble: { failing: [FAILING], refusedChecks: [], removed: [] },
-    endingSecrets: {
-      inADay: 1,
-      inAWeek: 1,
-      next: [{ kind: 'application', id: 'a/b', name: '<b>Shop', endsAt: START }],
-    },
+    trouble: { ...CALM, failing: [FAILING] },
+    endingSecrets: { inADay: 1, inAWeek: 1, next: [{ ...SHOP, endsAt: START }] },
     heavy: [{ clientId: 'a/b', name: '<b>Shop', tokens: 1361 }],
   })
   t.equal(matters.length, 1)
@@ -126,19 +115,10 @@ t.test('Attention: an application has one entry, with everything that is said of
 })
 
 t.test('Attention: of many of a kind the first five are shown, with a link to the others', async (t) => {
-  const next = Array.from({ length: 7 }, (_, n) => ({
-    kind: 'application' as const,
-    id: `a${n}`,
-    name: 'A',
-    endsAt: START,
-  }))
+  const next = Array.from({ length: 7 }, (_, n) => ({ ...SHOP, id: `a${n}`, endsAt: START }))
   const matters = mattersOf({
     endingSecrets: { inADay: 7, inAWeek: 30, next },
-    trouble: {
-      failing: Array.from({ length: 8 }, (_, n) => ({ ...FAILING, id: `f${n}` })),
-      refusedChecks: [],
-      removed: [],
-    },
+    trouble: { ...CALM, failing: Array.from({ length: 8 }, (_, n) => ({ ...FAILING, id: `f${n}` })) },
     heavy: Array.from({ length: 6 }, (_, n) => ({ clientId: `h${n}`, name: 'H', tokens: 400 })),
   })
   t.equal(matters.length, 18)
@@ -160,7 +140,7 @@ t.test('Attention: a backup is missed on SQLite after two days; a few refused ch
     mattersOf({
       lastHour: { ...traffic(0), activeChecks: 100 - inactiveChecks, inactiveChecks },
       refusals: [{ kind: 'check', reason: counted, count: inactiveChecks }],
-      trouble: { failing: [], refusedChecks: [{ suite: 'store', reason, count: 2, since: START }], removed: [] },
+      trouble: { ...CALM, refusedChecks: [{ suite: 'store', reason, count: 2, since: START }] },
     }).length
   t.strictSame([checks(5, reason), checks(6, reason), checks(6, 'expired token')], [0, 1, 0])
 })

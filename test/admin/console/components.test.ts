@@ -74,10 +74,8 @@ for (const [rule, cases] of Object.entries(RENDERED)) {
 }
 
 t.test('Console: a page shows its place in the navigation, the operator and the last result', async (t) => {
-  const text = layout(
-    { title: 'Audit', section: '/audit', content: 'x', scripts: ['login.js'] },
-    { operator: { name: 'anna', role: 'viewer', email: null }, done: 'It was removed.' },
-  )
+  const page = { title: 'Audit', section: '/audit', content: 'x', scripts: ['login.js'] } as const
+  const text = layout(page, { operator: { name: 'anna', role: 'viewer', email: null }, done: 'It was removed.' })
   for (const part of [
     '<title>Audit · token-server</title>',
     '<h1>Audit</h1>',

@@ -7,16 +7,12 @@ import { createIdentityProvider } from '../../../src/administration/identity-pro
 import { createSignIn } from '../../../src/administration/sign-in.ts'
 import { digestGenerated } from '../../../src/domain/secret.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
-import { createConsoleWorld, textOf } from '../../support/console-world.ts'
+import { cookieOf, createConsoleWorld, textOf } from '../../support/console-world.ts'
 import { startProvider } from '../../support/provider.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const URL_OF_CONSOLE = 'https://console.example'
 const HOST = { host: 'console.example' }
-
-/** The cookie that an answer sets, as a browser sends it. */
-const cookieOf = ({ headers }: { headers: Record<string, unknown> }) =>
-  String(headers['set-cookie']).split(';')[0] ?? ''
 
 /** A console whose operators sign in with an identity provider. */
 async function start(t: Test, options: Parameters<typeof createConsoleWorld>[1] = {}) {
