@@ -23,8 +23,7 @@ interface Range {
   count: number
 }
 
-const LEFT_OUT =
-  /^test\/(process\/(?!backup|fsync|two-workers).*\.slow|interop\/|admin\/browser\/)|\.nightly\.test/
+const LEFT_OUT = /^test\/(process\/(?!backup|fsync|two-workers).*\.slow|interop\/|admin\/browser\/)|\.nightly\.test/
 
 /** The test files below some folders, except those that take long or need other programs. */
 export function testFiles(repository: string, folders: string[]): string[] {

@@ -10,10 +10,8 @@ async function openTrail(t: Test, applications: number) {
   const store = await openStore({ kind: 'sqlite', file: ':memory:' }, { lockTimeout: 0 })
   t.teardown(() => store.close())
   const by = (actor: string, at: number) => ({ ...AUDIT, author: { ...AUDIT.author, actor }, at })
-  await store.register(
-    { suites: [suite('north'), { ...suite('s-2'), name: 'Nördlich' }], applications: [] },
-    by('ann', START),
-  )
+  const suites = [suite('north'), { ...suite('s-2'), name: 'Nördlich' }]
+  await store.register({ suites, applications: [] }, by('ann', START))
   const all = Array.from({ length: applications }, (_, n) => application(`a-${n}`))
   await store.register({ suites: [], applications: all }, by('Joanna', START + 10))
   const found = async (query: Partial<AuditQuery>, maxSteps?: number) => {

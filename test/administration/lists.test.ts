@@ -138,12 +138,8 @@ t.test('Search: labels, a suite and a text of a label are found together, and co
   const { applications, suites } = await setting(t, numbered(4), () => ({}))
   await suites.register({ suiteId: 's', name: 'S', labels: { owner: 'web' } })
   await suites.register({ suiteId: 'other', name: 'S' })
-  const labels: Record<string, string>[] = [
-    { owner: 'web', 'environment/2': 'a=b' },
-    { owner: 'website' },
-    { constructor: 'web' },
-    {},
-  ]
+  const two = { owner: 'web', 'environment/2': 'a=b' }
+  const labels: Record<string, string>[] = [two, { owner: 'website' }, { constructor: 'web' }, {}]
   for (const [n, one] of labels.entries()) await applications.update(`a-${n}`, { labels: one })
   for (const id of ['a-1', 'a-2']) await applications.approve(id, 's')
   const cases: [sought: { text?: string; suite?: string; labels?: string[] }, found: string[]][] = [
@@ -232,10 +228,8 @@ t.test('Search: it reads in small steps, and other work runs in between', async 
 })
 
 t.test('Suites: an undo of approvals reaches only the change that the audit event belongs to', async (t) => {
-  const { store, suites } = await setting(
-    t,
-    ['p', 'q', 'other', 'out'].map((clientId) => ({ clientId })),
-  )
+  const seeds = ['p', 'q', 'other', 'out'].map((clientId) => ({ clientId }))
+  const { store, suites } = await setting(t, seeds)
   for (const suiteId of ['s1', 's2']) await suites.register({ suiteId, name: suiteId })
   await suites.changeApprovals('s1', ['q', 'out'], true)
   const by = (actor: string) => {

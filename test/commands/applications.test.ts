@@ -101,15 +101,7 @@ t.test('Commands: an imported secret comes from a file or from standard input, a
     [add('b'), fails(/^b has this secret already, as secret 3\.\n$/, 'legacy-secret-17')],
     [add('a'), { stdin: 'legacy-secret-16\n', out: /^The secret is added to a; its others stay valid\.\n$/ }],
     [add('b'), { stdin: 'another-secret', json: { client_id: 'b', status: 'added' } }],
-    [
-      'secrets list a',
-      {
-        json: [
-          { origin: 'generated', ends_at: null },
-          { origin: 'imported', ends_at: null },
-        ],
-      },
-    ],
+    ['secrets list a', { json: ['generated', 'imported'].map((origin) => ({ origin, ends_at: null })) }],
     [add('a'), fails(/8 to 200/, 'short')],
     [add('s1'), fails(/no application/, 'legacy-secret-16')],
     [add('a', folder), fails(`Cannot read ${folder}: it is a directory.\n`)],
@@ -280,9 +272,7 @@ t.test('Suites: of many applications that are approved, some are named, or all w
   const clientIds = Array.from({ length: 12 }, (_, n) => `a${n}`)
   const { run } = await startShell(t, async ({ applications, suites }) => {
     await suites.register({ suiteId: 'store', name: 'Store' })
-    for (const clientId of clientIds) {
-      await applications.register({ clientId, suites: 'all' })
-    }
+    for (const clientId of clientIds) await applications.register({ clientId, suites: 'all' })
   })
   const some = /^approved {2}12 applications: a0, a1, a2, a3, a4, a5, a6, a7, a8, a9 … \(--all names every one\)$/m
   await expectAll(t, { run }, [

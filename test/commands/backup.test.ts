@@ -13,9 +13,7 @@ async function createDatabase(t: Test) {
   const issuedAt = Date.now()
   const database = await startShell(t, async ({ suites, applications }) => {
     await suites.register({ suiteId: 'store', name: 'Store API' })
-    for (const clientId of ['a', 'b', 'removed']) {
-      await applications.register({ clientId })
-    }
+    for (const clientId of ['a', 'b', 'removed']) await applications.register({ clientId })
     await applications.remove('removed')
   })
   const { file, folder } = database

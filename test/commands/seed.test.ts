@@ -191,11 +191,11 @@ t.test('Seed: what was printed and cannot be registered is said, and the next ru
     const { status, out, err } = await run('seed - --json', { stdin })
     t.match(JSON.parse(out), { applications: names.map((client_id) => ({ client_id })), existing })
     t.equal(status, 1)
-    const lines = err.trim().split('\n')
-    t.match(
-      lines.map((line) => JSON.parse(line)),
-      said,
-    )
+    const lines = err
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    t.match(lines, said)
     db.exec('DROP TRIGGER fails')
   }
   db.close()

@@ -69,12 +69,7 @@ async function startKeycloak(t: Test) {
   })
   t.teardown(() => process.kill(-(child.pid as number), 'SIGKILL'))
   const address = `http://127.0.0.1:${port}`
-  const isReady = () =>
-    fetch(`${address}/realms/company`).then(
-      ({ ok }) => ok,
-      () => false,
-    )
-  await until(isReady, 400_000)
+  await until(async () => (await fetch(`${address}/realms/company`).catch(() => undefined))?.ok === true, 400_000)
 
   /** Takes anna out of her group, as an administrator of Keycloak does. */
   async function removeFromGroup(): Promise<void> {

@@ -20,12 +20,8 @@ const machine = { cpu: 'A', cores: 2, memory: 8, kernel: '6', node: 'v24' }
 
 /** A run on a quiet machine in which a token takes this many microseconds. */
 function run(token = 60, changes: Partial<Results> = {}): Results {
-  const issuance = section('issuance', {
-    'this server': token,
-    'bare node:http': 30,
-    'constant Fastify': 40,
-    simple: 80,
-  })
+  const others = { 'bare node:http': 30, 'constant Fastify': 40, simple: 80 }
+  const issuance = section('issuance', { 'this server': token, ...others })
   const times = { rounds: 9, seconds: 1.5, warmUp: 2 }
   const startedAt = '2026-01-02T03:04:05.000Z'
   const sections = [issuance, section('checks', { verify: 20 })]
@@ -33,12 +29,8 @@ function run(token = 60, changes: Partial<Results> = {}): Results {
 }
 
 const RATIO = 'issuance: this server / simple: CPU'
-const published: Published = {
-  machine,
-  startedAt: '',
-  figures: { [RATIO]: 0.75, 'checks: verify: CPU': 90 },
-  missed: [],
-}
+const figures = { [RATIO]: 0.75, 'checks: verify: CPU': 90 }
+const published: Published = { machine, startedAt: '', figures, missed: [] }
 const options = { published, sections: ['issuance', 'checks'], accepts: false }
 const reasons = (runs: Results[], changes = {}) => reasonsNotToPublish(runs, { ...options, ...changes })
 
@@ -50,10 +42,8 @@ t.test('Bench: a complete run on a quiet machine that differs little is publishe
 t.test('Bench: a run is not published, for a reason in a sentence, if it is …', async (t) => {
   const [issuance, checks] = run().sections as [SectionResult, SectionResult]
   const bare = (cpu: number) => [section('issuance', { 'bare node:http': cpu, 'constant Fastify': 100 }), checks]
-  const versions = {
-    ...checks,
-    rows: [{ ...row('verify', 1), toOther: { requestsPerSecond: null, cpuMicroseconds: null } }],
-  }
+  const toOther = { requestsPerSecond: null, cpuMicroseconds: null }
+  const versions = { ...checks, rows: [{ ...row('verify', 1), toOther }] }
   const cases: Record<string, { runs: Results[]; reason: RegExp }> = {
     incomplete: { runs: [run(60, { sections: [issuance] })], reason: /must be complete: checks is missing\.$/ },
     quick: { runs: [run(60, { quick: true })], reason: /quick one/ },
@@ -62,14 +52,8 @@ t.test('Bench: a run is not published, for a reason in a sentence, if it is …'
     'on a busy machine': { runs: [run(60, { loadBefore: 0.51 })], reason: /load average of 0\.51.+not quiet\.$/ },
     'second, on a busy machine': { runs: [run(), run(60, { loadBefore: 4 })], reason: /load average of 4\.00/ },
     'of two machines': { runs: [run(), run(60, { machine: { ...machine, cpu: 'B' } })], reason: /another machine/ },
-    'where bare node:http takes little': {
-      runs: [run(60, { sections: bare(64) })],
-      reason: /took 0\.64 of the CPU time/,
-    },
-    'where bare node:http takes much': {
-      runs: [run(60, { sections: bare(86) })],
-      reason: /took 0\.86 of the CPU time/,
-    },
+    'where bare node:http takes little': { runs: [run(60, { sections: bare(64) })], reason: /took 0\.64 of the CPU/ },
+    'where bare node:http takes much': { runs: [run(60, { sections: bare(86) })], reason: /took 0\.86 of the CPU/ },
     'more expensive': { runs: [run(70)], reason: /was 0\.75 and is 0\.88, more than 15 % apart.+--accept it\.$/ },
     'less expensive': { runs: [run(50)], reason: /was 0\.75 and is 0\.63/ },
   }

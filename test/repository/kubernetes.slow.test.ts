@@ -149,9 +149,8 @@ t.test('Helm: a wrong value is refused', HELM, (t) => {
     ['ingress.enabled=yes', /ingress.*enabled/],
     ['image=', /image/],
   ] as const) {
-    const { status, stderr } = spawnSync('helm', ['template', 'any-name', join(ROOT, FOLDER), `--set=${wrong}`], {
-      encoding: 'utf8',
-    })
+    const args = ['template', 'any-name', join(ROOT, FOLDER), `--set=${wrong}`]
+    const { status, stderr } = spawnSync('helm', args, { encoding: 'utf8' })
     t.equal(status, 1, wrong)
     t.match(stderr, /values don't meet the specifications of the schema/, wrong)
     t.match(stderr, message, wrong)

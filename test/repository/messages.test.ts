@@ -164,11 +164,8 @@ t.test('Docs: what a page quotes of a message, a page or an output is there', as
     const [text = ''] = read(page).split(page === 'CHANGELOG.md' ? /^## \d/m : '\0')
     const quotations = quotationsOf(page, text)
     const said = SAID + saidBeside(page)
-    t.strictSame(
-      quotations.filter((quotation) => !isSaid(said, quotation)),
-      [],
-      page,
-    )
+    const unsaid = quotations.filter((quotation) => !isSaid(said, quotation))
+    t.strictSame(unsaid, [], page)
     t.ok(quotations.length >= (COUNTS[page] ?? 0), `${page} has ${quotations.length} quotations`)
   }
   const gone = Object.keys(COUNTS).filter((page) => !PAGES.includes(page))

@@ -164,10 +164,7 @@ const pages = files
 t.test('Docs: each shell block is run here, or says why it is not', async (t) => {
   const all = pages.flatMap(({ page, blocks }) => blocks.filter(isShell).map((block) => ({ page, ...block })))
   const marked = all.filter(({ reason }) => reason !== undefined)
-  t.strictSame(
-    marked.filter(({ reason = '' }) => !REASONS.includes(reason)),
-    [],
-  )
+  for (const { page, reason = '' } of marked) t.ok(REASONS.includes(reason), `${page}: ${reason}`)
   t.strictSame(Object.keys(PAGES).sort(), [...new Set(all.filter((one) => !one.reason).map(({ page }) => page))].sort())
   const counts = [...Map.groupBy(marked, ({ reason }) => reason)].map(([reason, { length }]) => `${length} ${reason}`)
   t.comment(`Shell blocks: ${all.length - marked.length} run, ${marked.length} not: ${counts.join(', ')}`)

@@ -15,13 +15,8 @@ function createApp(t: Test, options: FastifyServerOptions = {}) {
 }
 
 t.test('Problems: an OperatorError has its own status and message; other errors get standard ones', async (t) => {
-  const kinds = {
-    invalid: 422,
-    'not found': 404,
-    'taken id': 409,
-    'idempotency key reused': 422,
-    refused: 409,
-  } as const
+  const taken = { 'taken id': 409, 'idempotency key reused': 422 }
+  const kinds = { invalid: 422, 'not found': 404, refused: 409, ...taken } as const
   for (const [kind, status] of Object.entries(kinds)) {
     const error = new OperatorError('It is so.', { kind: kind as keyof typeof kinds })
     t.match(problemOf(error), { status, detail: 'It is so.' }, kind)
@@ -149,10 +144,8 @@ t.test('Turns: requests run one at a time, whatever their result, and other work
   })
   const names = ['a', 'bad', 'b', 'c']
   const answers = await Promise.all(names.map((name) => app.inject(`/${name}`)))
-  t.strictSame(
-    answers.map(({ statusCode }) => statusCode),
-    [200, 500, 200, 200],
-  )
+  const statuses = answers.map(({ statusCode }) => statusCode)
+  t.strictSame(statuses, [200, 500, 200, 200])
   t.strictSame(order, names)
   t.equal(most, 1)
 })

@@ -7,27 +7,15 @@ import { needs } from '../../support/needs.ts'
 import { until } from '../../support/until.ts'
 import { createWorldOfSuites, ENDINGS, ID } from '../../support/world.ts'
 
-const MODULES = [
-  'mpm_event',
-  'authn_core',
-  'authz_core',
-  'headers',
-  'setenvif',
-  'alias',
-  'proxy',
-  'proxy_http',
-  'oauth2',
-]
+const MODULES = 'mpm_event authn_core authz_core headers setenvif alias proxy proxy_http oauth2'.split(' ')
 
 /** Apache with its example, the modules that this needs, and the secrets of the suites. */
 const apache = (secrets: Record<string, string>): Gateway => ({
   name: 'apache2',
   spawn: (folder, { gateway, tokenServer, store, productInformation }) => {
     const write = (name: string, lines: string[]) => writeFileSync(join(folder, name), lines.join('\n'))
-    write(
-      'suite-secrets.conf',
-      Object.entries(secrets).map(([name, secret]) => `Define ${name} ${secret}`),
-    )
+    const defined = Object.entries(secrets).map(([name, secret]) => `Define ${name} ${secret}`)
+    write('suite-secrets.conf', defined)
     const example = readExample('apache/apache.conf')
       .replaceAll('127.0.0.1:8000', gateway)
       .replaceAll('127.0.0.1:8080', tokenServer)

@@ -37,10 +37,7 @@ testEachGateway('an application reaches the suites that it is approved for, as o
   const { client_id } = credentials
   const areAnswered = async (...expected: number[]) => {
     const answers = await Promise.all(SUITES.map((suite) => front.send(`/${suite}/x`, { headers: { authorization } })))
-    t.match(
-      answers,
-      expected.map((status) => ({ status })),
-    )
+    t.strictSame(answers.map(({ status }) => status).join(), expected.join())
     for (const { status, headers } of answers) {
       if (status === 403) t.match(headers['www-authenticate'], `${REALM}, error="insufficient_scope"`)
       if (status === 401) t.match(headers['www-authenticate'], `${REALM}, error="invalid_token"`)
@@ -146,11 +143,8 @@ testEachGateway("a request is found in the token server's log, the gateway's and
     t.equal(answer.status, status)
     const id = String(answer.headers['x-request-id'])
     t.match(id, ID, `${path} ${status}`)
-    const logged = lines.map((text) => JSON.parse(text)).map(({ msg, request_id }) => [msg, request_id])
-    t.strictSame(
-      logged,
-      said.map((msg) => [msg, id]),
-    )
+    const logged = lines.map((text) => JSON.parse(text)).map(({ msg, request_id }) => `${msg} ${request_id}`)
+    t.strictSame(logged.join(), said.map((msg) => `${msg} ${id}`).join())
     if (status === 200) t.equal(front.last('store').headers['x-request-id'], id)
     await until(() => front.log().includes(id))
   }
@@ -164,10 +158,7 @@ testEachHost('a token request is found in the log of the token server', async (t
     t.equal(status, 400)
     const id = String(headers['x-request-id'])
     t.match(id, ID)
-    t.match(
-      lines.map((text) => JSON.parse(text)),
-      [{ request_id: id }],
-    )
+    t.equal(JSON.parse(lines.join()).request_id, id)
     await until(() => front.log().includes(id))
   }
 })
