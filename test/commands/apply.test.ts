@@ -174,11 +174,7 @@ t.test('Apply: without a terminal, new secrets need a place and changes --yes, b
   const reader = fs.openSync(join(folder, 'fifo'), fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
   t.teardown(() => fs.closeSync(reader))
   const shared = 'belongs to another user, or has another name (a hard link)'
-  for (const [name, why] of [
-    ['fifo', shared],
-    ['link', 'is a symbolic link'],
-    ['hard', shared],
-  ] as const) {
+  for (const [name, why] of Object.entries({ fifo: shared, link: 'is a symbolic link', hard: shared })) {
     const { status, err } = await run(`apply ${file} --secrets-to ${folder}/${name} --yes`)
     t.strictSame([status, err], [1, `Nothing was changed: ${folder}/${name} ${why}.\n`])
   }

@@ -4,10 +4,7 @@ import { expectAll, fails, shell } from '../support/shell.ts'
 import { shiftClock } from '../support/shift-clock.ts'
 import { register } from '../support/spawn.ts'
 
-for (const [name, hours] of [
-  ['behind', -2],
-  ['ahead', 2],
-] as const) {
+for (const [name, hours] of Object.entries({ behind: -2, ahead: 2 })) {
   t.test(`Secrets: a machine whose clock is ${name} rotates none with an overlap, but at once`, async (t) => {
     const { createDatabase } = await startDatabases()
     const env = { DATABASE_URL: await createDatabase() }

@@ -27,10 +27,7 @@ function openidClientAsks({ address, url, suite }: Suite, method: Method, token:
   return openidClient.tokenIntrospection(config, token, { token_type_hint: 'access_token' })
 }
 
-for (const [name, ask] of [
-  ['oauth4webapi', oauth4webapiAsks],
-  ['openid-client', openidClientAsks],
-] as const) {
+for (const [name, ask] of Object.entries({ oauth4webapi: oauth4webapiAsks, 'openid-client': openidClientAsks })) {
   for (const method of METHODS) {
     t.test(`RFC 7662: ${name} with ${method} takes a valid token and no other`, async (t) => {
       const world = await createSuite(t)

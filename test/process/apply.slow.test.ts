@@ -38,10 +38,7 @@ async function countKnown(env: { DATABASE_URL: string }, files: string[]): Promi
   ).length
 }
 
-for (const [name, options] of [
-  ['Apply', ['--yes', '--secrets-to', 'secrets']],
-  ['Seed', []],
-] as const) {
+for (const [name, options] of Object.entries({ Apply: ['--yes', '--secrets-to', 'secrets'], Seed: [] })) {
   t.test(`${name}: however often it is killed, each application has one secret, the last in the file`, async (t) => {
     const COUNT = 3000
     const cwd = temporaryFolder(t)

@@ -58,10 +58,8 @@ t.test('Doctor: beside a server it finds all right, with its status 0, and chang
   t.strictSame([wrong.length, exit, err], [1, 0, ''], 'warnings are no errors')
   t.equal(status, worst(findings))
   t.strictSame(stateOf(folder), before)
-  for (const said of [
-    `The server at http://127.0.0.1:${PORT} is ready.`,
-    `The admin listener answers at http://${env.ADMIN_ADDRESS}.`,
-  ]) {
+  const answers = `The admin listener answers at http://${env.ADMIN_ADDRESS}.`
+  for (const said of [`The server at http://127.0.0.1:${PORT} is ready.`, answers]) {
     t.ok(findings.some(({ text }) => text === said))
   }
   t.match(findings.at(-1), { subject: 'ops', text: /^The running server has this version, / })

@@ -16,10 +16,8 @@ t.test('Failed fsync: the server refuses, and so does every command, until all o
   t.equal(await server.statusOf('/health/live'), 200)
   t.equal(await server.statusOf('/v1/oauth/verify', 'a'.repeat(64)), 503)
   for (const args of [['applications', 'list'], ['migrate']]) {
-    t.match(await run(args, { env }), {
-      status: 1,
-      err: /^The database .* cannot be opened: an fsync has failed, .*\n$/,
-    })
+    const err = /^The database .* cannot be opened: an fsync has failed, .*\n$/
+    t.match(await run(args, { env }), { status: 1, err })
   }
   t.match(await server.stop(), { status: 0 })
   t.ok(existsSync(`${file}-wal`), 'it makes no checkpoint when it ends')

@@ -15,10 +15,7 @@ t.test('Serve: it migrates, issues, sees what commands change, and finishes its 
   t.equal(await server.statusOf('/v1/oauth/verify', body.access_token), 200)
   const healthcheck = await run(['healthcheck'], { env: { PORT: new URL(server.address).port } })
   t.match(healthcheck, { status: 0, out: 'The server is ready.\n' })
-  for (const [action, verdict] of [
-    ['suspend', 401],
-    ['resume', 200],
-  ] as const) {
+  for (const [action, verdict] of Object.entries({ suspend: 401, resume: 200 })) {
     t.equal((await run(['apps', action, credentials.client_id], { env })).status, 0)
     t.equal(await server.issue(credentials), verdict, `${action}: the next token request`)
     t.equal(await server.statusOf('/v1/oauth/verify', body.access_token), verdict, `${action}: the next check`)

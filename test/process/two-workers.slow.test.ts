@@ -24,10 +24,7 @@ t.test('Workers: two of them and their leader', async (t) => {
     t.equal((await fetch(`${server.address}/v1/oauth/revoke`, { method: 'POST', body })).status, 200)
     await areVerified(token, 401)
     await areVerified(second, 200)
-    for (const [action, verdict] of [
-      ['suspend', 401],
-      ['resume', 200],
-    ] as const) {
+    for (const [action, verdict] of Object.entries({ suspend: 401, resume: 200 })) {
       t.equal((await run(['apps', action, credentials.client_id], { env })).status, 0)
       await areVerified(second, verdict)
     }

@@ -20,14 +20,9 @@ t.test('Failover: connections are counted as those of a process to a port', LINU
   for (const socket of sockets) socket.destroy()
 })
 
-const answer = (node: number, answeredAt: number, values: Partial<Answer> = {}): Answer => ({
-  node,
-  kind: 'token',
-  sentAt: answeredAt - 10,
-  answeredAt,
-  status: 200,
-  ...values,
-})
+const answer = (node: number, answeredAt: number, values: Partial<Answer> = {}): Answer => {
+  return { node, kind: 'token', sentAt: answeredAt - 10, answeredAt, status: 200, ...values }
+}
 
 /** The new primary has written at 5,000; the fault was at 1,000. */
 const BACK = { at: 1000, from: 1000, end: { startedAt: 4990, endedAt: 5000 } as Write }

@@ -115,10 +115,7 @@ t.test('Helm: the chart makes the objects of the kustomizations, in this version
   const chart = (...args: string[]) => helm('template', 'any-name', '.', '--kube-version=1.30', ...args)
   const databaseUrl = /DATABASE_URL=.+/.exec(read('postgres/settings.env'))?.[0]
   const postgres = ['--set=store=postgres', `--set=settings.${databaseUrl}`]
-  for (const [overlay, args] of [
-    ['sqlite', []],
-    ['postgres', postgres],
-  ] as const) {
+  for (const [overlay, args] of Object.entries({ sqlite: [], postgres: postgres })) {
     t.strictSame(comparable(chart(...args)), comparable(render(overlay)), overlay)
   }
   const objects = objectsOf(chart('--set=ingress.enabled=true,storage.className=fast'))
@@ -136,7 +133,7 @@ t.test('Helm: the schema of the values has every setting', async (t) => {
   t.strictSame(Object.keys(properties.settings.properties), Object.keys(settings))
 })
 
-t.test('Helm: a wrong value is refused', HELM, (t) => {
+t.test('Helm: a wrong value is refused', HELM, async (t) => {
   for (const [wrong, message] of [
     ['store=mysql', /store/],
     ['store=postgres', /settings.*DATABASE_URL/],
@@ -155,7 +152,6 @@ t.test('Helm: a wrong value is refused', HELM, (t) => {
     t.match(stderr, /values don't meet the specifications of the schema/, wrong)
     t.match(stderr, message, wrong)
   }
-  t.end()
 })
 
 /** Objects in an order of their own, without what makes new pods for new settings: Helm an annotation, kustomize a name. */

@@ -55,15 +55,8 @@ const OTHERS = {
   browsers: ['Back'],
   'partners’ clients': ['no such part'],
   'names in examples': [
-    'Störe Front',
-    'Old shop',
-    'suite reports',
-    'application warehouse',
-    'application old-shop',
-    'suites +reports -stock',
-    'anna (root)',
-    'anna (token-server)',
-    'anna (login.company.example)',
+    ...['Störe Front', 'Old shop', 'suite reports', 'application warehouse', 'application old-shop'],
+    ...['suites +reports -stock', 'anna (root)', 'anna (token-server)', 'anna (login.company.example)'],
   ],
 }
 

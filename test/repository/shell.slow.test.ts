@@ -9,15 +9,8 @@ import { type Block, blocksOf, documentsIn, fieldsOf, type Preparation, startShe
 
 /** Why a block is not run: what a test cannot have, or what another one runs. */
 const REASONS = [
-  'systemd',
-  'Docker',
-  'a cluster',
-  'root',
-  'another machine',
-  'a package of a release',
-  'minutes of load',
-  'all tests',
-  'a program that Debian does not have',
+  ...['systemd', 'Docker', 'a cluster', 'root', 'another machine', 'a package of a release'],
+  ...['minutes of load', 'all tests', 'a program that Debian does not have'],
 ]
 
 const LANGUAGES = ['sh', 'bash', 'shell', 'console']

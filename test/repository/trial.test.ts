@@ -121,25 +121,17 @@ t.test('Random: a seed repeats every choice', async (t) => {
 })
 
 t.test('Trials: the soak compares the last third of its samples with the middle one', async (t) => {
-  const sample = (workers: number, log: number) => ({
-    leader: 100,
-    workers,
-    descriptors: 50,
-    log,
-    cpuSeconds: 0,
-    lag: 1,
-  })
+  const steady = { leader: 100, descriptors: 50, cpuSeconds: 0, lag: 1 }
   const thirds = [
     [400, 1],
     [100, 100],
     [108, 200],
   ] as const
   const samples = thirds.flatMap(([workers, bytes], third) =>
-    [0, 1, 2].map((nth) => ({
-      ...sample(workers + nth - 1, bytes * nth),
-      minutes: 3 * third + nth,
-      requests: 10 * nth,
-    })),
+    [0, 1, 2].map((nth) => {
+      const changing = { workers: workers + nth - 1, log: bytes * nth, requests: 10 * nth }
+      return { ...steady, ...changing, minutes: 3 * third + nth }
+    }),
   )
   t.strictSame(growthOf(samples), { memory: 1.04, descriptors: 1, log: 2, lag: 1 })
 })

@@ -30,16 +30,9 @@ async function startConsole(t: Test, settings: Record<string, string> = {}) {
 
   /** Registers an application. Resolves to its credentials. */
   async function register(): Promise<{ clientId: string; clientSecret: string }> {
-    const args = [
-      'applications',
-      'register',
-      '--name',
-      'Store front',
-      '--developer-email',
-      'dev@partner.example',
-      '--all-suites',
-    ]
-    const { client_id: clientId, client_secret: clientSecret } = await command(...args)
+    const names = ['--name', 'Store front', '--developer-email', 'dev@partner.example']
+    const made = await command('applications', 'register', ...names, '--all-suites')
+    const { client_id: clientId, client_secret: clientSecret } = made
     return { clientId, clientSecret }
   }
 
@@ -141,10 +134,8 @@ export async function makeSecret(page: Page, { clicks = 1 } = {}) {
 
 /** Clicks a button that asks for confirmation, and confirms. Resolves when the next page has loaded. */
 export async function confirm(page: Page, label: string): Promise<void> {
-  await page
-    .locator('summary', { hasText: `${label}…` })
-    .first()
-    .click()
+  const question = page.locator('summary', { hasText: `${label}…` })
+  await question.first().click()
   const answer = page.waitForResponse((response) => response.request().method() === 'POST')
   await page.locator('form:visible').getByRole('button', { name: label, exact: true }).click()
   await answer

@@ -16,13 +16,9 @@ export const EXAMPLES = join(import.meta.dirname, '../../examples')
 export const SUITES = ['store', 'product-information'] as const
 
 /** The headers in which a suite learns who the client is. */
-export const CLIENT_HEADERS = [
-  'x-client-id',
-  'x-application-name',
-  'x-developer-email',
-  'x-token-id',
-  'x-token-expires',
-]
+export const CLIENT_HEADERS = ['client-id', 'application-name', 'developer-email', 'token-id', 'token-expires'].map(
+  (name) => `x-${name}`,
+)
 
 /** Where a gateway listens and what it has behind it, as host:port. */
 interface Addresses {
@@ -132,12 +128,8 @@ function spawnCaddy(folder: string, { gateway, tokenServer, store, productInform
 
 function spawnEnvoy(folder: string, { gateway, tokenServer, store, productInformation }: Addresses, edit: Edit) {
   let yaml = edit(readExample('envoy/envoy.yaml'))
-  for (const [port, address] of [
-    [8000, gateway],
-    [8080, tokenServer],
-    [8081, store],
-    [8082, productInformation],
-  ] as const) {
+  const ports = { 8000: gateway, 8080: tokenServer, 8081: store, 8082: productInformation }
+  for (const [port, address] of Object.entries(ports)) {
     yaml = yaml.replaceAll(`port_value: ${port} `, `port_value: ${address.split(':')[1]} `)
   }
   const file = writeFile(folder, 'envoy.yaml', yaml)
@@ -178,12 +170,8 @@ export async function untilItAnswers(t: Test, child: ChildProcess, status: numbe
 export async function startGateway(t: Test, gateway: Gateway, tokenServer: string, edit: Edit = (example) => example) {
   const answerAsSuite: Parameters<typeof startRecorder>[1] = (response, headers) => {
     if (headers['x-answer-with'] === 'nothing') return
-    const more = {
-      'www-authenticate': 'Suite',
-      location: '/elsewhere',
-      'x-request-id': 'of-the-suite',
-      'strict-transport-security': 'max-age=1',
-    }
+    const own = { 'www-authenticate': 'Suite', location: '/elsewhere', 'x-request-id': 'of-the-suite' }
+    const more = { ...own, 'strict-transport-security': 'max-age=1' }
     response.writeHead(Number(headers['x-answer-with'] ?? 200), more).end('from the suite')
   }
   const store = await startRecorder(t, answerAsSuite)

@@ -21,10 +21,8 @@ export const LATEST_POSTGRES = filesOf('postgres').length
 /** A folder of the migrations before the one with this name. */
 export function folderBefore(t: Test, store: string, name: string): URL {
   const files = filesOf(store)
-  const earlier = files.slice(
-    0,
-    files.findIndex((file) => file.endsWith(name)),
-  )
+  const at = files.findIndex((file) => file.endsWith(name))
+  const earlier = files.slice(0, at)
   return folderOf(t, Object.fromEntries(earlier.map((file) => [basename(file), readFileSync(file, 'utf8')])))
 }
 

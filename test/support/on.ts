@@ -51,18 +51,10 @@ export function on(store: Pick<Store, 'change'>) {
       idOf({ type: 'hand-over link made', clientId, digest, endsAt, madeBy: 'anna', overlapSeconds: 60 }, audit),
     withdrawHandOver: (clientId: string, linkId: number, audit?: Audit) =>
       make({ type: 'hand-over link withdrawn', clientId, linkId }, audit),
-    useHandOver: (clientId: string, codeDigest: string, secret: NewSecret, audit: Audit = AUDIT) =>
-      idOf(
-        {
-          type: 'hand-over link used',
-          clientId,
-          codeDigest,
-          secret,
-          othersEndAt: audit.at + 60_000,
-          deleteEndedBefore: 0,
-        },
-        audit,
-      ),
+    useHandOver: (clientId: string, codeDigest: string, secret: NewSecret, audit: Audit = AUDIT) => {
+      const ends = { othersEndAt: audit.at + 60_000, deleteEndedBefore: 0 }
+      return idOf({ type: 'hand-over link used', clientId, codeDigest, secret, ...ends }, audit)
+    },
     addOperator: ({ name, role, createdAt }: { name: string; role: Role; createdAt: number }, audit?: Audit) =>
       make({ type: 'operator added', operator: name, role }, at(createdAt, audit)),
     removeOperator: (operator: string, audit?: Audit) => make({ type: 'operator removed', operator }, audit),

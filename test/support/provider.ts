@@ -55,9 +55,7 @@ export async function startProvider(
   const provider = new Provider(issuer, {
     clients: [
       {
-        client_id: CLIENT.id,
-        client_secret: CLIENT.secret,
-        redirect_uris: [callbackUrl],
+        ...{ client_id: CLIENT.id, client_secret: CLIENT.secret, redirect_uris: [callbackUrl] },
         id_token_signed_response_alg: 'ES256',
       },
     ],

@@ -5,20 +5,18 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { connect as connectByTls } from 'node:tls'
 
+interface Sent {
+  method?: string
+  headers?: Record<string, string | string[]>
+  body?: string | string[]
+  ca?: string
+}
+
 /**
  * Sends one request. A header with a list of values goes once for each; a body that is a list goes in chunks. With a
  * certificate `ca`, it goes over TLS to `localhost`.
  */
-export async function send(
-  address: string,
-  path: string,
-  {
-    method = 'GET',
-    headers = {},
-    body,
-    ca,
-  }: { method?: string; headers?: Record<string, string | string[]>; body?: string | string[]; ca?: string } = {},
-) {
+export async function send(address: string, path: string, { method = 'GET', headers = {}, body, ca }: Sent = {}) {
   const [host, port] = address.split(':')
   const framing = Array.isArray(body)
     ? { 'transfer-encoding': 'chunked' }

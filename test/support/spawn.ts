@@ -56,11 +56,8 @@ export function preload(code: string): { NODE_OPTIONS: string } {
 export async function command(t: Test, args: string[], env: NodeJS.ProcessEnv, stdin = '', options: StartOptions = {}) {
   const child = start(t, args, env, options)
   child.stdin?.end(stdin)
-  const [out, err, [status]] = await Promise.all([
-    text(child.stdout as NodeJS.ReadableStream),
-    text(child.stderr as NodeJS.ReadableStream),
-    once(child, 'exit'),
-  ])
+  const said = [child.stdout, child.stderr].map((stream) => text(stream as NodeJS.ReadableStream))
+  const [[status], out = '', err = ''] = await Promise.all([once(child, 'exit'), ...said])
   return { out, err, status: status as number | null }
 }
 
@@ -88,15 +85,17 @@ export async function startServer(
     return candidates.map((line) => JSON.parse(line)).filter(({ msg }) => msg === message)
   }
 
+  const formOf = ({ client_id, client_secret }: Credentials) =>
+    new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret }).toString()
+  const post = (more = {}) => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', ...more }
+    return http.request(`${address}/v1/oauth/accesstoken`, { method: 'POST', agent: false, headers })
+  }
+
   /** A token request, on a connection of its own. Resolves when the server has read its head, to what sends the rest. */
-  async function beginToken({ client_id, client_secret }: Credentials) {
-    const form = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret }).toString()
-    const headers = {
-      'content-type': 'application/x-www-form-urlencoded',
-      'content-length': form.length,
-      expect: '100-continue',
-    }
-    const request = http.request(`${address}/v1/oauth/accesstoken`, { method: 'POST', agent: false, headers })
+  async function beginToken(credentials: Credentials) {
+    const form = formOf(credentials)
+    const request = post({ 'content-length': form.length, expect: '100-continue' })
     request.flushHeaders()
     await once(request, 'continue')
     const answer = answerTo(request)
@@ -108,12 +107,8 @@ export async function startServer(
   }
 
   /** Asks for a token, on a connection of its own. */
-  async function token({ client_id, client_secret }: Credentials) {
-    const form = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret })
-    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-    const request = http.request(`${address}/v1/oauth/accesstoken`, { method: 'POST', agent: false, headers })
-    request.end(form.toString())
-    return answerTo(request)
+  async function token(credentials: Credentials) {
+    return answerTo(post().end(formOf(credentials)))
   }
 
   return {

@@ -2,13 +2,8 @@ import type { Statistics, Traffic } from '../../src/views/statistics.ts'
 import { START } from './world.ts'
 
 export const NO_TRAFFIC: Traffic = {
-  tokens: 0,
-  activeChecks: 0,
-  inactiveChecks: 0,
-  refusals: 0,
-  failures: 0,
-  tokenLatency: undefined,
-  checkLatency: undefined,
+  ...{ tokens: 0, activeChecks: 0, inactiveChecks: 0, refusals: 0, failures: 0 },
+  ...{ tokenLatency: undefined, checkLatency: undefined },
 }
 
 /** Made-up traffic, different for each `n`. */

@@ -1,5 +1,3 @@
-import http from 'node:http'
-import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Credentials } from './spawn.ts'
 import { until } from './until.ts'
@@ -32,7 +30,6 @@ export function startTokenLoad(owners: readonly Credentials[], port: () => numbe
   const wrong: string[] = []
   /** How many requests got no answer, by phase. */
   const unanswered: Record<string, number> = {}
-  const agent = new http.Agent({ keepAlive: true, maxSockets: 2 * CLIENTS })
   let phase = 'before'
   let isOver = false
 
@@ -41,17 +38,11 @@ export function startTokenLoad(owners: readonly Credentials[], port: () => numbe
   /** Resolves to the body, where the status is one of these. */
   async function ask(path: string, { form, token }: { form?: object; token?: string }, ...expected: number[]) {
     const asked = phase
-    const body = form && new URLSearchParams({ ...form }).toString()
-    const headers = {
-      ...(body && { 'content-type': 'application/x-www-form-urlencoded', 'content-length': body.length }),
-      ...(token && { authorization: `Bearer ${token}` }),
-    }
+    const sent = form ? { method: 'POST', body: new URLSearchParams({ ...form }) } : {}
+    const headers = token ? { authorization: `Bearer ${token}` } : {}
     try {
-      const request = http.request({ port: port(), path, method: body ? 'POST' : 'GET', headers, agent }).end(body)
-      const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
-        request.once('error', reject).once('response', resolve)
-      })
-      const [status, answer] = [response.statusCode as number, await text(response)]
+      const response = await fetch(`http://127.0.0.1:${port()}${path}`, { ...sent, headers })
+      const [status, answer] = [response.status, await response.text()]
       if (expected.includes(status)) return { status, answer }
       // A database that is slow for a moment on a busy machine is not what this is about.
       if (status !== 503) wrong.push(`${asked}: ${path}: ${status} ${answer}`)
@@ -132,7 +123,6 @@ export function startTokenLoad(owners: readonly Credentials[], port: () => numbe
       await eachClient(async () => {
         for (const entry of rest) await check(entry)
       })
-      agent.destroy()
     },
   }
 }

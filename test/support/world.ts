@@ -76,15 +76,9 @@ export async function createWorld(
 
   /** What operators changed, apart from the log of the requests. */
   const changes: Event[] = []
-  const administration = flat(
-    createAdministration({
-      store,
-      now,
-      observe: (event) => changes.push(event),
-      author: AUTHOR,
-      handOverUrl: `${PUBLIC_URL}/hand-over`,
-    }),
-  )
+  const observe = (event: Event) => changes.push(event)
+  const handOverUrl = `${PUBLIC_URL}/hand-over`
+  const administration = flat(createAdministration({ store, now, observe, author: AUTHOR, handOverUrl }))
   const registration = { name: 'Störe ✓', developerEmail: 'developer@partner.example' }
   const { clientId, clientSecret } = await administration.register(registration)
   const credentials = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret as string }
@@ -153,6 +147,11 @@ export async function createWorldWithFile(t: Test, options?: Parameters<typeof c
 
 type WorldOfSuites = Awaited<ReturnType<typeof createWorldOfSuites>>
 
+const byOperator =
+  (action: 'revokeAllTokens' | 'suspend' | 'remove') =>
+  ({ administration, credentials }: WorldOfSuites): Promise<unknown> =>
+    administration[action](credentials.client_id)
+
 /** Everything that makes a valid token invalid from the next check on, and the reason that the log gives. */
 export const ENDINGS: Record<string, [end: (world: WorldOfSuites, token: string) => unknown, reason: string]> = {
   'an expired token': [({ clock }) => (clock.time += 3_600_000), 'expired token'],
@@ -160,18 +159,9 @@ export const ENDINGS: Record<string, [end: (world: WorldOfSuites, token: string)
     ({ post, credentials }, token) => post({ ...credentials, token }, {}, '/v1/oauth/revoke'),
     'revoked token',
   ],
-  'a token before a revoke-all': [
-    ({ administration, credentials }) => administration.revokeAllTokens(credentials.client_id),
-    'revoked token',
-  ],
-  'a token of a suspended application': [
-    ({ administration, credentials }) => administration.suspend(credentials.client_id),
-    'suspended application',
-  ],
-  'a token of a removed application': [
-    ({ administration, credentials }) => administration.remove(credentials.client_id),
-    'removed application',
-  ],
+  'a token before a revoke-all': [byOperator('revokeAllTokens'), 'revoked token'],
+  'a token of a suspended application': [byOperator('suspend'), 'suspended application'],
+  'a token of a removed application': [byOperator('remove'), 'removed application'],
   'a token of an application that was removed and registered again': [
     async ({ administration, credentials }) => {
       await administration.remove(credentials.client_id)

@@ -166,14 +166,8 @@ const FULL = {
     { ...serverNode({ name: 'web-2:8080', startedAt: START, lastSeenAt: START }), isThis: false, isGone: true },
   ],
   store: {
-    kind: 'sqlite',
-    isUp: false,
-    canWrite: false,
-    canCheck: true,
-    problem: 'Full.',
-    databaseBytes: 4096,
-    logBytes: 1,
-    lastBackupAt: START,
+    ...{ kind: 'sqlite', isUp: false, canWrite: false, canCheck: true, problem: 'Full.' },
+    ...{ databaseBytes: 4096, logBytes: 1, lastBackupAt: START },
   },
 }
 
@@ -182,13 +176,9 @@ t.test('Statistics API: every admin key may read the statistics; what is unknown
   const read = async () => (await call('GET', '/statistics', { as: 'viewer' })).body
   Object.assign(statistics, FULL)
   const next = [{ kind: 'suite', id: 'store', name: 'Store', ends_at: AT_START }]
-  const node = {
-    version: '1.2.3',
-    started_at: AT_START,
-    last_seen_at: AT_START,
-    workers: { expected: 2, serving: 1 },
-    last_minute: { tokens: 3, checks: 4, refusals: 5 },
-  }
+  const last_minute = { tokens: 3, checks: 4, refusals: 5 }
+  const times = { started_at: AT_START, last_seen_at: AT_START }
+  const node = { version: '1.2.3', ...times, workers: { expected: 2, serving: 1 }, last_minute }
   t.match(await read(), {
     refusals: FULL.refusals,
     ending_secrets: { in_a_day: 1, in_a_week: 2, next },

@@ -6,10 +6,7 @@ import { browserTest, startBrowser } from '../../support/browser.ts'
 import { registerApplication, signIn, startOnce, visit } from '../../support/console.ts'
 import { hasColours, lookAtPages, passesAxe } from '../../support/looks.ts'
 
-for (const [what, applications] of [
-  ['an empty server', 0],
-  ['hostile names', 12],
-] as const) {
+for (const [what, applications] of Object.entries({ 'an empty server': 0, 'hostile names': 12 })) {
   browserTest(`Pages: with ${what} they pass axe-core and fit the window, in both colour schemes`, (t) =>
     lookAtPages(t, applications),
   )

@@ -13,11 +13,8 @@ async function setting(t: Test) {
   const world = await createConsoleWorld(t)
   const { administration, store, clock } = world
   for (const suiteId of ['store', 'product', 'third']) await administration.suites.register({ suiteId, name: suiteId })
-  const { clientId } = await administration.applications.register({
-    name: 'Shop',
-    developerEmail: 'dev@partner.example',
-    suites: ['store'],
-  })
+  const names = { name: 'Shop', developerEmail: 'dev@partner.example' }
+  const { clientId } = await administration.applications.register({ ...names, suites: ['store'] })
   const browser = await world.signIn()
   const path = `/applications/${clientId}`
   const page = () => browser.body(path)
@@ -173,10 +170,8 @@ t.test('Application: names and approvals are one form; a refused one keeps what 
   const wrong = await approve({ shown: 'store', suite: 'third', name: '' })
   t.equal(wrong.statusCode, 422)
   t.strictSame([ticked(wrong.body), valuesOf(wrong.body, 'shown')], [['third'], ['store']])
-  t.match(
-    wrong.body,
-    /<h1>.*role="alert"><p>Nothing was changed.*<a href="#field-name">.*data-guard="changed".*id="names"/s,
-  )
+  const said = wrong.body
+  t.match(said, /<h1>.*role="alert"><p>Nothing was changed.*<a href="#field-name">.*data-guard="changed".*id="names"/s)
   t.strictSame(wrong.body.match(/<input id="[^"]*"[^>]* autofocus/g)?.length, 1)
   t.match(wrong.body, /<input id="field-name"[^>]* autofocus aria-invalid="true"/)
   await administration.suites.remove('product')

@@ -300,10 +300,8 @@ t.test('New application: the response says how to use the credentials', async (t
   --data-urlencode 'client_secret=${secret}'`,
   )
   t.match(textOf(body), 'Use it at store')
-  t.equal(
-    copyOf(body, 'use'),
-    `curl -i 'http://localhost:8080/v1/oauth/verify/store' \\\n  -H "Authorization: Bearer ACCESS_TOKEN"`,
-  )
+  const said = copyOf(body, 'use')
+  t.equal(said, `curl -i 'http://localhost:8080/v1/oauth/verify/store' \\\n  -H "Authorization: Bearer ACCESS_TOKEN"`)
   t.match(textOf(body), 'Copy the secret now. When you leave this page, it cannot be shown again.')
   const registered = { name: 'Shop', developerEmail: 'dev@partner.example', suites: ['store', 'product'] }
   t.match(await administration.applications.show(clientId), registered)

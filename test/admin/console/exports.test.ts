@@ -158,9 +158,8 @@ t.test('Export: the pages of the console link to files with their filters, as CS
   t.match((await file('/suites', 'csv')).body, `one,'=A,2027-01-15T08:00:00.000Z,"a=1, b=2",\r\n`)
   const { headers } = await file('/audit', 'json')
   t.equal(headers['content-disposition'], 'attachment; filename="audit-events-2027-01-15.json"')
-  for (const clientId of ['a', 'b', 'c']) {
-    const developerEmail = `${clientId}@partner.example`
-    await administration.applications.register({ clientId, name: clientId, developerEmail, suites: ['one'] })
+  for (const id of ['a', 'b', 'c']) {
+    await administration.applications.register({ clientId: id, name: id, developerEmail: `${id}@d`, suites: ['one'] })
   }
   t.match(await json('/applications'), [{ client_id: 'c' }, { client_id: 'b' }, { client_id: 'a' }])
   t.match(await json('/applications?sort=name&suite=one&search=b@'), [{ client_id: 'b', suites: ['one'] }])

@@ -26,41 +26,22 @@ t.test('Console: every page is free of inline code, whatever the names that it s
   await applications.register(aRegistration({ clientId: HOSTILE, name: HOSTILE, developerEmail: '<b>"\'@x.example' }))
   await suites.register({ suiteId: 'store', name: HOSTILE })
   await applications.approve(HOSTILE, 'store')
-  await store.recordRefusals(
-    [HOSTILE, 'store', `${HOSTILE}.`].map((client) =>
-      refusal(client, {
-        reason: HOSTILE,
-        endpoint: HOSTILE,
-        suite: HOSTILE,
-        remoteAddress: HOSTILE,
-        requestId: HOSTILE,
-      }),
-    ),
-  )
   const texts = { reason: HOSTILE, endpoint: HOSTILE, suite: HOSTILE, remoteAddress: HOSTILE }
-  await store.recordRefusedRequests(
-    [HOSTILE, `${HOSTILE}.`].map((clientId) => refusedRequest(HOSTILE, { clientId, ...texts })),
-  )
+  const clients = [HOSTILE, 'store', `${HOSTILE}.`]
+  await store.recordRefusals(clients.map((client) => refusal(client, { ...texts, requestId: HOSTILE })))
+  await store.recordRefusedRequests(clients.map((clientId) => refusedRequest(HOSTILE, { clientId, ...texts })))
   const from = { remoteAddress: HOSTILE, userAgent: HOSTILE, requestId: HOSTILE }
   await context.signIn.logIn(await codeFor('viewer'), from)
   const browser = await signIn()
   const id = encodeURIComponent(HOSTILE)
-  const naming = [
-    `/applications/${id}`,
-    '/suites/store',
-    '/suites/store/remove',
-    `/applications/${id}/remove`,
-    `/applications/${id}/edit`,
-  ]
-  const strange = [
-    ...naming,
-    '/operators',
-    '/refusals',
+  const naming = ['', '/remove', '/edit'].map((page) => `/applications/${id}${page}`)
+  const searches = [
     `/requests/${id}`,
     `/search?q=${id}`,
     `/applications?search=${id}`,
     `/audit?subject=${id}&since=${id}`,
   ]
+  const strange = [...naming, '/suites/store', '/suites/store/remove', '/operators', '/refusals', ...searches]
   const asking = [`/applications/${id}.`, `/suites/${id}`, `/?done=${id}`, `/login?why=${id}`, `/${id}`]
   for (const page of [...PAGES, ...strange, ...asking]) {
     const { headers, body } = await browser(page)
@@ -88,13 +69,8 @@ t.test('Console: a viewer sees every page without forms that change something', 
     for (const word of words) t.match(body, word)
     t.notMatch(body, 'tick it under')
   }
-  for (const page of [
-    '/new-application',
-    '/new-suite',
-    '/applications/a/remove',
-    '/suites/store/remove',
-    '/suites/store/edit',
-  ]) {
+  const changes = ['/applications/a/remove', '/suites/store/remove', '/suites/store/edit']
+  for (const page of ['/new-application', '/new-suite', ...changes]) {
     const { statusCode, body } = await viewer(page)
     t.equal(statusCode, 403, page)
     t.match(textOf(body), 'Nothing was changed. Go back, or go to the overview .')

@@ -9,12 +9,7 @@ async function start(t: Test) {
   const world = await createConsoleWorld(t)
   const { store, administration } = world
   await administration.suites.register({ suiteId: 'store', name: 'Store API' })
-  await administration.applications.register({
-    clientId: 'shop/1',
-    name: '<b>Shop',
-    developerEmail: 'a@b.example',
-    suites: [],
-  })
+  await administration.applications.register({ clientId: 'shop/1', name: '<b>Shop', suites: [] })
   await store.recordRefusals([refusal('shop/1', { count: 7 })])
   await store.recordRefusedRequests([
     refusedRequest('r1', { clientId: 'shop/1' }),

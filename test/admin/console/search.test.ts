@@ -7,18 +7,9 @@ async function start(t: Test) {
   const world = await createConsoleWorld(t)
   const { suites, applications } = world.administration
   await suites.register({ suiteId: 'store', name: 'Store API', labels: { owner: 'web' }, note: 'Ask Zoe' })
-  for (const [clientId, name] of [
-    ['shop/1', 'Shop <one>'],
-    ['shop/2', 'Store front'],
-    ['anna', 'An application'],
-  ] as const) {
-    await applications.register({
-      labels: { owner: 'web' },
-      clientId,
-      name,
-      developerEmail: `${clientId[0]}@partner.example`,
-      suites: [],
-    })
+  const names = { 'shop/1': 'Shop <one>', 'shop/2': 'Store front', anna: 'An application' }
+  for (const [clientId, name] of Object.entries(names)) {
+    await applications.register({ labels: { owner: 'web' }, clientId, name, suites: [] })
   }
   await world.store.recordRefusedRequests([refusedRequest('3ed9e1cb5f4d1ee3cb00'), refusedRequest('store')])
   const browser = await world.signIn('viewer')
@@ -83,9 +74,7 @@ t.test('Search: several hits are listed by kind', async (t) => {
   const many = (await search('store')).body
   t.match(many, '<a href="/suites">All that match</a>')
   t.notMatch(many, 'store-9')
-  for (let n = 10; n < 22; n++) {
-    await administration.applications.register({ clientId: `shop/${n}`, name: 'S', developerEmail: 'a@b.example' })
-  }
+  for (let n = 10; n < 22; n++) await administration.applications.register({ clientId: `shop/${n}`, name: 'S' })
   t.match(textOf((await search('shop/1')).body), /Applications All that match Shop <one> shop\/1 S shop\/19 /)
 })
 

@@ -12,7 +12,7 @@ async function setting(t: Test) {
   const { applications, suites } = world.administration
   await suites.register({ suiteId: 'store', name: 'Store API' })
   const register = (clientId: string, suites = ['store']) =>
-    applications.register({ name: `N ${clientId}`, developerEmail: 'a@b.example', clientId, suites })
+    applications.register({ name: `N ${clientId}`, clientId, suites })
   return { ...world, register, browser: await world.signIn() }
 }
 

@@ -11,7 +11,7 @@ async function setting(t: Test, count = 1) {
   const { administration, store } = world
   await administration.suites.register({ suiteId: 'store', name: 'Store' })
   for (let n = 0; n < count; n++) {
-    await administration.applications.register({ clientId: `a-${n}`, name: `App ${n}`, developerEmail: 'd@e.example' })
+    await administration.applications.register({ clientId: `a-${n}`, name: `App ${n}` })
   }
   /** Stores what a client did some hours ago. */
   const did = (clientId: string, [tokens, checks, refusals]: [number, number, number], hours = 0) =>
@@ -73,10 +73,8 @@ t.test('Overview: longer periods are of all nodes, from the store', async (t) =>
 
 t.test('Overview: the applications that did most in the period are links, the most first', async (t) => {
   const { did, bodyOf, administration, context } = await setting(t, 8)
-  t.match(
-    textOf(await bodyOf('/')),
-    /Most active applications in the last 60 minutes All, by tokens in the last hour Tokens issued None\./,
-  )
+  const shown = textOf(await bodyOf('/'))
+  t.match(shown, /Most active applications in the last 60 minutes All, by tokens in the last hour Tokens issued None\./)
   for (let n = 0; n < 8; n++) await did(`a-${n}`, [n, 8 - n, 0])
   await did('a-0', [99, 0, 1], 30)
   await did('a-6', [0, 0, 0])

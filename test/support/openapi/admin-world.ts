@@ -36,14 +36,9 @@ export async function createDescribedAdmin(t: Test, { trouble }: { trouble?: Tro
   const { key: applicationKey } = (await store.findApplication(clientId)) as Application
   const counts = { hour: clock.time / HOUR, issued: 3, refused: 0, lastTokenAt: clock.time + 1000 }
   await store.addTokenCounts([{ applicationKey, ...counts }])
-  const did = { tokens: 0, checks: 2, refusals: 1 }
-  await store.addUsage(
-    [
-      { clientId, ...did, tokens: 3 },
-      { clientId: 'store', ...did },
-    ],
-    clock.time,
-  )
+  for (const [id, tokens] of Object.entries({ [clientId]: 3, store: 0 })) {
+    await store.addUsage([{ clientId: id, tokens, checks: 2, refusals: 1 }], clock.time)
+  }
   clock.time += 60_000
   const requestId = '3ed9e1cb5f4d1ee3cb00'
   const refused = { reason: 'wrong secret', endpoint: '/v1/oauth/accesstoken', suite: null, isKnown: true }

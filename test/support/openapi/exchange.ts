@@ -39,17 +39,10 @@ function bytesOf({ method, target, headers, body = '', raw }: Sent): string {
 function parsed(answer: string): Answered {
   const [, head = '', body = ''] = /^([\s\S]*?)\r\n\r\n([\s\S]*)$/.exec(answer) ?? []
   const [first = '', ...lines] = head.split('\r\n')
-  const headers = lines.map((line) => [
-    line.slice(0, line.indexOf(':')).toLowerCase(),
-    line.slice(line.indexOf(':') + 2),
-  ])
-  const byName = Object.fromEntries(headers)
-  const isChunked = byName['transfer-encoding'] === 'chunked'
-  return {
-    status: Number(first.split(' ')[1]),
-    headers: byName,
-    body: isChunked ? unchunked(Buffer.from(body)) : body,
-  }
+  const pairs = lines.map((line) => line.split(/: (.*)/s)).map(([name = '', value]) => [name.toLowerCase(), value])
+  const headers = Object.fromEntries(pairs)
+  const isChunked = headers['transfer-encoding'] === 'chunked'
+  return { status: Number(first.split(' ')[1]), headers, body: isChunked ? unchunked(Buffer.from(body)) : body }
 }
 
 /** Removes the chunked transfer coding (RFC 9112 §7.1). */

@@ -45,14 +45,8 @@ export async function createDescribedWorld(
   const application = await store.findApplication(clientId)
   const { id, secret } = parseToken(EXAMPLES.token) as { id: Buffer; secret: Buffer }
   const { key: applicationKey, tokenGeneration: generation } = application as NonNullable<typeof application>
-  await store.addToken({
-    id,
-    secretHash: hash('sha256', secret, 'buffer'),
-    applicationKey,
-    generation,
-    issuedAt,
-    revokedAt: null,
-  })
+  const secretHash = hash('sha256', secret, 'buffer')
+  await store.addToken({ id, secretHash, applicationKey, generation, issuedAt, revokedAt: null })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
   const ask = (sent: Sent): Promise<Answered> => exchange(port, sent)

@@ -11,20 +11,20 @@ export async function query(url: string, text: string, values: unknown[] = []): 
   return connected(url, async (client) => (await client.query(text, values)).rows)
 }
 
-async function connected<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
+  return client
+}
+
+async function connected<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = await connect(url)
+  return work(client).finally(() => client.end())
 }
 
 /** A connection until the test ends. */
 export async function keepClient(t: Test, url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
+  const client = await connect(url)
   t.teardown(() => client.end())
   return client
 }

@@ -26,16 +26,10 @@ export async function startPgBouncer(t: Test, databaseUrl: string): Promise<stri
   const users = join(folder, 'users.txt')
   writeFileSync(users, `"${url.username}" "${url.password}"\n`, { mode: 0o644 })
   const file = join(folder, 'pgbouncer.ini')
+  const access = ['auth_type = plain', `auth_file = ${users}`, 'pool_mode = transaction']
   const lines = [
-    '[databases]',
-    `* = host=127.0.0.1 port=${url.port}`,
-    '[pgbouncer]',
-    `listen_addr = 127.0.0.1`,
-    `listen_port = ${port}`,
-    'unix_socket_dir =',
-    'auth_type = plain',
-    `auth_file = ${users}`,
-    'pool_mode = transaction',
+    ...['[databases]', `* = host=127.0.0.1 port=${url.port}`, '[pgbouncer]'],
+    ...['listen_addr = 127.0.0.1', `listen_port = ${port}`, 'unix_socket_dir =', ...access],
   ]
   writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o644 })
   const child = spawn('pgbouncer', [file], { ...AS_USER, env: ENV, stdio: 'ignore' })
