@@ -143,18 +143,12 @@ t.test('Administration: whom there is not is said to be unknown', async (t) => {
   const refused = (acts: Promise<unknown>[], message: string | RegExp) =>
     Promise.all(acts.map((act) => t.rejects(act, { name: 'OperatorError', message, kind: 'not found' })))
   const changes = [update('nobody', {}), addSecret('nobody', 'long-enough'), approve('nobody', 'store')]
-  await refused(
-    [...[show, suspend, resume, remove, revokeAllTokens].map((act) => act('nobody')), ...changes, withdraw('nobody')],
-    'There is no application with the client id nobody.',
-  )
-  await refused(
-    [showSuite('nowhere'), removeSuite('nowhere'), approve(id, 'nowhere'), withdraw(id, 'nowhere')],
-    'There is no suite with the id nowhere.',
-  )
-  await refused(
-    [rotateSecret('nobody', 0), revokeSecret('nobody', 1), listSecrets('nobody')],
-    'There is no application and no suite with the id nobody.',
-  )
+  const acts = [show, suspend, resume, remove, revokeAllTokens, withdraw].map((act) => act('nobody'))
+  await refused([...acts, ...changes], 'There is no application with the client id nobody.')
+  const ofSuites = [showSuite('nowhere'), removeSuite('nowhere'), approve(id, 'nowhere'), withdraw(id, 'nowhere')]
+  await refused(ofSuites, 'There is no suite with the id nowhere.')
+  const ofSecrets = [rotateSecret('nobody', 0), revokeSecret('nobody', 1), listSecrets('nobody')]
+  await refused(ofSecrets, 'There is no application and no suite with the id nobody.')
   await refused([revokeSecret(id, 999)], /has no secret 999/)
 
   await t.rejects(administration.register({ ...PARTNER, suites: ['store', 'nowhere'] }), {
@@ -201,10 +195,8 @@ t.test('Secrets: none is added twice, and the last active one is revoked by forc
   const { administration, credentials } = await createWorld(t)
   const id = credentials.client_id
   await t.rejects(administration.addSecret(id, credentials.client_secret), { name: 'OperatorError', kind: 'refused' })
-  await t.rejects(administration.revokeSecret(id, 1), {
-    message: /last active one .* Rotate first/,
-    kind: 'last secret',
-  })
+  const last = { message: /last active one .* Rotate first/, kind: 'last secret' }
+  await t.rejects(administration.revokeSecret(id, 1), last)
   t.match(await administration.listSecrets(id), [{ state: 'active' }])
   await administration.revokeSecret(id, 1, { force: true })
   t.match(await administration.listSecrets(id), [{ state: 'revoked' }])

@@ -64,15 +64,10 @@ t.test('why: the diagnosis comes first, then what is known, in words and as JSON
   t.equal(mistyped.status, 0)
   t.match(mistyped.out, /^No server .*\n\nNo application has the client id .*\n\nRefused client ids that look like/)
   t.match(mistyped.out, /\n\nApplications with nearly the same client id:\nclient id +name\nfG\w+3Z +A\n$/)
-  t.match(await json(`why ${ID.slice(0, -1)}`), {
-    application: null,
-    similar_applications: [{ client_id: ID, name: 'A' }],
-  })
-  t.match(await run('why nobody'), {
-    status: 1,
-    out: /^$/,
-    err: /^No application has the client id nobody, .* Look for the application in "applications list"\.\n$/,
-  })
+  const similarApplications = [{ client_id: ID, name: 'A' }]
+  t.match(await json(`why ${ID.slice(0, -1)}`), { application: null, similar_applications: similarApplications })
+  const err = /^No application has the client id nobody, .* Look for the application in "applications list"\.\n$/
+  t.match(await run('why nobody'), { status: 1, out: /^$/, err })
 })
 
 t.test('why: of a suite its secrets and refusals are shown', async (t) => {

@@ -93,15 +93,11 @@ async function startKeycloak(t: Test) {
 async function signInAt(url: string): Promise<string> {
   const page = await fetch(url)
   const [, action = ''] = /<form[^>]*action="([^"]+)"/.exec(await page.text()) ?? []
+  const cookies = page.headers.getSetCookie().map((cookie) => cookie.split(';')[0])
   const answer = await fetch(action.replaceAll('&amp;', '&'), {
     method: 'POST',
     redirect: 'manual',
-    headers: {
-      cookie: page.headers
-        .getSetCookie()
-        .map((cookie) => cookie.split(';')[0])
-        .join('; '),
-    },
+    headers: { cookie: cookies.join('; ') },
     body: new URLSearchParams({ username: 'anna', password: PASSWORD }),
   })
   return new URL(answer.headers.get('location') ?? '').search

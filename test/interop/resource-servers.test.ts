@@ -7,10 +7,8 @@ import { START } from '../support/world.ts'
 function oauth4webapiAsks({ address, url, suite }: Suite, method: Method, token: string, secret: string) {
   const server = { issuer: address, introspection_endpoint: url }
   const client = { client_id: suite.suiteId }
-  const authentication = {
-    client_secret_basic: oauth4webapi.ClientSecretBasic(secret),
-    client_secret_post: oauth4webapi.ClientSecretPost(secret),
-  }[method]
+  const { ClientSecretBasic, ClientSecretPost } = oauth4webapi
+  const authentication = (method === 'client_secret_basic' ? ClientSecretBasic : ClientSecretPost)(secret)
   return oauth4webapi
     .introspectionRequest(server, client, authentication, token, { [oauth4webapi.allowInsecureRequests]: true })
     .then((response) => oauth4webapi.processIntrospectionResponse(server, client, response))
@@ -18,10 +16,8 @@ function oauth4webapiAsks({ address, url, suite }: Suite, method: Method, token:
 
 function openidClientAsks({ address, url, suite }: Suite, method: Method, token: string, secret: string) {
   const server = { issuer: address, introspection_endpoint: url }
-  const authentication = {
-    client_secret_basic: openidClient.ClientSecretBasic(secret),
-    client_secret_post: openidClient.ClientSecretPost(secret),
-  }[method]
+  const { ClientSecretBasic, ClientSecretPost } = openidClient
+  const authentication = (method === 'client_secret_basic' ? ClientSecretBasic : ClientSecretPost)(secret)
   const config = new openidClient.Configuration(server, suite.suiteId, undefined, authentication)
   openidClient.allowInsecureRequests(config)
   return openidClient.tokenIntrospection(config, token, { token_type_hint: 'access_token' })

@@ -20,8 +20,7 @@ t.test('Workers: two of them and their leader', async (t) => {
     const token = (await server.token(credentials)).body.access_token as string
     const second = (await server.token(credentials)).body.access_token as string
     await areVerified(token, 200)
-    const body = new URLSearchParams({ ...credentials, token })
-    t.equal((await fetch(`${server.address}/v1/oauth/revoke`, { method: 'POST', body })).status, 200)
+    t.equal(await server.revoke(credentials, token), 200)
     await areVerified(token, 401)
     await areVerified(second, 200)
     for (const [action, verdict] of Object.entries({ suspend: 401, resume: 200 })) {

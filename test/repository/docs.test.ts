@@ -48,10 +48,8 @@ const codesIn = (text = '') => [...text.matchAll(/`([^`]+)`/g)].map(([, code]) =
 t.test('Docs: docs/log.md lists every event with its level and fields, and no other', async (t) => {
   const rows = read('docs/log.md').matchAll(/^\| `([a-z -]+)` \| (debug|info|warn|error|fatal) \| (.*?)\| .+ \|$/gm)
   const documented = [...rows].map(([, type, level, fields]) => [type, [level, ...codesIn(fields)]])
-  const real = Object.entries(LINES).map(([type, { level, fields }]) => [
-    type,
-    [level, ...fields.map(nameInLog).sort()],
-  ])
+  const lines = Object.entries(LINES)
+  const real = lines.map(([type, { level, fields }]) => [type, [level, ...fields.map(nameInLog).sort()]])
   sameOnce(t, documented, real)
 })
 

@@ -6,10 +6,8 @@ import { full } from 'acorn-walk'
 import t from 'tap'
 import { ROOT, read } from './files.ts'
 
-const FILES = globSync('{src,test,lab,examples}/**/*.ts', {
-  cwd: ROOT,
-  exclude: ['**/node_modules/**', '**/*.d.ts'],
-})
+const exclude = ['**/node_modules/**', '**/*.d.ts']
+const FILES = globSync('{src,test,lab,examples}/**/*.ts', { cwd: ROOT, exclude })
 
 const IMPORT =
   /(?:(?:import|export)\s+(?:type\s+)?(?:(\w+|\*(?: as \w+)?),?\s*)?(?:\{([^{}]*)\}\s*)?from\s*|\{([^{}]*)\} = await import\(\s*|import\(\s*|^import\s*)'([^']+)'(?:\)\)\.(\w+))?/gm

@@ -12,13 +12,9 @@ import { ROOT, read } from './files.ts'
 // - a line of a block of `text` or without a language, or a cell of it, after two spaces.
 // `…`, numbers, times, addresses, paths and words in capitals stand for any value.
 
-const PAGES = globSync(
-  ['{README,CONTRIBUTING,SECURITY,CHANGELOG}.md', 'docs/**/*.md', '{deploy,examples,lab}/**/README.md'],
-  {
-    cwd: ROOT,
-    exclude: ['**/{node_modules,target}/**', 'docs/{performance/*,operations/commands.md}'],
-  },
-).sort()
+const MARKDOWN = ['{README,CONTRIBUTING,SECURITY,CHANGELOG}.md', 'docs/**/*.md', '{deploy,examples,lab}/**/README.md']
+const exclude = ['**/{node_modules,target}/**', 'docs/{performance/*,operations/commands.md}']
+const PAGES = globSync(MARKDOWN, { cwd: ROOT, exclude }).sort()
 
 /** At least so many quotations are on these pages: who takes some out lowers the number. */
 const COUNTS: Record<string, number> = {
@@ -43,12 +39,8 @@ const COUNTS: Record<string, number> = {
 const OTHERS = {
   PostgreSQL: ['checkpoints are occurring too frequently', 'read committed'],
   pg: ['Connection terminated unexpectedly', 'The server does not support SSL connections', 'timeout expired'],
-  'Node.js': [
-    "does not match certificate's altnames",
-    'address already in use',
-    'node: bad option',
-    'Unprocessable Entity',
-  ],
+  'Node.js': ["does not match certificate's altnames", 'address already in use', 'node: bad option'],
+  'HTTP (RFC 9110)': ['Unprocessable Entity'],
   SQLite: ['malformed database schema'],
   OpenSSL: ['unable to verify the first certificate'],
   'settings of proxies': ['tls internal', 'on-marked-down shutdown-sessions'],
@@ -144,10 +136,8 @@ const SAID = corpusOf([
 /** What the files say that are beside a README, or that SOURCES names. */
 function saidBeside(page: string): string {
   const folder = page.endsWith('README.md') && page !== 'README.md' ? `${dirname(page)}/**/*.*` : undefined
-  const files = globSync(SOURCES[page] ?? folder ?? [], {
-    cwd: ROOT,
-    exclude: ['**/{node_modules,target}/**', '**/*.md'],
-  })
+  const exclude = ['**/{node_modules,target}/**', '**/*.md']
+  const files = globSync(SOURCES[page] ?? folder ?? [], { cwd: ROOT, exclude })
   return corpusOf(files.filter((file) => statSync(join(ROOT, file)).isFile()).flatMap((file) => read(file).split('\n')))
 }
 
@@ -184,13 +174,8 @@ echo "not this"
   t.strictSame(quotationsOf('docs/x.md', page), quotations)
   t.strictSame(quotationsOf('docs/console.md', page), [...quotations, 'Edit'])
   const corpus = corpusOf(['It ended at ', ', by itself.', 'The disk', 'is full now', 'Wait 3 minutes, or end it.'])
-  const said = [
-    'It ended at 2026-11-23T10:00:00Z, by itself.',
-    'ended at …, by',
-    'The disk is full now.',
-    'Wait 4 minutes',
-  ]
-  for (const quotation of said) t.ok(isSaid(corpus, quotation), quotation)
+  const said = ['It ended at 2026-11-23T10:00:00Z, by itself.', 'ended at …, by', 'The disk is full now.']
+  for (const quotation of [...said, 'Wait 4 minutes']) t.ok(isSaid(corpus, quotation), quotation)
   for (const quotation of ['It ended by itself', 'The disk was full', 'disk is full', 'Wait for 3 minutes', 'itsel']) {
     t.notOk(isSaid(corpus, quotation), quotation)
   }

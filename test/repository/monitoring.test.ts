@@ -14,9 +14,8 @@ interface Rule {
   annotations?: Record<string, string>
 }
 
-const RULES: Rule[] = parse(read('examples/prometheus/rules.yml')).groups.flatMap(
-  ({ rules }: { rules: Rule[] }) => rules,
-)
+const groups: { rules: Rule[] }[] = parse(read('examples/prometheus/rules.yml')).groups
+const RULES = groups.flatMap(({ rules }) => rules)
 
 /** What the tests of the rules ask, and what they expect. */
 const RULE_TESTS: { expr: string; exp_samples: { labels: string }[] }[] = ['rules.test.yml', 'rules.days.test.yml']

@@ -3,9 +3,8 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { ROOT, read } from './files.ts'
 
-const PAGES = globSync(['docs/architecture.md', 'docs/adr/*.md', 'CONTRIBUTING.md', 'lab/{,*/}README.md'], {
-  cwd: ROOT,
-})
+const MARKDOWN = ['docs/architecture.md', 'docs/adr/*.md', 'CONTRIBUTING.md', 'lab/{,*/}README.md']
+const PAGES = globSync(MARKDOWN, { cwd: ROOT })
 
 /** Written by a command, or a pattern of names. */
 const NO_FILE = /^(dist|lib)\/|^THIRD-PARTY\.md$|^oauth-token-server-X|^docs\/performance\/results\.json$|NNNN/

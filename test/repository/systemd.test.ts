@@ -61,9 +61,8 @@ t.test('systemd: a command runs as the user of the server, with its settings and
   const asked = [...script.matchAll(/--(?:property|setenv)=([\w=:/.-]+)/g)].map(([, one = '']) => one)
   t.ok(asked.length > 6)
   const unit = read('token-server.service').replaceAll('%S', '/var/lib').replace('Environment=', '').split('\n')
-  const missing = asked.filter(
-    (one) => !/^(LoadCredential|DATABASE_PASSWORD_FILE|SUDO_USER)=/.test(one) && !unit.includes(one),
-  )
+  const ofCommand = /^(LoadCredential|DATABASE_PASSWORD_FILE|SUDO_USER)=/
+  const missing = asked.filter((one) => !ofCommand.test(one) && !unit.includes(one))
   t.strictSame(missing, [])
 })
 
@@ -75,10 +74,8 @@ t.test('Debian: a command has the database of the unit, unless the settings name
   for (const [name, text] of Object.entries({ id: 'echo 0', setpriv: 'echo "$DATABASE_URL $*"' })) {
     writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
   }
-  const script = COMMAND.replace('/etc/token-server/settings.env', settingsFile).replace(
-    'cd /var/lib/token-server',
-    `cd ${folder}`,
-  )
+  const toFile = COMMAND.replace('/etc/token-server/settings.env', settingsFile)
+  const script = toFile.replace('cd /var/lib/token-server', `cd ${folder}`)
   const env = { PATH: `${folder}:${process.env.PATH}`, DATABASE_URL: 'sqlite:left-over.db' }
   const ran = (...args: string[]) =>
     execFileSync('sh', ['-c', script, 'token-server', ...args], { env, encoding: 'utf8' })

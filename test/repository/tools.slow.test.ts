@@ -16,10 +16,9 @@ const EXPOSURE = { 'token-server.service': 15, 'token-server-backup.service': 10
 t.test('systemd: the units are right, also with what is for workers and for PostgreSQL', SYSTEMD, async (t) => {
   const units = writeUnits(t)
   for (const unit of globSync(join(units, '*.{service,timer}'))) {
-    const { stderr, status } = spawnSync('systemd-analyze', ['verify', '--man=no', '--recursive-errors=no', unit], {
-      encoding: 'utf8',
-      env: { ...process.env, SYSTEMD_UNIT_PATH: `${units}:` },
-    })
+    const args = ['verify', '--man=no', '--recursive-errors=no', unit]
+    const env = { ...process.env, SYSTEMD_UNIT_PATH: `${units}:` }
+    const { stderr, status } = spawnSync('systemd-analyze', args, { encoding: 'utf8', env })
     const own = stderr.split('\n').filter((line) => line.includes('token-server'))
     t.strictSame({ status, own }, { status: 0, own: [] }, basename(unit))
   }
@@ -49,11 +48,8 @@ function writeUnits(t: Test): string {
 const PROMTOOL = { skip: needs('promtool') }
 
 function promtool(args: string[], input = '') {
-  const { status, stdout, stderr } = spawnSync('promtool', args, {
-    cwd: join(ROOT, 'examples/prometheus'),
-    input,
-    encoding: 'utf8',
-  })
+  const cwd = join(ROOT, 'examples/prometheus')
+  const { status, stdout, stderr } = spawnSync('promtool', args, { cwd, input, encoding: 'utf8' })
   return { status, said: stdout + stderr }
 }
 

@@ -129,6 +129,11 @@ export async function startServer(
       const headers = { connection: 'close', ...(token && { authorization: `Bearer ${token}` }) }
       return (await fetch(address + path, { headers })).status
     },
+    async revoke(credentials: Credentials, token: string) {
+      const body = new URLSearchParams({ ...credentials, token })
+      const headers = { connection: 'close' }
+      return (await fetch(`${address}/v1/oauth/revoke`, { method: 'POST', headers, body })).status
+    },
     /** The process ids of those that have issued tokens. */
     issuers: () => [...new Set<number>(logged('token issued').map(({ pid }) => pid))],
     /** Replaces all workers of a leader. On a busy machine that takes a while. */

@@ -42,16 +42,8 @@ export async function createPairCluster(t: Test) {
 /** A server, and what the application asks it, each time on a connection of its own. */
 async function startNode(t: Test, env: NodeJS.ProcessEnv, credentials: Credentials) {
   const server = await startServer(t, env)
-
-  async function statusOf(path: string, init: RequestInit = {}): Promise<number> {
-    const headers = { connection: 'close', ...(init.headers as Record<string, string>) }
-    const response = await fetch(`${server.address}${path}`, { ...init, headers })
-    await response.arrayBuffer()
-    return response.status
-  }
-
   const token = () => server.token(credentials)
-  const verify = (token: string) => statusOf('/v1/oauth/verify', { headers: { authorization: `Bearer ${token}` } })
+  const verify = (token: string) => server.statusOf('/v1/oauth/verify', token)
 
   return {
     server,
@@ -72,9 +64,8 @@ async function startNode(t: Test, env: NodeJS.ProcessEnv, credentials: Credentia
         if (status !== 503) return status
       }
     },
-    revoke: (token: string) =>
-      statusOf('/v1/oauth/revoke', { method: 'POST', body: new URLSearchParams({ ...credentials, token }) }),
-    live: () => statusOf('/health/live'),
-    ready: () => statusOf('/health/ready'),
+    revoke: (token: string) => server.revoke(credentials, token),
+    live: () => server.statusOf('/health/live'),
+    ready: () => server.statusOf('/health/ready'),
   }
 }
