@@ -1,4 +1,5 @@
 import t from 'tap'
+import { startLoad } from '../support/load.ts'
 import { holdOpen } from '../support/postgres/databases.ts'
 import { createFallible } from '../support/postgres/fallible.ts'
 import { command } from '../support/spawn.ts'
@@ -32,25 +33,21 @@ const altered = (begin: string, end: string): Fault => {
 }
 
 const start = ({ postgres }: World) => postgres.start()
+const resume = ({ postgres }: World) => postgres.resume()
 const heal = ({ network }: World) => network.heal()
+
+const READ_ONLY = 'default_transaction_read_only'
 
 const FAULTS: Record<string, Fault> = {
   'that is killed': { begin: ({ postgres }) => postgres.kill(), end: start, isUnreachable: true },
   'that is shut down': { begin: ({ postgres }) => postgres.kill('SIGINT'), end: start, isUnreachable: true },
-  'that hangs': {
-    begin: ({ postgres }) => postgres.suspend(),
-    end: ({ postgres }) => postgres.resume(),
-    isUnreachable: true,
-  },
+  'that hangs': { begin: ({ postgres }) => postgres.suspend(), end: resume, isUnreachable: true },
   'behind a network that drops packets': { begin: ({ network }) => network.swallow(), end: heal },
   'whose answers are lost': { begin: ({ network }) => network.swallowAnswers(), end: heal },
   'that refuses connections': { begin: ({ network }) => network.refuse(), end: heal },
   'that is out of connections': altered('ROLE CONNECTION LIMIT 0', 'ROLE CONNECTION LIMIT -1'),
   'that has room for one connection only': altered('ROLE CONNECTION LIMIT 1', 'ROLE CONNECTION LIMIT -1'),
-  'that has become read-only': altered(
-    'SYSTEM SET default_transaction_read_only = on',
-    'SYSTEM RESET default_transaction_read_only',
-  ),
+  'that has become read-only': altered(`SYSTEM SET ${READ_ONLY} = on`, `SYSTEM RESET ${READ_ONLY}`),
   'that no longer keeps what it commits': altered('ROLE SET synchronous_commit = off', 'ROLE RESET synchronous_commit'),
 }
 
@@ -88,6 +85,18 @@ for (const WORKERS of ['1', '2']) {
     t.match(await command(t, ['apps', 'list'], env), { status: 1, out: '', err: said }, 'and so does a command')
   })
 }
+
+t.test('A database that loses its connections: at most some 503', { buffered: true }, async (t) => {
+  const { node, token, terminate } = await createFallible(t)
+  const load = startLoad((client) => (client % 2 ? node.issue() : node.verify(token)))
+  for (let n = 0; n < 3; n++) {
+    t.ok((await terminate()).length > 0)
+    await until(async () => (await node.ready()) === 200 && (await node.issue()) === 200)
+  }
+  const others = (await load.stop()).filter((status) => status !== 503)
+  t.strictSame(others, [200])
+  t.equal(await node.verdict(token), 200)
+})
 
 t.test('A database that is away: a lost worker is replaced when it is back', { buffered: true }, async (t) => {
   const { node, postgres } = await createFallible(t, { WORKERS: '2' })
