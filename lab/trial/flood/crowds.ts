@@ -28,7 +28,7 @@ interface Crowd {
   attack: (application: Credentials) => Pick<Attack & { kind: 'unread' }, 'kind' | 'request' | 'blocks'>
 }
 
-const token = (application: Credentials) => ({ kind: 'unread', request: tokenRequest(application), blocks: 1 }) as const
+const token = (application: Credentials) => ({ kind: 'unread', request: tokenRequest(application) }) as const
 const long = (application: Credentials) =>
   ({ kind: 'unread', request: tokenRequest(application, LONG), blocks: 1 }) as const
 const check = () => ({ kind: 'unread', request: CHECK.replace('#', 'AAAAAAAA'), blocks: 1 }) as const
