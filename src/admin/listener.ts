@@ -5,21 +5,17 @@ import type { Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyInstance } from 'fastify'
 import { OperatorError } from '../domain/operator-error.ts'
 import { hostInUrl } from '../web/address.ts'
 
 /** The umask for a new socket: only its owner may connect. */
 const OWNER_ONLY = 0o177
 
-/** Makes the app listen. Resolves to its address. Throws OperatorError if it cannot listen. */
+/** Makes the server listen. Resolves to its address. Throws OperatorError if it cannot listen. */
 export async function listenForAdmin(
-  app: FastifyInstance,
+  server: Server,
   place: { host: string; port: number } | { socket: string },
 ): Promise<string> {
-  await app.ready()
-  // Fastify's own listen() opens a second server for `localhost` (IPv4 and IPv6), without the app's event listeners.
-  const { server } = app
   if ('socket' in place) {
     await withoutStaleSocket(place.socket, () => startListening(server, () => listenOnSocket(server, place.socket)))
     return `unix:${place.socket}`

@@ -1,5 +1,8 @@
 import { hostname } from 'node:os'
+import type { FastifyInstance } from 'fastify'
 import type { About } from '../admin/context.ts'
+import { listenForAdmin } from '../admin/listener.ts'
+import { type AdminServer, createAdminServer } from '../admin/server.ts'
 import type { IdentityProvider } from '../administration/identity-provider.ts'
 import { type Config, handOverUrl, providerSettings, settings } from '../config.ts'
 import { locationText } from '../domain/database-location.ts'
@@ -9,6 +12,7 @@ import type { Listener } from '../ops/listener.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
 import { hostInUrl, isWildcard } from '../web/address.ts'
 import type { ServerFigures } from './figures.ts'
+import { onDemand } from './on-demand.ts'
 import { startPresence, startStatistics } from './statistics.ts'
 
 export type AdminConfig = Config & {
@@ -23,36 +27,43 @@ export async function startAdmin(
 ): Promise<Listener | undefined> {
   const { ADMIN_ADDRESS: place, ADMIN_URL: adminUrl, TRUST_PROXY: trustProxy, PORT } = config
   if (!place || !figures) return undefined
-  // Loaded only if needed, because these modules are large.
-  const { buildAdminApp } = await import('../admin/app.ts')
-  const { listenForAdmin } = await import('../admin/listener.ts')
-  const { createAdministration } = await import('../administration/administration.ts')
-  const { createSignIn } = await import('../administration/sign-in.ts')
-  const { findTrouble } = await import('../administration/refusals.ts')
-
   const context = { store, now: Date.now, observe }
   const statistics = await startStatistics(store, figures, {
     storeKind: config.DATABASE_URL.kind,
     name: `${hostname()}:${PORT}`,
-    findTrouble: () => findTrouble(context),
+    findTrouble: async () => (await import('../administration/refusals.ts')).findTrouble(context),
   })
-  const app = await buildAdminApp({
-    now: Date.now,
-    observe,
-    administration: (author, conditions) =>
-      createAdministration({ ...context, author, conditions, handOverUrl: handOverUrl(config) }),
-    signIn: createSignIn({ ...context, onlyProvider: config.OPERATORS === 'provider' }),
-    provider: await loadProvider(config),
-    statistics,
-    about: describe(config, Date.now()),
-    adminUrl,
-    boundHost: 'socket' in place || isWildcard(place.host) ? undefined : place.host,
-    trustProxy,
-    howToSignIn: config.howToSignIn,
+  const about = describe(config, Date.now())
+  let app: FastifyInstance | undefined
+  const server: AdminServer = createAdminServer(() => loadApp(), observe)
+  // Loaded when an operator comes, because these modules are large.
+  const loadApp = await onDemand(config, async () => {
+    const { buildAdminApp } = await import('../admin/app.ts')
+    const { createAdministration } = await import('../administration/administration.ts')
+    const { createSignIn } = await import('../administration/sign-in.ts')
+    app = await buildAdminApp(
+      {
+        now: Date.now,
+        observe,
+        administration: (author, conditions) =>
+          createAdministration({ ...context, author, conditions, handOverUrl: handOverUrl(config) }),
+        signIn: createSignIn({ ...context, onlyProvider: config.OPERATORS === 'provider' }),
+        provider: await loadProvider(config),
+        statistics,
+        about,
+        adminUrl,
+        boundHost: 'socket' in place || isWildcard(place.host) ? undefined : place.host,
+        trustProxy,
+        howToSignIn: config.howToSignIn,
+      },
+      server,
+    )
+    await app.ready()
+    return app
   })
   let presence: ReturnType<typeof startPresence> | undefined
   try {
-    const address = await listenForAdmin(app, place)
+    const address = await listenForAdmin(server.server, place)
     presence = store.nodes && startPresence(store.nodes, statistics.thisNode)
     return { address, close }
   } catch (error) {
@@ -62,7 +73,7 @@ export async function startAdmin(
 
   async function close(): Promise<void> {
     statistics.stop()
-    await Promise.all([app.close(), presence?.stop()])
+    await Promise.all([app?.close() ?? server.close(), presence?.stop()])
   }
 }
 

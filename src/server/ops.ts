@@ -7,6 +7,7 @@ import type { Fleet } from '../telemetry/metrics/fleet.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
 import type { StoreState } from '../views/statistics.ts'
 import type { ServerFigures } from './figures.ts'
+import { onDemand } from './on-demand.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -15,23 +16,30 @@ const JSON_TYPE = 'application/json; charset=utf-8'
  * if the store hangs. Undefined if it is off. Throws OperatorError if it cannot listen.
  */
 export async function startOps(
-  { OPS_ADDRESS: place, DATABASE_URL }: Config,
+  config: Config,
   { figures, observe }: { figures: ServerFigures | undefined; observe: Observer },
 ): Promise<Listener | undefined> {
+  const { OPS_ADDRESS: place, DATABASE_URL } = config
   if (!place || !figures) return undefined
   const { counters, fleet, storeFigures } = figures
   const { expected, serving } = figures.workers
-  // Loaded only if needed, because it takes a while.
-  const { createExposition } = await import('../telemetry/metrics/exposition.ts')
-  const exposition = createExposition(counters, async () => ({
+  const measure = async (): Promise<MeasuredValues> => ({
     ...(await storeFigures.measure()),
     ...fleetValues(fleet),
     workers: [[[], serving()]],
     workers_expected: [[[], expected]],
     build_info: [[[VERSION, NODE_VERSION, DATABASE_URL.kind], 1]],
-  }))
+  })
+  // Loaded for the first scrape, because it takes a while.
+  const exposition = await onDemand(config, async () => {
+    const { createExposition } = await import('../telemetry/metrics/exposition.ts')
+    return createExposition(counters, measure)
+  })
   const pages: Pages = {
-    '/metrics': async () => ({ type: exposition.type, body: await exposition.text() }),
+    '/metrics': async () => {
+      const { type, text } = await exposition()
+      return { type, body: await text() }
+    },
     '/health/live': () => health(true),
     '/health/ready': async () => readiness(serving() > 0, await storeFigures.readState()),
     ...referencePages(),

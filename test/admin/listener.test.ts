@@ -27,7 +27,7 @@ t.test('Admin listener: it reports its address, with IPv6 addresses as in a URL'
     ['::1', /^http:\/\/\[::1\]:\d+$/],
   ] as const) {
     const { app } = await createAdminWorld(t)
-    const address = await listenForAdmin(app, { host, port: 0 })
+    const address = await listenForAdmin(app.server, { host, port: 0 })
     t.match(address, shown)
     t.equal((await fetch(address)).status, 401)
   }
@@ -45,7 +45,7 @@ t.test('Admin listener: an address that is taken or not of this machine is an Op
     [{ socket: file }, `unix:${file}: the file exists and is not a socket.`],
   ] as const) {
     const { app } = await createAdminWorld(t)
-    const error = await listenForAdmin(app, place).catch((cause) => cause)
+    const error = await listenForAdmin(app.server, place).catch((cause) => cause)
     t.type(error, OperatorError)
     t.ok(error.message.startsWith(`Cannot listen on ADMIN_ADDRESS, ${reason}`), error.message)
   }
@@ -66,7 +66,7 @@ t.test('Admin listener: a Unix socket is its owner’s only from the start, and 
     },
   })
   const before = process.umask()
-  t.equal(await listenForAdmin(app, { socket }), `unix:${socket}`)
+  t.equal(await listenForAdmin(app.server, { socket }), `unix:${socket}`)
   t.strictSame(modes, [0o600], 'from the start')
   t.equal(process.umask(), before, 'the umask is restored')
   t.equal(await statusOver(socket, { authorization: `Bearer ${keys.admin}` }), 404)
@@ -81,10 +81,10 @@ t.test('Admin listener: it replaces the socket file of a killed server, but not 
   await leaveSocket(socket)
   const stale = lstatSync(socket)
   const [first, second] = [await createAdminWorld(t), await createAdminWorld(t)]
-  await listenForAdmin(first.app, { socket })
+  await listenForAdmin(first.app.server, { socket })
   t.equal(await statusOver(socket), 401)
   t.not(lstatSync(socket).mtimeMs, stale.mtimeMs)
-  await t.rejects(listenForAdmin(second.app, { socket }), {
+  await t.rejects(listenForAdmin(second.app.server, { socket }), {
     message: `Cannot listen on ADMIN_ADDRESS, unix:${socket}: another server answers there.`,
   })
   t.equal(await statusOver(socket), 401, 'the first continues')

@@ -73,7 +73,7 @@ t.test('Doctor: an admin listener is found; a missing one, or another program, i
     [{ socket }, socket],
   ]
   for (const [place, at] of places) {
-    await listenForAdmin((await createAdminWorld(t)).app, place)
+    await listenForAdmin((await createAdminWorld(t)).app.server, place)
     t.strictSame(await checkAdminListener(place), [{ level: 'ok', text: `The admin listener answers at ${at}.` }])
   }
   const server = await startServer(t, { status: 200, body: 'Hello' })

@@ -11,6 +11,7 @@ import type { Test } from 'tap'
 import { buildAdminApp } from '../../src/admin/app.ts'
 import type { AdminContext } from '../../src/admin/context.ts'
 import { listenForAdmin } from '../../src/admin/listener.ts'
+import { type AdminServer, createAdminServer } from '../../src/admin/server.ts'
 import { createAdministration } from '../../src/administration/administration.ts'
 import { findTrouble } from '../../src/administration/refusals.ts'
 import { createSignIn } from '../../src/administration/sign-in.ts'
@@ -105,7 +106,7 @@ export async function createAdminWorld(
   }
 
   /** Listens on a free port of 127.0.0.1. Resolves to the address. */
-  const listen = () => listenForAdmin(app, { host: '127.0.0.1', port: 0 })
+  const listen = () => listenForAdmin(app.server, { host: '127.0.0.1', port: 0 })
 
   return { app, routes, ask, listen, keys, administration, context, store, clock, events, lines, statistics }
 }
@@ -140,7 +141,8 @@ async function buildWithRoutes(context: AdminContext) {
   }
   const created = channel('fastify.initialization')
   created.subscribe(watch)
-  const building = buildAdminApp(context)
+  const server: AdminServer = createAdminServer(() => building, context.observe)
+  const building = buildAdminApp(context, server)
   created.unsubscribe(watch)
   const app = await building
   await app.ready()

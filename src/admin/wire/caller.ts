@@ -26,12 +26,10 @@ declare module 'fastify' {
 /** Adds the fields above to requests. The API and the console each authenticate in their own way, and call setCaller. */
 export function decorateRequests(app: FastifyInstance, { adminUrl }: Pick<AdminContext, 'adminUrl'>): void {
   let isUnixSocket = false
-  app.server.once('listening', () => {
-    isUnixSocket = typeof app.server.address() === 'string'
-  })
   app.decorateRequest('remoteAddress', '')
   app.decorateRequest('caller', null)
   app.addHook('onRequest', (request, _reply, done) => {
+    isUnixSocket ||= typeof app.server.address() === 'string'
     // Read now, because a closed connection no longer has an address.
     request.remoteAddress = remoteAddressOf(request, adminUrl, isUnixSocket)
     done()

@@ -1,11 +1,11 @@
-import { STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import type { Observer } from '../../domain/events.ts'
 import type { LoginReason, OperatorReason, ProviderReason } from '../../domain/operator.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import { newRequestId } from '../../domain/request-id.ts'
+import { newRequestId, requestIdOf } from '../../domain/request-id.ts'
 import { ClocksDiffer, StoreUnavailable } from '../../domain/store.ts'
 import { withPeriod } from '../../domain/text.ts'
 import { type MalformedReason, sendFinal } from '../../listener/malformed.ts'
@@ -248,4 +248,18 @@ export function answerMalformed(reason: MalformedReason, socket: Socket): void {
   const answer = MALFORMED[reason]
   const headers = { ...ANSWER_HEADERS, 'x-request-id': newRequestId(), 'content-type': PROBLEM_TYPE }
   sendFinal(socket, { status: answer.status, headers, body: problemText(answer) })
+}
+
+/** Answers a request that the app could not answer, because it could not be loaded. */
+export function answerFailure(
+  observe: Observer,
+  err: unknown,
+  { method, headers: sent, socket }: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const [requestId, answer] = [requestIdOf(sent), problemOf(err)]
+  const about = { method, endpoint: undefined, requestId, remoteAddress: socket.remoteAddress ?? 'unix socket' }
+  observe({ type: 'request failed', reason: 'unexpected error', err, status: answer.status, ...about })
+  const headers = { ...ANSWER_HEADERS, 'x-request-id': requestId, 'content-type': PROBLEM_TYPE }
+  response.writeHead(answer.status, headers).end(problemText(answer))
 }

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { collectDefaultMetrics, type Metric as LibraryMetric, Registry } from '@prometheus-io/client'
+import { type Counter, collectDefaultMetrics, type Metric as LibraryMetric, Registry } from '@prometheus-io/client'
 import { CATALOGUE, type Metric, PREFIX } from './catalogue.ts'
 import type { Counters, MetricName, Series } from './counters.ts'
 
@@ -25,6 +25,7 @@ export function createExposition(counters: Counters, measure: () => Promise<Meas
     registry.registerMetric({ ...described, get } as unknown as LibraryMetric)
   }
   collectProcessMetrics(registry)
+  countEarlierCpuTime(registry)
 
   function linesOf(name: MetricName, metric: Metric) {
     const counted = counters.seriesOf(name).flatMap((series) => {
@@ -51,7 +52,8 @@ export function createExposition(counters: Counters, measure: () => Promise<Meas
   }
 
   let underWay: Promise<string> | undefined
-  let nextAt = 0
+  // The first text waits until the library has measured the delay of the event loop.
+  let nextAt = performance.now() + PAUSE_MS
   return {
     type: registry.contentType,
     /** Calls share the next text. Making it keeps token requests waiting, so there is a pause after the previous one. */
@@ -66,6 +68,15 @@ export function createExposition(counters: Counters, measure: () => Promise<Meas
         .finally(() => (underWay = undefined))
       return underWay
     },
+  }
+}
+
+/** The library counts CPU time from when it is loaded. */
+function countEarlierCpuTime(registry: Registry): void {
+  const { user, system } = process.cpuUsage()
+  for (const [kind, microseconds] of Object.entries({ user_: user, system_: system, '': user + system })) {
+    const counter = registry.getSingleMetric(`process_cpu_${kind}seconds_total`) as Counter
+    counter.inc(microseconds / 1e6)
   }
 }
 

@@ -358,7 +358,7 @@ t.test('OPERATORS=provider: links and sessions of links are refused; keys and th
 t.test('Sign-in with the provider: behind a Unix socket each client has limits of its own', async (t) => {
   const { app, events } = await start(t)
   const socketPath = join(temporaryFolder(t), 'admin.sock')
-  await listenForAdmin(app, { socket: socketPath })
+  await listenForAdmin(app.server, { socket: socketPath })
   async function statusFor(forwarded: string, host = HOST.host, path = '/login/provider'): Promise<number | undefined> {
     const headers = { host, ...(forwarded && { 'x-forwarded-for': forwarded }) }
     const [response] = await once(request({ socketPath, path, headers, agent: false }).end(), 'response')

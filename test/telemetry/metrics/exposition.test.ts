@@ -25,6 +25,17 @@ t.test('Exposition: every counted series exists from the start, with 0', async (
   t.ok(lines.some((line) => line.startsWith('nodejs_heap_size_used_bytes ')))
 })
 
+t.test('Exposition: the first text has all CPU time of the process, and delays of the event loop', async (t) => {
+  const { user, system } = process.cpuUsage()
+  const text = await createExposition(createCounters(), async () => ({})).text()
+  const figure = (name: string) => Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1])
+  t.ok(figure('process_cpu_user_seconds_total') >= user / 1e6)
+  t.ok(figure('process_cpu_system_seconds_total') >= system / 1e6)
+  t.ok(figure('process_cpu_seconds_total') >= (user + system) / 1e6)
+  t.ok(figure('nodejs_eventloop_lag_mean_seconds') > 0)
+  t.ok(figure('nodejs_eventloop_lag_min_seconds') < 1)
+})
+
 t.test('Exposition: a histogram has each bucket with those before it, the sum and the count', async (t) => {
   const counters = createCounters()
   const observe = createEventCounter(counters)
