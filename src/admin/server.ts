@@ -1,8 +1,8 @@
-import http from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Observer } from '../domain/events.ts'
 import { serverOptions } from '../listener/answer.ts'
 import { protect } from '../listener/protect.ts'
+import { createServer } from '../web/http.ts'
 import { answerFailure, answerMalformed } from './wire/problem.ts'
 
 /** Enough for the few operators there are: an open overview uses one connection. */
@@ -23,7 +23,7 @@ export type AdminServer = ReturnType<typeof createAdminServer>
 /** Creates the server of the admin listener, which is protected. `loadApp` is called for each request until it has succeeded. */
 export function createAdminServer(loadApp: () => Promise<FastifyInstance>, observe: Observer) {
   let app: FastifyInstance | undefined
-  const server = http.createServer(serverOptions(REQUEST_TIMEOUT_MS), async (request, response) => {
+  const server = createServer(serverOptions(REQUEST_TIMEOUT_MS), async (request, response) => {
     try {
       app ??= await loadApp()
     } catch (error) {

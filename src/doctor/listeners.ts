@@ -1,10 +1,11 @@
 import { once } from 'node:events'
-import { get, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { AdminPlace, Config } from '../config.ts'
 import { READY_PATH } from '../http/metadata.ts'
 import { VERSION } from '../version.ts'
 import { hostInUrl, isWildcard } from '../web/address.ts'
+import { get } from '../web/http.ts'
 import { error, type Finding, note, ok, warning } from './finding.ts'
 
 const TIMEOUT_MS = 3000

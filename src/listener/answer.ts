@@ -1,5 +1,6 @@
-import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
+import { ServerResponse } from '../web/http.ts'
 import { endConnection } from './malformed.ts'
 import { pipelineOf } from './pipeline.ts'
 

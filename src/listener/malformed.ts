@@ -1,5 +1,6 @@
-import { type IncomingMessage, type OutgoingHttpHeaders, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
+import { STATUS_CODES } from '../web/http.ts'
 import { handleOf, type Pipeline, pipelineOf } from './pipeline.ts'
 
 /** Why input is not a valid request, and the status of the answer. */

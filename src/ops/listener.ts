@@ -1,4 +1,4 @@
-import http from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
@@ -6,6 +6,7 @@ import { serverOptions } from '../listener/answer.ts'
 import { MALFORMED_STATUSES, type MalformedReason, sendFinal } from '../listener/malformed.ts'
 import { protect } from '../listener/protect.ts'
 import { hostInUrl } from '../web/address.ts'
+import { createServer } from '../web/http.ts'
 
 export interface Page {
   status?: number
@@ -44,7 +45,7 @@ export async function listenForOperators(
   pages: Pages,
   observe: Observer,
 ): Promise<Listener> {
-  const server = http.createServer(serverOptions(TIMEOUT_MS))
+  const server = createServer(serverOptions(TIMEOUT_MS))
   server.on('request', async (request, response) => {
     // Stops the parser, because each further request would keep a response in memory until it is read.
     response.shouldKeepAlive = false
@@ -87,7 +88,7 @@ function answerMalformed(reason: MalformedReason, socket: Socket): void {
   sendFinal(socket, { status: MALFORMED_STATUSES[reason], headers, body: `Refused: ${reason}.\n` })
 }
 
-async function answer({ method, url = '', headers, httpVersion }: http.IncomingMessage, pages: Pages): Promise<Page> {
+async function answer({ method, url = '', headers, httpVersion }: IncomingMessage, pages: Pages): Promise<Page> {
   // RFC 9112 §3.2.
   if (headers.host === undefined && httpVersion === '1.1')
     return { status: 400, type: TEXT, body: 'Refused: Host header missing.\n' }

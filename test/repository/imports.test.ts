@@ -107,6 +107,13 @@ t.test('Architecture: only a kind of store knows its driver, and only store/open
   }
 })
 
+t.test('Architecture: src imports types of node:http only, because an import of the module loads undici', async (t) => {
+  const importing = FILES.filter(
+    (file) => file.startsWith('src/') && /^import (?!type ).*'node:https?'/m.test(read(file)),
+  )
+  t.strictSame(importing, [])
+})
+
 t.test('Architecture: no file imports itself by way of others, types included', async (t) => {
   const targets = Map.groupBy(IMPORTS, ({ file }) => file)
   const done = new Set<string>()

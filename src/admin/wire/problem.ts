@@ -1,4 +1,4 @@
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import type { Observer } from '../../domain/events.ts'
@@ -9,6 +9,7 @@ import { newRequestId, requestIdOf } from '../../domain/request-id.ts'
 import { ClocksDiffer, StoreUnavailable } from '../../domain/store.ts'
 import { withPeriod } from '../../domain/text.ts'
 import { type MalformedReason, sendFinal } from '../../listener/malformed.ts'
+import { STATUS_CODES } from '../../web/http.ts'
 
 /** CSP 3: only resources of this origin, and no inline scripts or styles. */
 const POLICY = [
