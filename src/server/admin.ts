@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { About } from '../admin/context.ts'
 import { listenForAdmin } from '../admin/listener.ts'
@@ -38,9 +39,13 @@ export async function startAdmin(
   const server: AdminServer = createAdminServer(() => loadApp(), observe)
   // Loaded when an operator comes, because these modules are large.
   const loadApp = await onDemand(config, async () => {
-    const { buildAdminApp } = await import('../admin/app.ts')
-    const { createAdministration } = await import('../administration/administration.ts')
+    // Token requests have their turn in between.
     const { createSignIn } = await import('../administration/sign-in.ts')
+    await turn()
+    const { createAdministration } = await import('../administration/administration.ts')
+    await turn()
+    const { buildAdminApp } = await import('../admin/app.ts')
+    await turn()
     app = await buildAdminApp(
       {
         now: Date.now,
@@ -58,6 +63,7 @@ export async function startAdmin(
       },
       server,
     )
+    await turn()
     await app.ready()
     return app
   })
