@@ -161,8 +161,11 @@ export function problemOf(error: unknown, isOperator = false): Problem {
   return problem('server_error', 'The server failed.')
 }
 
-/** Returns the answer to an error, for both error handlers. Reports refused operators and failures (5xx). */
-export function reportError(observe: Observer, error: unknown, request: FastifyRequest): Problem {
+type Reported = Pick<FastifyRequest, 'id' | 'method' | 'remoteAddress'> &
+  Partial<Pick<FastifyRequest, 'caller' | 'routeOptions'>>
+
+/** Returns the answer to an error, for the error handlers. Reports refused operators and failures (5xx). */
+export function reportError(observe: Observer, error: unknown, request: Reported): Problem {
   const { id: requestId, method, remoteAddress, caller } = request
   const answer = problemOf(error, Boolean(caller))
   if (error instanceof RefusedOperator) {
@@ -172,7 +175,7 @@ export function reportError(observe: Observer, error: unknown, request: FastifyR
   } else if (answer.status >= 500) {
     const { status } = answer
     const reason = error instanceof StoreUnavailable ? 'store unavailable' : 'unexpected error'
-    const endpoint = request.routeOptions.url
+    const endpoint = request.routeOptions?.url
     observe({ type: 'request failed', reason, err: error, status, method, endpoint, requestId, remoteAddress })
   }
   return answer
@@ -254,13 +257,13 @@ export function answerMalformed(reason: MalformedReason, socket: Socket): void {
 /** Answers a request that the app could not answer, because it could not be loaded. */
 export function answerFailure(
   observe: Observer,
-  err: unknown,
-  { method, headers: sent, socket }: IncomingMessage,
+  error: unknown,
+  sent: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const [requestId, answer] = [requestIdOf(sent), problemOf(err)]
-  const about = { method, endpoint: undefined, requestId, remoteAddress: socket.remoteAddress ?? 'unix socket' }
-  observe({ type: 'request failed', reason: 'unexpected error', err, status: answer.status, ...about })
-  const headers = { ...ANSWER_HEADERS, 'x-request-id': requestId, 'content-type': PROBLEM_TYPE }
-  response.writeHead(answer.status, headers).end(problemText(answer))
+  const { headers, method = '', socket } = sent
+  const request = { id: requestIdOf(headers), method, remoteAddress: socket.remoteAddress ?? 'unix socket' }
+  const answer = reportError(observe, error, request)
+  const own = { 'x-request-id': request.id, 'content-type': PROBLEM_TYPE }
+  response.writeHead(answer.status, { ...ANSWER_HEADERS, ...own }).end(problemText(answer))
 }
