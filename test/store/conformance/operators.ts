@@ -16,10 +16,8 @@ export function operatorConformance(t: Test, harness: Harness): void {
     t.equal(await on(store).addOperator({ name: 'anna', role: 'admin', createdAt: START + 1 }), false, 'it is taken')
     const { key, ...rest } = (await store.findOperator('anna')) as Operator
     t.not(key, undefined)
-    t.strictSame(rest, {
-      ...{ name: 'anna', role: 'viewer', email: null, createdAt: START },
-      ...{ keys: [], sessions: [], loginLinks: [] },
-    })
+    const anna = { name: 'anna', role: 'viewer', email: null, createdAt: START }
+    t.strictSame(rest, { ...anna, keys: [], sessions: [], loginLinks: [] })
 
     const { keyId, sessionId } = await addOperator(store, 'bert')
     const bert = (await store.findOperator('bert')) as Operator
@@ -43,11 +41,7 @@ export function operatorConformance(t: Test, harness: Harness): void {
     t.equal(await on(store).addAdminKey('nobody', KEY), undefined)
     t.equal(await on(store).addLoginCode('nobody', KEY), false)
     t.equal(await on(store).removeOperator('nobody'), false)
-    for (const [name, more] of [
-      ['nobody', 0],
-      ['bert', 0],
-      ['anna', 1],
-    ] as const) {
+    for (const [name, more] of Object.entries({ nobody: 0, bert: 0, anna: 1 })) {
       t.equal(await on(store).revokeAdminKey(name, keyId + more, START), false, name)
       t.equal(await on(store).endSession(name, sessionId + more), false, name)
     }
@@ -98,19 +92,16 @@ export function operatorConformance(t: Test, harness: Harness): void {
     const begun = { id: sessionId, created_at: at(1), remote_address: '192.0.2.1', user_agent: 'Ünï "✓"' }
     const link = { created_at: at(0), ends_at: at(10) }
     const added = { name: 'anna', role: 'admin', email: null, created_at: at(0) }
-    const event = (action: string, before: object | null, after: object | null) => ({
-      ...{ action, subject: { kind: 'operator', id: 'anna' }, before, after },
-    })
+    const subject = { kind: 'operator', id: 'anna' }
+    const event = (action: string, before: object | null, after: object | null) => ({ action, subject, before, after })
     const linked = event('login link made', { login_links: [] }, { login_links: [link] })
-    const loggedIn = [
-      { sessions: [], login_links: [link] },
-      { sessions: [begun], login_links: [] },
-    ] as const
+    const links = { sessions: [], login_links: [link] }
+    const ofSession = { sessions: [begun], login_links: [] }
     const first = [
       event('operator added', null, { ...added, keys: [], sessions: [], login_links: [] }),
       event('operator key added', { keys: [] }, { keys: [key] }),
       linked,
-      event('operator logged in', ...loggedIn),
+      event('operator logged in', links, ofSession),
       linked,
     ]
     const events = async () => {
@@ -180,8 +171,8 @@ export function operatorConformance(t: Test, harness: Harness): void {
       t.equal((await store.findSession(name)) !== undefined, sessionStays, name)
     }
     await store.purge('sign-ins', Number.MAX_SAFE_INTEGER, 100)
-    t.match(await store.findOperator('anna'), { keys: [{}], sessions: [] })
-    t.equal((await store.findOperator('anna'))?.sessions.length, 0)
+    const anna = await store.findOperator('anna')
+    t.strictSame([anna?.keys.length, anna?.sessions.length], [1, 0])
     t.equal(await store.findLoginCode('ahead'), undefined)
   })
 }

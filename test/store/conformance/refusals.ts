@@ -116,30 +116,22 @@ export function refusalConformance(t: Test, harness: Harness): void {
     await store.recordRefusals([at('a', 1), at('a', 10, { reason: 'expired token', suite: 's' }), ...unknown])
     await store.recordRefusals([at('c', 2), at('s', 3, ofCheck)])
     const counted = { reason: 'wrong secret', suite: '', count: 1 }
-    const [newest, s, c, a] = [
-      {
-        kind: 'application',
-        id: 'a',
-        name: 'Application a',
-        reason: 'expired token',
-        suite: 's',
-        count: 1,
-        at: [10, 10],
-      },
+    const a = { kind: 'application', id: 'a', name: 'Application a' }
+    const [newest, s, c, oldest] = [
+      { ...a, reason: 'expired token', suite: 's', count: 1, at: [10, 10] },
       { kind: 'suite', id: 's', name: 'Suite s', reason: 'unknown token', suite: 's', count: 7, at: [1, 3] },
       { kind: 'application', id: 'c', name: 'Application c', ...counted, at: [2, 2] },
-      { kind: 'application', id: 'a', name: 'Application a', ...counted, at: [1, 1] },
+      { ...a, ...counted, at: [1, 1] },
     ]
     const listed = async (limit: number) =>
-      (await store.listLastRefused(limit)).map(({ firstAt, lastAt, ...one }) => ({
-        ...one,
-        at: [firstAt - START, lastAt - START],
-      }))
+      (await store.listLastRefused(limit)).map(({ firstAt, lastAt, ...one }) => {
+        return { ...one, at: [firstAt - START, lastAt - START] }
+      })
     t.strictSame(await listed(2), [newest, s])
-    t.strictSame(await listed(9), [newest, s, c, a])
+    t.strictSame(await listed(9), [newest, s, c, oldest])
     await on(store).removeApplication('c')
     await on(store).removeSuite('s')
-    t.strictSame(await listed(9), [newest, a], 'removed ones are left out')
+    t.strictSame(await listed(9), [newest, oldest], 'removed ones are left out')
   })
 
   test('Store: refused requests are listed newest first, with the names of registered clients, and are filtered', async (t, store) => {
@@ -147,14 +139,9 @@ export function refusalConformance(t: Test, harness: Harness): void {
     await register(store, 'a')
     const ofSuite = { clientId: 's', endpoint: '/v1/oauth/introspect' }
     const unknown = { clientId: 'ab\0\ud800... (9 characters)', reason: 'unknown client' }
-    await store.recordRefusedRequests([
-      refusedRequest('r1'),
-      refusedRequest('r2', ofSuite),
-      refusedRequest('r2', unknown),
-    ])
-    await store.recordRefusedRequests([
-      refusedRequest('r3', { clientId: null, suite: 's', reason: 'unknown token', remoteAddress: '::1' }),
-    ])
+    const ofNobody = { clientId: null, suite: 's', reason: 'unknown token', remoteAddress: '::1' }
+    const first = [refusedRequest('r1'), refusedRequest('r2', ofSuite), refusedRequest('r2', unknown)]
+    for (const step of [first, [refusedRequest('r3', ofNobody)]]) await store.recordRefusedRequests(step)
     const listed = async (filter: Partial<RefusedRequestFilter> = {}) =>
       (await store.listRefusedRequests({ limit: 9, ...filter })).map(({ requestId, name }) => `${requestId} ${name}`)
     t.strictSame(await listed(), ['r3 null', 'r2 null', 'r2 Suite s', 'r1 Application a'])
@@ -181,11 +168,8 @@ export function refusalConformance(t: Test, harness: Harness): void {
       t.strictSame(await listed(filter), found, JSON.stringify(filter))
     }
     await on(store).removeApplication('a')
-    t.match((await store.listRefusedRequests({ requestId: 'r1', limit: 1 }))[0], {
-      clientId: 'a',
-      kind: null,
-      name: null,
-    })
+    const [removed] = await store.listRefusedRequests({ requestId: 'r1', limit: 1 })
+    t.match(removed, { clientId: 'a', kind: null, name: null })
   })
 
   test('Store: old refused requests are purged, the oldest first, no more than the limit', async (t, store) => {
@@ -204,10 +188,7 @@ export function refusalConformance(t: Test, harness: Harness): void {
     t.equal(kept.at(-1)?.requestId, 'true 3')
     t.equal(kept.at(MAX_REFUSED_REQUESTS - 1)?.requestId, 'false 3')
     const purge = (limit: number) => store.purge('refused requests', START + 1, limit)
-    t.strictSame(
-      [await purge(MAX_REFUSED_REQUESTS - 1), await purge(3)],
-      [MAX_REFUSED_REQUESTS - 1, 3],
-      'ids may be apart',
-    )
+    const purged = [await purge(MAX_REFUSED_REQUESTS - 1), await purge(3)]
+    t.strictSame(purged, [MAX_REFUSED_REQUESTS - 1, 3], 'ids may be apart')
   })
 }

@@ -31,15 +31,8 @@ export function applicationConformance(t: Test, harness: Harness): void {
     t.match(await store.listNames(PAGE), [texts])
     const { key, secrets, ...rest } = (await store.findApplication('a')) as Application
     t.not(key, undefined)
-    t.strictSame(rest, {
-      clientId: 'a',
-      status: 'active',
-      tokenGeneration: 0,
-      tokensValidFrom: 0,
-      createdAt: START,
-      suites: [],
-      ...settings,
-    })
+    const fresh = { status: 'active', tokenGeneration: 0, tokensValidFrom: 0, createdAt: START, suites: [] }
+    t.strictSame(rest, { clientId: 'a', ...fresh, ...settings })
     await register(store, application('b', { status: 'suspended' }))
     t.match(await store.findApplication('b'), { status: 'suspended' })
     t.type(secrets[0]?.id, 'number')
@@ -117,20 +110,20 @@ export function applicationConformance(t: Test, harness: Harness): void {
   test('Store: only the given fields of one application are updated, and its key is never reused', async (t, store) => {
     await register(store, application('a', { secret: { digest: IMPORTED, createdAt: START } }), 'b')
     const [before, other] = [await store.findApplication('a'), await store.findApplication('b')]
-    const steps: [step: () => Promise<boolean>, fields: Partial<Application>][] = [
-      ...[
-        ...TEXT_FIELDS.map((field) => ({ [field]: 'New' })),
-        { labels: { owner: 'web' } },
-        { note: 'Call', quota: 9 },
-        { quota: null, labels: {}, note: '' },
-      ].map((changes): (typeof steps)[0] => [() => on(store).updateApplication('a', changes), changes]),
-      [() => on(store).setStatus('a', 'suspended'), { status: 'suspended' }],
-      // Each revoke-all is a new generation of tokens, whatever its time.
-      ...[START, START, START - 5000].map((tokensValidFrom, at): (typeof steps)[0] => [
-        () => on(store).revokeTokens('a', tokensValidFrom),
-        { tokenGeneration: at + 1, tokensValidFrom },
-      ]),
+    const updates: Partial<Application>[] = [
+      ...TEXT_FIELDS.map((field) => ({ [field]: 'New' })),
+      { labels: { owner: 'web' } },
+      { note: 'Call', quota: 9 },
+      { quota: null, labels: {}, note: '' },
     ]
+    type Step = [step: () => Promise<boolean>, fields: Partial<Application>]
+    const steps: Step[] = [
+      ...updates.map((changes): Step => [() => on(store).updateApplication('a', changes), changes]),
+      [() => on(store).setStatus('a', 'suspended'), { status: 'suspended' }],
+    ]
+    // Each revoke-all is a new generation of tokens, whatever its time.
+    for (const [at, tokensValidFrom] of [START, START, START - 5000].entries())
+      steps.push([() => on(store).revokeTokens('a', tokensValidFrom), { tokenGeneration: at + 1, tokensValidFrom }])
     let expected = before
     for (const [step, fields] of steps) {
       expected = { ...(expected as Application), ...fields }
@@ -249,19 +242,13 @@ export function suiteConformance(t: Test, harness: Harness): void {
   test('Store: a suite is found as it was added, listed, updated and removed', async (t, store) => {
     t.equal(await store.findSuite('store'), undefined)
     t.strictSame(await store.listSuites(PAGE), [])
-    const labelled = { ...suite('store'), labels: { owner: 'web' }, note: 'Två' }
-    const newcomers = { suites: [labelled, suite('product-information')], applications: [] }
+    const texts = { labels: { owner: 'web' }, note: 'Två' }
+    const newcomers = { suites: [{ ...suite('store'), ...texts }, suite('product-information')], applications: [] }
     t.strictSame(await store.register(newcomers, AUDIT), newcomers)
     const found = await store.findSuite('store')
-    t.strictSame(found, {
-      key: found?.key,
-      suiteId: 'store',
-      name: 'Suite store',
-      labels: { owner: 'web' },
-      note: 'Två',
-      createdAt: START,
-      secrets: [{ id: found?.secrets[0]?.id, digest: DIGEST, createdAt: START, endsAt: null, revokedAt: null }],
-    })
+    const secret = { id: found?.secrets[0]?.id, digest: DIGEST, createdAt: START, endsAt: null, revokedAt: null }
+    const stored = { suiteId: 'store', name: 'Suite store', ...texts, createdAt: START, secrets: [secret] }
+    t.strictSame(found, { key: found?.key, ...stored })
     t.not(found?.key, undefined)
     const listed = await store.listSuites(PAGE)
     t.strictSame(listed, [found, await store.findSuite('product-information')])
@@ -303,9 +290,8 @@ export function suiteConformance(t: Test, harness: Harness): void {
 
   test('Store: the applications of a suite are listed page by page, and counted', async (t, store) => {
     const suites = [suite('store'), suite('product-information')]
-    const applications = ['a', 'b', 'c', 'd'].map((id) =>
-      application(id, { suites: id === 'b' ? ['product-information'] : ['store'] }),
-    )
+    const idOf = (id: string) => (id === 'b' ? 'product-information' : 'store')
+    const applications = ['a', 'b', 'c', 'd'].map((id) => application(id, { suites: [idOf(id)] }))
     await store.register({ suites, applications }, AUDIT)
     const first = await store.listApprovedApplications('store', { limit: 2 })
     t.strictSame(first, [await store.findApplication('a'), await store.findApplication('c')])
