@@ -35,9 +35,7 @@ t.test('Batch: it waits for a turn without new items, and items that arrive befo
   t.strictSame(roundTrips, [['a', 'b', 'c', 'd']])
   const second = [add('e'), add('f')]
   let isAnswered = false
-  void first[0]?.then(() => {
-    isAnswered = true
-  })
+  void first[0]?.then(() => (isAnswered = true))
   await turns(10)
   t.equal(isAnswered, false, 'nothing is answered before its round trip has ended')
   t.equal(roundTrips.length, 1, 'what comes during a round trip is the next batch')
@@ -72,11 +70,7 @@ t.test('Batch: when a round trip fails, all its items are rejected', async (t) =
   const failed = { status: 'rejected', reason: { message: 'EIO' } }
   t.match(await Promise.allSettled(lost), [failed, failed, failed])
   await t.rejects(next, { message: 'EIO' })
-  t.strictSame(
-    roundTrips,
-    [['a', 'b', 'c'], ['d']],
-    'no item waits for a lock twice, and the next one gets its own batch',
-  )
+  t.strictSame(roundTrips, [['a', 'b', 'c'], ['d']], 'no item waits twice, and the next one gets its own batch')
 })
 
 t.test('Batch: a round trip that fails before it takes items rejects those that it was started for', async (t) => {
@@ -98,7 +92,7 @@ t.test('Batch: if it waits for one turn only, what is asked after an answer is d
 })
 
 t.test(
-  'Batch: when the maximum is waiting, the next item is refused at once and never executed, but for an urgent one',
+  'Batch: when the maximum is waiting, the next item is refused and never done, except an urgent one',
   async (t) => {
     const { add, lock, disk, roundTrips } = createDatabase({ maxTurns: 1, maxItems: 3 })
     lock.resolve()

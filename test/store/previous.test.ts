@@ -14,19 +14,13 @@ const NOW = Date.now()
 
 type Sqlite = ReturnType<typeof openSqlite>
 type Changes = (store: Sqlite) => Partial<Sqlite>
+type Options = { lifetime?: number; now?: () => number; ofPrevious?: Changes; ofPresent?: Changes }
 
 /**
  * Two stores that have the same application, as after a copy, and the current one as a server sees it, where some of their
  * functions are others.
  */
-async function openBoth(
-  t: Test,
-  {
-    ofPrevious,
-    ofPresent,
-    ...options
-  }: { lifetime?: number; now?: () => number; ofPrevious?: Changes; ofPresent?: Changes } = {},
-) {
+async function openBoth(t: Test, { ofPrevious, ofPresent, ...options }: Options = {}) {
   const previous = openSqlite(':memory:', { lockTimeout: 0 })
   const present = openSqlite(':memory:', { lockTimeout: 0 })
   const [key] = [await newKey(present, 'a'), await newKey(previous, 'a')]

@@ -16,21 +16,14 @@ const { createDatabase } = await startDatabases()
 t.test('Schemas: SQLite and PostgreSQL have the same tables and views with the same columns', async (t) => {
   const db = openDatabase(':memory:', (db) => db)
   t.teardown(() => db.close())
-  const sqlite = db
-    .prepare(
-      `SELECT tables.name || ' ' || columns.name
-         FROM sqlite_schema tables, pragma_table_xinfo(tables.name) columns
-        WHERE tables.type IN ('table', 'view') AND tables.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`,
-    )
-    .pluck()
-    .all() as string[]
+  const statement = `SELECT tables.name || ' ' || columns.name
+      FROM sqlite_schema tables, pragma_table_xinfo(tables.name) columns
+     WHERE tables.type IN ('table', 'view') AND tables.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`
+  const sqlite = db.prepare(statement).pluck().all() as string[]
 
-  const url = await createDatabase()
   const columns = await query(
-    url,
-    `SELECT table_name || ' ' || column_name AS name
-       FROM information_schema.columns
-      WHERE table_schema = 'public'`,
+    await createDatabase(),
+    "SELECT table_name || ' ' || column_name AS name FROM information_schema.columns WHERE table_schema = 'public'",
   )
   const postgres = columns.map(({ name }) => name as string)
 

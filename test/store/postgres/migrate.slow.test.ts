@@ -69,10 +69,8 @@ t.test('Migrations: a change of an operator that is under way is made first', as
   await change.ask('SELECT json FROM applications_as_json')
   const migrated = migrateAt(url, { maxTries: 1 })
   await untilLocked(url, 'NOT granted')
-  await change.ask(
-    'INSERT INTO audit_events (at, actor, origin, remote_address, action, subject_kind, subject) VALUES (1, $1, $1, $1, $1, $1, $1)',
-    ['a'],
-  )
+  const columns = '(at, actor, origin, remote_address, action, subject_kind, subject)'
+  await change.ask(`INSERT INTO audit_events ${columns} VALUES (1, $1, $1, $1, $1, $1, $1)`, ['a'])
   await change.ask('COMMIT')
   t.match(await migrated, { to: LATEST_POSTGRES })
 })

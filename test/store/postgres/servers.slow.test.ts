@@ -21,6 +21,11 @@ import { keyOf, START } from '../../support/world.ts'
 import { newKey } from '../conformance/harness.ts'
 import { newLocation, open } from './stores.ts'
 
+/** Gives a running server another setting. */
+async function reset(server: { query: (text: string) => Promise<unknown> }, setting: string): Promise<void> {
+  for (const text of [`ALTER SYSTEM SET ${setting}`, 'SELECT pg_reload_conf()']) await server.query(text)
+}
+
 t.test('Changes: one that waits too long for another is refused, and the session goes on', async (t) => {
   const { url, location } = await newLocation()
   const events: Event[] = []
@@ -55,9 +60,7 @@ t.test('A locked table: the number of statements that wait for it does not grow'
   })
   let most = 0
   let isOver = false
-  const done = locked.then(() => {
-    isOver = true
-  })
+  const done = locked.then(() => (isOver = true))
   while (!isOver) {
     await Promise.allSettled([store.addToken(mintToken(key, Date.now()).stored), store.findToken(Buffer.alloc(16))])
     most = Math.max(most, await waiting())
@@ -82,8 +85,7 @@ t.test('A dedicated server: a missing answer is measured; one that stops syncing
   t.ok(events.some(isSlowWrite), 'otherwise measurements would miss the slowest answers')
 
   await until(() => isReady(store))
-  await own.query('ALTER SYSTEM SET synchronous_commit = off')
-  await own.query('SELECT pg_reload_conf()')
+  await reset(own, 'synchronous_commit = off')
   await until(async () => !(await isReady(store)))
   await t.rejects(store.findSuite('a'), { name: 'StoreUnavailable', message: /synchronous_commit is off/ })
 })
@@ -94,8 +96,7 @@ t.test('A dedicated server: after a reload turns synchronous_commit off, answers
   const url = await own.createDatabase()
   const store = await open(t, locationOf(url))
   const key = await newKey(store, 'a')
-  await own.query('ALTER SYSTEM SET synchronous_commit = off')
-  await own.query('SELECT pg_reload_conf()')
+  await reset(own, 'synchronous_commit = off')
   let answered = 0
   // The next heartbeat ends the session.
   for (let isOver = false; !isOver; ) {
@@ -106,10 +107,8 @@ t.test('A dedicated server: after a reload turns synchronous_commit off, answers
   }
   await own.kill()
   await own.start()
-  const [found] = await query(
-    url,
-    'SELECT count(*)::int AS tokens, max(tokens_valid_from)::int AS last FROM tokens, applications',
-  )
+  const counts = 'SELECT count(*)::int AS tokens, max(tokens_valid_from)::int AS last FROM tokens, applications'
+  const [found] = await query(url, counts)
   t.ok(answered > 0)
   t.ok(found.tokens >= answered && found.last >= answered, `${answered}: ${JSON.stringify(found)}`)
 })
@@ -135,9 +134,8 @@ t.test('PostgreSQL with TLS: the server has to prove its identity', { skip }, as
 
   const byName = { ...location, hosts: [{ host: 'localhost', port: secure.port }] }
   await open(t, { ...byName, tls: { rootCertificateFile: certificate } })
-  const [row] = await secure.query(
-    "SELECT bool_and(ssl) AS all FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'token-server'",
-  )
+  const sessions = "pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'token-server'"
+  const [row] = await secure.query(`SELECT bool_and(ssl) AS all FROM ${sessions}`)
   t.equal(row.all, true)
   await t.rejects(open(t, { ...byName, tls: { rootCertificateFile: undefined } }), /self-signed certificate/)
   await t.rejects(open(t, { ...location, tls: { rootCertificateFile: certificate } }), /IP: 127\.0\.0\.1/)
@@ -259,8 +257,7 @@ t.test('Session: the primary among several hosts is used, and of two primaries t
 
   await pair.promote()
   // The old primary does not know, and accepts writes again.
-  await pair.primary.query("ALTER SYSTEM SET synchronous_standby_names = ''")
-  await pair.primary.query('SELECT pg_reload_conf()')
+  await reset(pair.primary, "synchronous_standby_names = ''")
   t.equal(await portOf('primary', 'standby'), ports.standby)
   t.equal(await portOf('standby', 'primary'), ports.standby)
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
 import type { ApplicationKey } from '../../../src/domain/application.ts'
-import type { PostgresLocation } from '../../../src/domain/database-location.ts'
+import type { PostgresHost, PostgresLocation } from '../../../src/domain/database-location.ts'
 import type { Event } from '../../../src/domain/events.ts'
 import { OperatorError } from '../../../src/domain/operator-error.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
@@ -125,35 +125,30 @@ t.test('A session needs one server for all connections, and ends when the server
     ${startedAt} 'SELECT at FROM public.started'`)
   const session = await begin(location)
   const settings = "SELECT current_setting('enable_seqscan'), current_setting('jit')"
-  t.strictSame(
-    await askWithin(session.reads, 1000)(settings),
-    [['off', 'off']],
-    'PostgreSQL before 18 would compile every plan',
-  )
+  const [found] = await askWithin(session.reads, 1000)(settings)
+  t.strictSame(found, ['off', 'off'], 'PostgreSQL before 18 would compile every plan')
   await query(url, "UPDATE started SET at = '2026-01-02'")
   t.match(await session.ended, { message: another })
 })
 
-t.test('A node whose clock differs from that of the database is not ready', async (t) => {
-  const { location } = await newLocationWith(
-    "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$SELECT pg_catalog.clock_timestamp() + interval '1 hour'$$",
-  )
-  await server.query('ALTER FUNCTION clock_timestamp() OWNER TO postgres', location.database)
-  const store = await open(t, location)
-  await t.rejects(store.ping(), { name: 'StoreUnavailable', message: /are 3[56]\d{5} ms apart/ })
-  t.ok((store.clockOffset() as number) > 3_500_000)
-})
-
-t.test('A node whose first answer takes too long to compare the clocks asks again', async (t) => {
-  const { location } = await newLocationWith(`
-    CREATE SEQUENCE public.calls; GRANT ALL ON SEQUENCE calls TO PUBLIC;
-    CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$
-      SELECT pg_catalog.clock_timestamp() + interval '1 hour'
-        FROM pg_sleep(CASE nextval('public.calls') WHEN 1 THEN 0.6 ELSE 0 END)$$`)
-  await server.query('ALTER FUNCTION clock_timestamp() OWNER TO postgres', location.database)
-  const store = await open(t, location)
-  await t.rejects(store.ping(), { message: /are 3[56]\d{5} ms apart/ })
-})
+const AN_HOUR_AHEAD = "pg_catalog.clock_timestamp() + interval '1 hour'"
+for (const [rule, definition] of [
+  ['that differs', `AS $$SELECT ${AN_HOUR_AHEAD}$$`],
+  [
+    'that differs, where the first answer takes too long to compare them,',
+    `AS $$SELECT ${AN_HOUR_AHEAD} FROM pg_sleep(CASE nextval('public.calls') WHEN 1 THEN 0.6 ELSE 0 END)$$`,
+  ],
+] as const) {
+  t.test(`A node is not ready with a clock ${rule} from that of the database`, async (t) => {
+    const { location } = await newLocationWith(`
+      CREATE SEQUENCE public.calls; GRANT ALL ON SEQUENCE calls TO PUBLIC;
+      CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql ${definition}`)
+    await server.query('ALTER FUNCTION clock_timestamp() OWNER TO postgres', location.database)
+    const store = await open(t, location)
+    await t.rejects(store.ping(), { name: 'StoreUnavailable', message: /are 3[56]\d{5} ms apart/ })
+    t.ok((store.clockOffset() as number) > 3_500_000)
+  })
+}
 
 t.test('A node whose last write failed is not ready until a write succeeds', async (t) => {
   const { url, location } = await newLocation()
@@ -263,9 +258,8 @@ t.test('PostgreSQL: a server that may lose commits is refused', async (t) => {
   }
   const location = await emptyLocation()
   const database = `${location.database}_latin1`
-  await server.query(
-    `CREATE DATABASE ${database} OWNER ${location.user} ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'`,
-  )
+  const encoding = "ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'"
+  await server.query(`CREATE DATABASE ${database} OWNER ${location.user} ${encoding}`)
   await t.rejects(open(t, { ...location, database }), { name: 'OperatorError', message: /encoding LATIN1/ })
 })
 
@@ -314,6 +308,11 @@ t.test('Password: a PGPASSFILE that others may read, or that is no file, is refu
   }
 })
 
+function passwordAt(url: string) {
+  const location = locationOf(url)
+  return passwordFor(location, location.hosts[0] as PostgresHost)
+}
+
 t.test('Password: the first line of PGPASSFILE that fits host, port, database and user has it', async (t) => {
   const file = join(temporaryFolder(t), 'pgpass')
   const lines = [
@@ -335,10 +334,8 @@ t.test('Password: the first line of PGPASSFILE that fits host, port, database an
     ['postgres://u@b/e', 'of-any'],
     ['postgres://u@b:5433/e', undefined],
   ] as const) {
-    const location = locationOf(url)
-    t.equal(await passwordFor(location, location.hosts[0] as (typeof location.hosts)[number]), password, url)
+    t.equal(await passwordAt(url), password, url)
   }
   withPassfile(t, `${file}-nowhere`)
-  const location = locationOf('postgres://u@a/d')
-  t.equal(await passwordFor(location, { host: 'a', port: 5432 }), undefined)
+  t.equal(await passwordAt('postgres://u@a/d'), undefined)
 })

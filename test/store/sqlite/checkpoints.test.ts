@@ -74,7 +74,6 @@ t.test('Checkpoints: the log is checked after some commits, and copied when it h
   t.ok(inTheLog() > 20, 'a commit alone copies nothing, because the disk may not be answering')
   checkpointIfDue()
   t.equal(inTheLog(), 0)
-
   write(LARGE / 2)
   t.equal(backlog(), undefined)
   t.equal(inTheLog(), 0, 'what is due is copied also where no commit waits for the disk')
@@ -139,15 +138,8 @@ t.test('Full log: the room in the log is checked before every write, outside its
   const retryLocked = createRetryLocked('a.db', 0, { onError() {}, distrust() {} })
   const looks: boolean[] = []
   const assertLogNotFull = () => void looks.push(db.inTransaction)
-  const guards = {
-    retryLocked,
-    assertUsable() {},
-    assertWritable() {},
-    assertLogNotFull,
-    countCommit() {},
-    async committed() {},
-  }
-  const context = createContext(db, guards)
+  const others = { assertUsable() {}, assertWritable() {}, countCommit() {}, async committed() {} }
+  const context = createContext(db, { retryLocked, assertLogNotFull, ...others })
   const shared = createShared(context, () => {})
   const { applicationOf } = createCachedRegistry(db, context.changes, context.reader)
   const tokens = createTokens(context, applicationOf, () => {})

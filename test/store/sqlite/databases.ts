@@ -36,6 +36,15 @@ export async function refusal(file: string, options = {}): Promise<string> {
   )
 }
 
+/** Each of these is refused with this error. */
+export async function allRefused(
+  t: Test,
+  calls: (() => Promise<unknown>)[],
+  error: { name: string; message?: RegExp },
+) {
+  for (const call of calls) await t.rejects(call, error)
+}
+
 /** A connection of another program to a database, until the test ends. */
 export function connect(t: Test, file: string, options: Database.Options = {}) {
   const db = new Database(file, options)

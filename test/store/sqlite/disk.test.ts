@@ -13,7 +13,7 @@ import { on } from '../../support/on.ts'
 import { until } from '../../support/until.ts'
 import { START } from '../../support/world.ts'
 import { findStored, newKey, register, registerSuites, SECRET } from '../conformance/harness.ts'
-import { connect, newFile, newToken, openFile } from './databases.ts'
+import { allRefused, connect, newFile, newToken, openFile } from './databases.ts'
 
 t.test('Disk: after a failed fsync nothing counts as on disk, and the mark is set until it stays', async (t) => {
   const faulty = { error: undefined as Error | undefined, isSound: true, calls: 0, marks: 0 }
@@ -29,8 +29,7 @@ t.test('Disk: after a failed fsync nothing counts as on disk, and the mark is se
   })
   await Promise.all([flush(), flush()])
   t.match(faulty, { calls: 2, marks: 0 })
-  t.doesNotThrow(assertTrusted)
-  t.doesNotThrow(assertAnswering)
+  for (const assert of [assertTrusted, assertAnswering]) t.doesNotThrow(assert)
   faulty.isSound = false
   await t.rejects(flush(), { message: 'marked' }, "what is not on another process's disk is not on this one's")
   faulty.isSound = true
@@ -72,9 +71,7 @@ t.test('SQLite: a change is answered when it is on disk, not before', async (t) 
   disk.isHanging = true
   for (const [what, write] of Object.entries(WRITES)) {
     let answered = false
-    const written = write(store).then(() => {
-      answered = true
-    })
+    const written = write(store).then(() => (answered = true))
     const flushed = await nextFlush()
     for (let turn = 0; turn < 10; turn++) await nextTurn()
     t.equal(answered, false, what)
@@ -121,30 +118,20 @@ t.test('Hanging disk: changes are refused after some seconds, then at once; read
   disk.isHanging = true
   const underWay = store.addToken(first)
   await until(() => disk.waiting.length > 0)
-  const later: Promise<unknown>[] = [
-    store.addToken(second),
-    store.revokeToken(known.id, START),
-    on(store).withdraw('owner', 'a'),
-  ]
+  const revocation = store.revokeToken(known.id, START)
+  const later: Promise<unknown>[] = [store.addToken(second), revocation, on(store).withdraw('owner', 'a')]
   await Promise.all([underWay, ...later].map((promise) => t.rejects(promise, StoreUnavailable)))
 
   const { length } = disk.waiting
   const noAnswer = { name: 'StoreUnavailable', message: /the disk has not answered for 2 seconds/ }
-  const calls: (() => Promise<unknown>)[] = [
-    store.ping,
-    store.backlog,
-    () => store.addToken(third),
-    () => register(store, 'b'),
-  ]
-  for (const call of calls) await t.rejects(call, noAnswer)
+  await allRefused(t, [store.ping, store.backlog, () => store.addToken(third), () => register(store, 'b')], noAnswer)
   t.equal(disk.waiting.length, length, 'it is not asked again, which would take the next thread')
   t.strictSame(await findStored(store, known.id), known)
   t.equal((await store.findApplication('owner'))?.clientId, 'owner')
 
   disk.recover()
   await until(() => isReady(store))
-  for (const { id } of [second, third])
-    t.equal(await findStored(store, id), undefined, 'what was refused is not written')
+  for (const { id } of [second, third]) t.equal(await findStored(store, id), undefined, 'it is not written')
   t.equal(await store.findApplication('b'), undefined)
   t.strictSame(await findStored(store, known.id), known)
   await store.addToken(second)

@@ -7,7 +7,7 @@ import { explain, toOperatorError } from '../../../src/store/sqlite/explain.ts'
 import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-const error = (code: string) => Object.assign(new Error('disk I/O error'), { code })
+const error = (code: string, more = {}) => Object.assign(new Error('disk I/O error'), { code, ...more })
 const disk = (bytes: number, ffree: number, files = 10) =>
   (() => ({ bsize: 1, bavail: bytes, files, ffree })) as unknown as typeof statfsSync
 const ROOMY = disk(2 ** 30, 5)
@@ -44,55 +44,48 @@ t.test('Explain: SQLite has the same error for a full disk and a broken one; the
 
 t.test('Explain: a missing folder is named, and not the call that failed', async (t) => {
   const folder = temporaryFolder(t)
-  const missing = (code: string, path?: string) =>
-    explain(Object.assign(new Error('mkdtemp'), { code, ...(path && { path }) }), `${folder}/a/store.db`)
+  const missing = (code: string, more = {}) => explain(error(code, more), `${folder}/a/store.db`)
   t.equal(missing('ENOENT'), `there is no folder ${folder}/a. Create it, or name another place.`)
-  t.equal(missing('ENOENT', `${folder}/b/x`), `there is no folder ${folder}/b. Create it, or name another place.`)
+  t.equal(
+    missing('ENOENT', { path: `${folder}/b/x` }),
+    `there is no folder ${folder}/b. Create it, or name another place.`,
+  )
   writeFileSync(`${folder}/file`, '')
-  t.equal(missing('ENOTDIR', `${folder}/file/x`), `${folder}/file is not a folder. Name another place.`)
+  t.equal(missing('ENOTDIR', { path: `${folder}/file/x` }), `${folder}/file is not a folder. Name another place.`)
 })
 
 t.test('Explain: a permission error names the owner and the user', async (t) => {
   const own = temporaryFolder(t)
   const user = process.getuid?.()
-  const denied = (path: string) => explain(Object.assign(new Error('denied'), { code: 'EACCES', path }), '/store.db')
-  t.equal(
-    denied(`${own}/deeper/store.db`),
-    `${own} belongs to uid ${user} (mode 700), and this process, uid ${user}, may not write there. ` +
-      `Make it writable (chmod u+rwX ${own}), or name another place in DATABASE_URL.`,
-  )
-  t.match(
-    explain(Object.assign(new Error('denied'), { code: 'EPERM' }), `${own}/store.db`),
-    `${own} belongs to uid ${user}`,
-  )
+  const denied = (path: string) => explain(error('EACCES', { path }), '/store.db')
+  const whose = `${own} belongs to uid ${user} (mode 700), and this process, uid ${user}, may not write there. `
+  const mend = `Make it writable (chmod u+rwX ${own}), or name another place in DATABASE_URL.`
+  t.equal(denied(`${own}/deeper/store.db`), whose + mend)
+  t.match(explain(error('EPERM'), `${own}/store.db`), `${own} belongs to uid ${user}`)
   let others = '/'
   if (user === 0) {
     others = temporaryFolder(t)
     chownSync(others, 65534, 65534)
   }
   const { uid } = statSync(others)
-  t.match(
-    denied(others),
-    `Run this as uid ${uid}, the owner; or if no server uses it, give it to uid ${user} (chown ${user} ${others}); ` +
-      'or name another place in DATABASE_URL.',
-  )
+  const give = `or if no server uses it, give it to uid ${user} (chown ${user} ${others}); `
+  const advice = `Run this as uid ${uid}, the owner; ${give}or name another place in DATABASE_URL.`
+  t.match(denied(others), advice)
 })
 
 t.test('Explain: the advice for a place of the operator is another place', async (t) => {
   const folder = temporaryFolder(t)
-  const say = (code: string, wanted: 'read' | 'write to', path?: string) => {
-    const cause = Object.assign(new Error('no'), { code, syscall: 'open', ...(path && { path }) })
+  const say = (code: string, wanted: 'read' | 'write to', more = {}) => {
+    const cause = error(code, { syscall: 'open', ...more })
     return (toOperatorError('Nothing was done', cause, `${folder}/x.db`, wanted) as Error).message
   }
+  const nowhere = { path: '/no/x.db' }
   const uid = `Nothing was done: token-server runs as uid ${process.getuid?.()}, which may not`
   const output = 'Choose another place, or name - and redirect standard output.'
   for (const code of ['EACCES', 'EPERM']) t.equal(say(code, 'write to'), `${uid} write to ${folder}. ${output}`)
   t.equal(say('EROFS', 'write to'), `Nothing was done: the file system of ${folder} is read-only. ${output}`)
-  t.equal(say('EACCES', 'read', '/no/x.db'), `${uid} read /. ${output.replace('output', 'input')}`)
-  t.equal(
-    say('ENOENT', 'read', '/no/x.db'),
-    'Nothing was done: there is no folder /no. Create it, or name another place.',
-  )
+  t.equal(say('EACCES', 'read', nowhere), `${uid} read /. ${output.replace('output', 'input')}`)
+  t.equal(say('ENOENT', 'read', nowhere), 'Nothing was done: there is no folder /no. Create it, or name another place.')
 })
 
 t.test('Explain: an error that an operator can fix is one sentence, and a bug stays a bug', async (t) => {

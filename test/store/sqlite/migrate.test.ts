@@ -64,9 +64,8 @@ t.test('Migrations: what was revoked by the time of a revoke-all stays revoked, 
   const addApplication = db.prepare(
     `INSERT INTO applications (client_id, name, developer_email, tokens_valid_from, created_at) VALUES (?, 'A', 'a@b.example', ?, 0)`,
   )
-  addApplication.run('never', 0)
-  addApplication.run('revoked', START)
-  addApplication.run('revoked ahead of the clock', START + 100_000)
+  const validFrom = { never: 0, revoked: START, 'revoked ahead of the clock': START + 100_000 }
+  for (const [clientId, time] of Object.entries(validFrom)) addApplication.run(clientId, time)
   const addToken = db.prepare(
     'INSERT INTO tokens (id, secret_hash, application_id, issued_at, revoked_at) VALUES (?, ?, ?, ?, ?)',
   )

@@ -43,10 +43,7 @@ t.test('Place: opening removes the permissions of others', async (t) => {
 })
 
 /** How many side files vanish amid an action: as soon as they were looked at, or just before anything else is done with them. */
-async function closedAmid(
-  operation: 'accessSync' | 'copyFileSync' | 'statSync',
-  action: () => unknown,
-): Promise<number> {
+async function closedAmid(operation: 'accessSync' | 'copyFileSync' | 'statSync', action: () => unknown) {
   let closed = 0
   const real = fs[operation] as (path: string, ...rest: unknown[]) => unknown
   function close(path: string): void {
@@ -140,15 +137,11 @@ t.test('Place: missing folders are created for the owner only, and one that cann
   for (const made of ['a/b', 'a/b/c']) t.equal(statSync(join(folder, made)).mode & 0o777, 0o700)
   for (const made of ['store.db', 'store.db-wal']) t.equal(statSync(join(folder, 'a/b/c', made)).mode & 0o777, 0o600)
   writeFileSync(join(folder, 'file'), '')
-  t.match(
-    await refusal(join(folder, 'file', 'store.db')),
-    /file\/store\.db cannot be opened: .* is not a folder\. Name another place\.$/,
-  )
+  const odd = /file\/store\.db cannot be opened: .* is not a folder\. Name another place\.$/
+  t.match(await refusal(join(folder, 'file', 'store.db')), odd)
   symlinkSync(join(folder, 'nowhere', 'deeper'), join(folder, 'dangling'))
-  t.match(
-    await refusal(join(folder, 'dangling', 'store.db')),
-    /cannot be opened: there is no folder .*\/dangling\. Create it, or name another place\.$/,
-  )
+  const dangling = /opened: there is no folder .*\/dangling\. Create it, or name another place\.$/
+  t.match(await refusal(join(folder, 'dangling', 'store.db')), dangling)
 })
 
 t.test('Place: a file of another program keeps its permissions', async (t) => {

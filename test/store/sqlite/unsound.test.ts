@@ -11,7 +11,7 @@ import { createRetryLocked } from '../../../src/store/sqlite/retry-locked.ts'
 import { disk } from '../../support/hanging-disk.ts'
 import { on } from '../../support/on.ts'
 import { until } from '../../support/until.ts'
-import { connect, leftOf, newFile, newToken, open, openFile, replacing } from './databases.ts'
+import { allRefused, connect, leftOf, newFile, newToken, open, openFile, replacing } from './databases.ts'
 
 const REFUSED = { name: 'StoreUnavailable', message: /an fsync has failed in another process/ }
 const NOT_ALONE = {
@@ -69,13 +69,10 @@ t.test('Unsound: after a failed fsync every process refuses requests, and none c
   t.equal(disk.waiting.length, 0, 'and is not even tried again')
   disk.recover()
 
-  await t.rejects(other.ping(), REFUSED)
-  await t.rejects(other.findToken(token.id), REFUSED)
-  await t.rejects(other.addToken(newToken()), REFUSED)
-  await t.rejects(on(other).setStatus('a', 'active'), REFUSED)
+  const change = () => on(other).setStatus('a', 'active')
+  await allRefused(t, [other.ping, () => other.findToken(token.id), () => other.addToken(newToken()), change], REFUSED)
   await t.rejects(one.findToken(token.id), StoreUnavailable)
-  await t.rejects(open(file), NOT_ALONE)
-  await t.rejects(open(file, { recover: true }), NOT_ALONE)
+  for (const options of [{}, { recover: true }]) await t.rejects(open(file, options), NOT_ALONE)
 
   chmodSync(`${file}-wal`, 0o600)
   await t.rejects(one.ping(), StoreUnavailable)
@@ -160,9 +157,8 @@ t.test('Unsound: a database whose log cannot be written to disk is marked, and n
     throw Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO', syscall: 'write' })
   }
   const message = /its log cannot be written to the disk: EIO: i\/o error, write\. Then start again\. Until that has/
-  await replacing('writeSync', fail, () =>
-    t.rejects(open(file, { recover: true }), { name: 'StoreUnavailable', message }),
-  )
+  const refused = () => t.rejects(open(file, { recover: true }), { name: 'StoreUnavailable', message })
+  await replacing('writeSync', fail, refused)
   t.ok(isUnsound(file))
   t.equal(inTheFile(), 0, 'no checkpoint was made')
 })
