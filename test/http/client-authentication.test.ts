@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { listenAndServe } from '../../src/server/listen.ts'
@@ -66,17 +65,12 @@ t.test('RFC 6749 §2.3.1: an application gets the same token by HTTP Basic, form
   ]
   for (const [headers, fields] of cases) {
     const { status, json, challenge } = await send({ ...GRANT, ...fields }, headers)
-    t.strictSame(
-      [status, challenge, Object.keys(json)],
-      [200, undefined, Object.keys(inBody.json)],
-      headers[0] as string,
-    )
+    const found = [status, challenge, Object.keys(json)]
+    t.strictSame(found, [200, undefined, Object.keys(inBody.json)], headers[0] as string)
   }
   const issued = logged().filter(({ msg }) => msg === 'token issued')
-  t.strictSame(
-    issued.map(({ authentication }) => authentication),
-    [undefined, ...cases.map(() => 'basic')],
-  )
+  const by = issued.map(({ authentication }) => authentication)
+  t.strictSame(by, [undefined, ...cases.map(() => 'basic')])
 })
 
 t.test('RFC 6749 §5.2: only a 401 for credentials in the header has the challenge', async (t) => {
@@ -87,19 +81,14 @@ t.test('RFC 6749 §5.2: only a 401 for credentials in the header has the challen
   const twice = 'Credentials are given both in the body and in the Authorization header'
   type Case = [form: Record<string, string>, headers: string[], status: number, description: string]
   const inHeader = (header: string, status: number, description: string): Case => [GRANT, [header], status, description]
+  const noHeaders = ['', 'Basic', 'Basic !', `Bearer ${secret}`, 'Basic YTpi YTpi', 'Basic YTpi,', `${right}, ${right}`]
+  const noPairs = ['', id, '%zz:a', `${id}:%`, `${id}:%ff`, ':', `${id}:`, `:${secret}`]
+  const others = [`nobody:${secret}`, `${id}:x`, `${id} :${secret}`, `${'x'.repeat(201)}:${secret}`, `store:${secret}`]
+  const bytes = [basic('é:a'), basic('a:\xf6', 'latin1'), basic('a:\0')]
   const cases: Case[] = [
-    ...['', 'Basic', 'Basic !', `Bearer ${secret}`, 'Basic YTpi YTpi', 'Basic YTpi,', `${right}, ${right}`].map(
-      (header) => inHeader(header, 401, none),
-    ),
-    ...['', id, '%zz:a', `${id}:%`, `${id}:%ff`, ':', `${id}:`, `:${secret}`].map((pair) =>
-      inHeader(basic(pair), 401, none),
-    ),
-    ...[`nobody:${secret}`, `${id}:x`, `${id} :${secret}`, `${'x'.repeat(201)}:${secret}`, `store:${secret}`].map(
-      (pair) => inHeader(basic(pair), 401, wrong),
-    ),
-    ...['Basic YTpiY', 'Basic YTpiYw', 'Basic YTpiYx==', basic('é:a'), basic('a:\xf6', 'latin1'), basic('a:\0')].map(
-      (header) => inHeader(header, 400, malformed),
-    ),
+    ...[...noHeaders, ...noPairs.map((pair) => basic(pair))].map((header) => inHeader(header, 401, none)),
+    ...others.map((pair) => inHeader(basic(pair), 401, wrong)),
+    ...['Basic YTpiY', 'Basic YTpiYw', 'Basic YTpiYx==', ...bytes].map((header) => inHeader(header, 400, malformed)),
     [GRANT, [right, right], 400, 'The Authorization header is given more than once'],
     [{ ...GRANT, client_secret: secret }, [right], 400, twice],
     [{ ...GRANT, client_secret: '' }, [right], 400, twice],
@@ -118,11 +107,8 @@ t.test('RFC 6749 §5.2: only a 401 for credentials in the header has the challen
     const expected = form.grant_type === 'password' ? 'unsupported_grant_type' : error
     const what = `${JSON.stringify(form)} ${headers}`
     t.strictSame(answer.json, { error: expected, error_description: description }, what)
-    t.strictSame(
-      [answer.status, answer.challenge],
-      [status, headers.length > 0 && status === 401 ? CHALLENGE : undefined],
-      what,
-    )
+    const challenge = headers.length > 0 && status === 401 ? CHALLENGE : undefined
+    t.strictSame([answer.status, answer.challenge], [status, challenge], what)
   }
   await administration.suspend(id)
   t.match(await send(GRANT, [right]), { status: 401, challenge: CHALLENGE, json: { error_description: wrong } })
@@ -142,9 +128,8 @@ t.test('RFC 8414 §2: the metadata has the methods that the setting allows', asy
   for (const acceptsBasic of [true, false]) {
     const { app } = await createWorldOfSuites(t, { acceptsBasic })
     const metadata = (await app.inject('/.well-known/oauth-authorization-server')).json()
-    const methods = ['token', 'revocation', 'introspection'].map(
-      (name) => metadata[`${name}_endpoint_auth_methods_supported`],
-    )
+    const endpoints = ['token', 'revocation', 'introspection']
+    const methods = endpoints.map((name) => metadata[`${name}_endpoint_auth_methods_supported`])
     const ofApplications = acceptsBasic ? [basic, post] : [post]
     t.strictSame(methods, [ofApplications, ofApplications, [basic, post]])
   }
@@ -157,29 +142,4 @@ t.test('Failures: wrong secrets in the header and in the body have one budget', 
   for (let n = 0; n < 12; n++) statuses.push((await (wrongs[n % 2] as () => ReturnType<typeof send>)()).status)
   t.strictSame(statuses, [...Array(10).fill(401), 429, 429])
   t.equal((await send(GRANT, [right])).status, 200)
-})
-
-t.test('Authorization headers: any text is refused with 400 or 401, and never a server error', async (t) => {
-  const { app, lines } = await createWorldOfSuites(t, { acceptsBasic: true, failureLimit: false })
-  const character = fc.integer({ min: 0x20, max: 0xff }).filter((code) => code !== 0x7f)
-  const text = fc.array(character, { maxLength: 60 }).map((codes) => String.fromCharCode(...codes))
-  const bytes = fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array).toString('base64'))
-  const pair = fc.string({ unit: fc.constantFrom(...':%+=a0é\0', '%c3', '%zz', '%00') }).map((text) => basic(text))
-  const header = fc.oneof(
-    text,
-    bytes.map((base64) => `Basic ${base64}`),
-    text.map((text) => `Basic ${text}`),
-    pair,
-  )
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  const payload = String(new URLSearchParams({ ...GRANT, token: 'x' }))
-  await fc.assert(
-    fc.asyncProperty(fc.constantFrom(TOKEN, REVOKE), header, async (url, authorization) => {
-      const answer = await app.inject({ method: 'POST', url, headers: { ...headers, authorization }, payload })
-      const { statusCode } = answer
-      return statusCode === 401 ? answer.headers['www-authenticate'] === CHALLENGE : statusCode === 400
-    }),
-    { numRuns: 600 },
-  )
-  t.notMatch(lines.join(''), /request failed/)
 })

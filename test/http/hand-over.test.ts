@@ -25,36 +25,29 @@ async function createLinkedWorld(t: Test, options: Parameters<typeof createWorld
 /** The secret that a page shows. */
 const secretIn = (body: string) => /<code>([A-Za-z0-9]{40})<\/code>/.exec(body)?.[1] as string
 
-t.test(
-  'Hand-over: a GET, as of programs that scan mail, shows and changes nothing; the button shows a secret',
-  async (t) => {
-    const { app, use, count, post, credentials, clientId, administration, clock } = await createLinkedWorld(t)
-    for (const method of ['GET', 'HEAD', 'GET'] as const) {
-      const page = await app.inject({ method, url: `${PATH}?utm_source=mail` })
-      t.equal(page.statusCode, 200)
-      t.match(page.headers, { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
-      t.match(
-        page.headers['content-security-policy'],
-        /^default-src 'none'; style-src 'sha256-[^;]*; script-src 'sha256-/,
-      )
-      t.notMatch(page.headers['content-security-policy'], /unsafe|http|\*/)
-      t.notMatch(page.body, /https?:|Störe/)
-    }
-    t.equal(await count(), 1)
-    clock.time += HOUR - 1000
-    const { statusCode, headers, body } = await use()
-    t.strictSame(
-      [statusCode, headers['content-type'], headers['cache-control']],
-      [200, 'text/html; charset=utf-8', 'no-store'],
-    )
-    t.match(textOf(body), `For the application Störe ✓ .`)
-    t.match(unescaped(body), `--data-urlencode 'client_id=${clientId}'`)
-    t.match(body, '2027-01-16 08:59 UTC')
-    t.equal((await post({ ...credentials, client_secret: secretIn(body) })).statusCode, 200)
-    t.equal((await post()).statusCode, 200, 'the old secret works for a day')
-    t.match(await administration.listSecrets(clientId), [{ endsAt: clock.time + DAY }, { endsAt: null }])
-  },
-)
+t.test('Hand-over: a GET, as of a mail scanner, shows and changes nothing; the button shows a secret', async (t) => {
+  const { app, use, count, post, credentials, clientId, administration, clock } = await createLinkedWorld(t)
+  for (const method of ['GET', 'HEAD', 'GET'] as const) {
+    const page = await app.inject({ method, url: `${PATH}?utm_source=mail` })
+    t.equal(page.statusCode, 200)
+    t.match(page.headers, { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
+    const policy = page.headers['content-security-policy']
+    t.match(policy, /^default-src 'none'; style-src 'sha256-[^;]*; script-src 'sha256-/)
+    t.notMatch(policy, /unsafe|http|\*/)
+    t.notMatch(page.body, /https?:|Störe/)
+  }
+  t.equal(await count(), 1)
+  clock.time += HOUR - 1000
+  const { statusCode, headers, body } = await use()
+  t.equal(statusCode, 200)
+  t.match(headers, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' })
+  t.match(textOf(body), `For the application Störe ✓ .`)
+  t.match(unescaped(body), `--data-urlencode 'client_id=${clientId}'`)
+  t.match(body, '2027-01-16 08:59 UTC')
+  t.equal((await post({ ...credentials, client_secret: secretIn(body) })).statusCode, 200)
+  t.equal((await post()).statusCode, 200, 'the old secret works for a day')
+  t.match(await administration.listSecrets(clientId), [{ endsAt: clock.time + DAY }, { endsAt: null }])
+})
 
 t.test('Hand-over: the whole link may be pasted, and the other secrets may end at once', async (t) => {
   const { use, post, administration, clientId } = await createLinkedWorld(t)
@@ -64,46 +57,34 @@ t.test('Hand-over: the whole link may be pasted, and the other secrets may end a
   await t.rejects(administration.handOvers.make('nobody', 0), { message: /no application with the client id nobody/ })
 })
 
-t.test(
-  'Hand-over: a link that was used, has ended or never was is refused with a page, and makes no secret',
-  async (t) => {
-    type World = Awaited<ReturnType<typeof createLinkedWorld>>
-    const cases: [
-      what: string,
-      status: number,
-      words: RegExp,
-      spoil: (world: World) => unknown,
-      sent?: object | string,
-    ][] = [
-      ['used', 403, /was used or withdrawn/, ({ use }) => use()],
-      ['expired', 403, /has expired/, ({ clock }) => (clock.time += HOUR)],
-      [
-        'withdrawn',
-        403,
-        /was used or withdrawn/,
-        ({ administration, clientId }) => administration.handOvers.withdraw(clientId, 1),
-      ],
-      ['of a suspended', 403, /does not work now/, ({ administration, clientId }) => administration.suspend(clientId)],
-      ['of a removed', 403, /was used or withdrawn/, ({ administration, clientId }) => administration.remove(clientId)],
-      ['incomplete', 403, /was used or withdrawn/, () => {}, { code: 'x' }],
-      ['missing', 400, /The field code is missing/, () => {}, { other: 'x' }],
-      ['repeated', 400, /more than once/, () => {}, 'code=a&code=b'],
-      ['too long', 413, /too large/, () => {}, { code: 'x'.repeat(9000) }],
-    ]
-    for (const [what, status, words, spoil, sent] of cases) {
-      const world = await createLinkedWorld(t)
-      await spoil(world)
-      const before = await world.store.listOwnedSecrets({ limit: 10 })
-      const { statusCode, headers, body } = await world.use(sent as Record<string, string>)
-      t.strictSame([statusCode, headers['content-type']], [status, 'text/html; charset=utf-8'], what)
-      t.match(headers['content-security-policy'], /default-src 'none'/)
-      t.match(textOf(body), words, what)
-      t.match(body, status === 403 ? '<h1>This link no longer works' : '<h1>This did not work')
-      t.strictSame(await world.store.listOwnedSecrets({ limit: 10 }), before)
-      t.notMatch(world.lines.join(''), world.code)
-    }
-  },
-)
+t.test('Hand-over: a link that was used, has ended or never was gets a page, and makes no secret', async (t) => {
+  type World = Awaited<ReturnType<typeof createLinkedWorld>>
+  type Case = [what: string, status: number, words: RegExp, spoil: (world: World) => unknown, sent?: object | string]
+  const withdraw = ({ administration, clientId }: World) => administration.handOvers.withdraw(clientId, 1)
+  const cases: Case[] = [
+    ['used', 403, /was used or withdrawn/, ({ use }) => use()],
+    ['expired', 403, /has expired/, ({ clock }) => (clock.time += HOUR)],
+    ['withdrawn', 403, /was used or withdrawn/, withdraw],
+    ['of a suspended', 403, /does not work now/, ({ administration, clientId }) => administration.suspend(clientId)],
+    ['of a removed', 403, /was used or withdrawn/, ({ administration, clientId }) => administration.remove(clientId)],
+    ['incomplete', 403, /was used or withdrawn/, () => {}, { code: 'x' }],
+    ['missing', 400, /The field code is missing/, () => {}, { other: 'x' }],
+    ['repeated', 400, /more than once/, () => {}, 'code=a&code=b'],
+    ['too long', 413, /too large/, () => {}, { code: 'x'.repeat(9000) }],
+  ]
+  for (const [what, status, words, spoil, sent] of cases) {
+    const world = await createLinkedWorld(t)
+    await spoil(world)
+    const before = await world.store.listOwnedSecrets({ limit: 10 })
+    const { statusCode, headers, body } = await world.use(sent as Record<string, string>)
+    t.strictSame([statusCode, headers['content-type']], [status, 'text/html; charset=utf-8'], what)
+    t.match(headers['content-security-policy'], /default-src 'none'/)
+    t.match(textOf(body), words, what)
+    t.match(body, status === 403 ? '<h1>This link no longer works' : '<h1>This did not work')
+    t.strictSame(await world.store.listOwnedSecrets({ limit: 10 }), before)
+    t.notMatch(world.lines.join(''), world.code)
+  }
+})
 
 t.test('Hand-over: of two at the same time one gets the secret', async (t) => {
   const { use, count, store } = await createLinkedWorld(t)
@@ -125,12 +106,8 @@ t.test('Hand-over: guessed codes count per address like wrong secrets, and get 4
   const { use, post, logged, app, clock } = await createLinkedWorld(t)
   const guess = generateLinkCode(clock.time + HOUR)
   for (let n = 0; n < 10; n++) t.equal((await use({ code: guess })).statusCode, 403)
-  t.match(logged().at(-1), {
-    msg: 'authentication refused',
-    reason: 'unknown hand-over link',
-    endpoint: PATH,
-    status: 403,
-  })
+  const line = { msg: 'authentication refused', reason: 'unknown hand-over link', endpoint: PATH, status: 403 }
+  t.match(logged().at(-1), line)
   const { statusCode, headers, body } = await use({ code: guess })
   t.strictSame([statusCode, headers['retry-after']], [429, '6'])
   t.match(body, 'Too many wrong')
@@ -152,34 +129,25 @@ t.test('Hand-over: the log and the audit name the operator and the recipient, ne
   const [event] = await store.listAuditEvents({ limit: 1 })
   t.match(event, { action: 'hand-over link used', actor: 'tester', remoteAddress: '127.0.0.1', requestId: 'asked' })
   await use()
-  const kept = JSON.stringify([
-    lines,
-    changes,
-    await store.listAuditEvents({ limit: 9 }),
-    await store.listHandOverLinks(clientId),
-  ])
+  const stored = [await store.listAuditEvents({ limit: 9 }), await store.listHandOverLinks(clientId)]
+  const kept = JSON.stringify([lines, changes, ...stored])
   for (const hidden of [code, link, secret, credentials.client_secret]) t.notOk(kept.includes(hidden))
 })
 
-t.test(
-  'Hand-over: if the store cannot commit, or has moved, the answer is a page with 503, and the link stays',
-  async (t) => {
-    const { administration, credentials, post, other, store } = await createWorldWithFile(t, {
-      lockTimeout: 0,
-      handsOver: true,
-    })
-    const code = (await administration.handOvers.make(credentials.client_id, 0)).link.split('#')[1] as string
-    other.exec('BEGIN IMMEDIATE')
-    const busy = await post({ code }, {}, PATH)
-    t.strictSame([busy.statusCode, busy.headers['retry-after']], [503, '5'])
-    t.match(busy.body, 'The server cannot do this now; try again.')
-    other.exec('ROLLBACK')
-    t.equal((await store.listHandOverLinks(credentials.client_id)).length, 1)
-    other.prepare('INSERT INTO moved (place, began_at, copied_at) VALUES (?, 1, 1)').run('elsewhere')
-    t.equal((await post({ code }, {}, PATH)).statusCode, 503)
-    t.equal((await post()).statusCode, 200)
-  },
-)
+t.test('Hand-over: if the store cannot commit, or has moved, the page says so, and the link stays', async (t) => {
+  const options = { lockTimeout: 0, handsOver: true }
+  const { administration, credentials, post, other, store } = await createWorldWithFile(t, options)
+  const code = (await administration.handOvers.make(credentials.client_id, 0)).link.split('#')[1] as string
+  other.exec('BEGIN IMMEDIATE')
+  const busy = await post({ code }, {}, PATH)
+  t.strictSame([busy.statusCode, busy.headers['retry-after']], [503, '5'])
+  t.match(busy.body, 'The server cannot do this now; try again.')
+  other.exec('ROLLBACK')
+  t.equal((await store.listHandOverLinks(credentials.client_id)).length, 1)
+  other.prepare('INSERT INTO moved (place, began_at, copied_at) VALUES (?, 1, 1)').run('elsewhere')
+  t.equal((await post({ code }, {}, PATH)).statusCode, 503)
+  t.equal((await post()).statusCode, 200)
+})
 
 t.test('Hand-over: it is off by default', async (t) => {
   const { app, post } = await createWorld(t)
@@ -187,17 +155,14 @@ t.test('Hand-over: it is off by default', async (t) => {
   t.equal((await post({ code: 'x' }, {}, PATH)).statusCode, 404)
 })
 
-t.test(
-  'Hand-over: while the clocks of server and database differ, a link with an overlap is kept for later',
-  async (t) => {
-    const { createDatabase } = await startDatabases()
-    const { use, count } = await createLinkedWorld(t, { databaseUrl: await createDatabase() })
-    await t.test('the clock is behind', async (t) => {
-      shiftClock(t, -2 * HOUR)
-      t.equal((await use()).statusCode, 503)
-      t.equal(await count(), 1)
-    })
-    t.equal((await use()).statusCode, 200)
-    t.equal(await count(), 2)
-  },
-)
+t.test('Hand-over: while the clocks of server and database differ, a link with an overlap stays', async (t) => {
+  const { createDatabase } = await startDatabases()
+  const { use, count } = await createLinkedWorld(t, { databaseUrl: await createDatabase() })
+  await t.test('the clock is behind', async (t) => {
+    shiftClock(t, -2 * HOUR)
+    t.equal((await use()).statusCode, 503)
+    t.equal(await count(), 1)
+  })
+  t.equal((await use()).statusCode, 200)
+  t.equal(await count(), 2)
+})

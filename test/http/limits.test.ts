@@ -50,9 +50,7 @@ t.test('Failures: a throttled request is answered late, and the next good one is
   const { app, post, fail } = await createFailingWorld(t, { later: () => {} })
   await fail(10)
   let isAnswered = false
-  const refusal = fail().finally(() => {
-    isAnswered = true
-  })
+  const refusal = fail().finally(() => (isAnswered = true))
   t.strictSame([(await post()).statusCode, isAnswered], [200, false])
   await app.close()
   t.strictSame(await refusal, [429], 'a server that closes sends it at once')
@@ -114,11 +112,8 @@ t.test('Quota: it is per application, and limits only tokens', async (t) => {
   const other = await administration.register({ name: 'Other' })
   const theirs = { ...credentials, client_id: other.clientId, client_secret: other.clientSecret as string }
   t.equal((await post(theirs)).statusCode, 200)
-  t.equal(
-    (await post({ ...credentials, client_secret: 'wrong' })).statusCode,
-    401,
-    'only authenticated clients have one',
-  )
+  const wrong = await post({ ...credentials, client_secret: 'wrong' })
+  t.equal(wrong.statusCode, 401, 'only authenticated clients have one')
   t.equal((await post({ ...credentials, token }, {}, REVOKE)).statusCode, 200)
   t.equal((await verify(token)).statusCode, 401)
 })

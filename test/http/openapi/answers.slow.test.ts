@@ -55,12 +55,8 @@ t.test('OpenAPI: every refusal that clients can see is described, with its statu
   }
   const described = answers.filter(({ status, name }) => status >= 400 && name !== undefined && name !== 'no-token')
   const names = new Set(described.map(({ name }) => name as string))
-  t.strictSame(
-    [...names].sort(),
-    Object.keys(refusals)
-      .map((reason) => reason.replaceAll(' ', '-'))
-      .sort(),
-  )
+  const reasons = Object.keys(refusals).map((reason) => reason.replaceAll(' ', '-'))
+  t.strictSame([...names].sort(), reasons.sort())
   for (const { operation, status, name, response } of described) {
     const refusal = refusals[name?.replaceAll('-', ' ') as keyof typeof refusals]
     const value = response.content?.['application/json']?.examples[name as string]?.value as Record<string, string>

@@ -71,11 +71,8 @@ t.test('Late answers: one waits once more for each throttled request after it', 
 })
 
 t.test('Late answers: on the connection of a proxy, trusted or not, all are sent with the first', async (t) => {
-  for (const [shared, headers] of [
-    ['', FORWARDED],
-    ['127.0.0.1', ''],
-  ]) {
-    const { timers, wait, send } = await createWorld(t, { shared: shared as string })
+  for (const [shared, headers] of Object.entries({ '': FORWARDED, '127.0.0.1': '' })) {
+    const { timers, wait, send } = await createWorld(t, { shared })
     const sent = await send(20, headers)
     wait()
     await until(() => sent.answers() === 20)
