@@ -31,10 +31,7 @@ t.test('Listening: usage and refusals that cannot be stored at the end are repor
   const events: Event[] = []
   const observe = (event: Event) => void events.push(event)
   const telemetry = { observe, observeDetails: undefined, measure: undefined }
-  for (const [FAILURE_LIMIT, last] of [
-    ['on', 429],
-    ['off', 401],
-  ] as const) {
+  for (const [FAILURE_LIMIT, last] of Object.entries({ on: 429, off: 401 })) {
     events.length = 0
     const { app, address } = await listenAndServe(store, telemetry, readConfig({ PORT: '0', FAILURE_LIMIT }))
     t.teardown(() => app.close())
@@ -95,25 +92,13 @@ t.test('Ops: metrics describe the store, the server, and each process that answe
   watch(store)
   serving.count = 1
   const [first, second] = [join(), join()]
-  const sample = {
-    requestsInFlight: 1,
-    connections: 2,
-    scryptRunning: 3,
-    scryptWaiting: 4,
-    cpuSeconds: 5,
-    residentBytes: 6,
-    lagSeconds: 7,
-  }
+  const load = { requestsInFlight: 1, connections: 2, scryptRunning: 3, scryptWaiting: 4 }
+  const sample = { ...load, cpuSeconds: 5, residentBytes: 6, lagSeconds: 7 }
   first.take({ counted: [], sample })
   second.take({ counted: [], sample: { ...sample, residentBytes: 60 } })
   t.match(Object.fromEntries(await scrape()), {
-    store_up: 1,
-    workers: 1,
-    workers_expected: 2,
-    http_requests_in_flight: 2,
-    connections: 4,
-    scrypt_running: 6,
-    scrypt_waiting: 8,
+    ...{ store_up: 1, workers: 1, workers_expected: 2 },
+    ...{ http_requests_in_flight: 2, connections: 4, scrypt_running: 6, scrypt_waiting: 8 },
     'worker_cpu_seconds_total{worker="1"}': 5,
     'worker_resident_memory_bytes{worker="2"}': 60,
     'worker_event_loop_lag_seconds{worker="2"}': 7,
@@ -166,17 +151,9 @@ t.test('Admin: if it listens on all addresses, none of them is accepted as a hos
 })
 
 t.test('Admin: with an identity provider, the login page offers it', async (t) => {
-  const provider = {
-    OIDC_ISSUER: 'http://localhost:9',
-    OIDC_CLIENT_ID: 'x',
-    OIDC_CLIENT_SECRET_FILE: '/nowhere',
-    OIDC_ADMINS: 'groups=a',
-  }
-  const { address } = await startAdminHere(t, {
-    ADMIN_ADDRESS: '127.0.0.1:0',
-    ADMIN_URL: 'http://localhost:1',
-    ...provider,
-  })
+  const provider = { OIDC_ISSUER: 'http://localhost:9', OIDC_CLIENT_ID: 'x', OIDC_CLIENT_SECRET_FILE: '/nowhere' }
+  const places = { ADMIN_ADDRESS: '127.0.0.1:0', ADMIN_URL: 'http://localhost:1' }
+  const { address } = await startAdminHere(t, { ...places, ...provider, OIDC_ADMINS: 'groups=a' })
   t.match(await (await fetch(`${address}/`)).text(), 'href="http://localhost:1/login/provider"')
 })
 

@@ -33,15 +33,10 @@ t.test('Flushes: a loop repeats its flush; a failed one is reported', async (t) 
 })
 
 t.test('Flushes: a loop that is stopped during a flush flushes once more', async (t) => {
-  const amid = Promise.withResolvers<void>()
-  const stopped = Promise.withResolvers<void>()
-  let counted = 1
-  let flushed = 0
+  const [amid, stopped] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let flushes = 0
   async function flush(): Promise<void> {
-    flushed += counted
-    counted = 0
-    if (flushed > 1) return
-    counted = 1
+    if (++flushes > 1) return
     amid.resolve()
     await stopped.promise
   }
@@ -50,7 +45,7 @@ t.test('Flushes: a loop that is stopped during a flush flushes once more', async
   const stop = loop.stop()
   stopped.resolve()
   await stop
-  t.equal(flushed, 2)
+  t.equal(flushes, 2)
 })
 
 t.test('Flushes: a loop that is stopped flushes what is left, and reports if it could not', async (t) => {
@@ -99,10 +94,8 @@ t.test('Purge: a clock that is ahead for a while deletes no token', async (t) =>
   await pass(11_000)
   await pass(-2 * HOUR, 0)
   t.equal(tokens(), 1)
-  t.strictSame(
-    told(),
-    [7200, -7200].map((seconds) => ({ type: 'clock jumped', seconds })),
-  )
+  const jumps = [7200, -7200].map((seconds) => ({ type: 'clock jumped', seconds }))
+  t.strictSame(told(), jumps)
 })
 
 t.test('Purge: while the clock of the database is unknown or differs, nothing is deleted', async (t) => {
@@ -145,8 +138,7 @@ t.test('Purge: setting the clock back ends all sessions and login links; setting
     const code = { createdAt: START, endsAt: START + 8 * HOUR }
     for (const digest of ['used', 'code']) await on(store).addLoginCode('anna', { ...code, digest })
     const from = { authenticatedAt: START, remoteAddress: '192.0.2.1', userAgent: 'Browser' }
-    const session = { digest: 'session', ...code, ...from }
-    await on(store).beginSession('anna', 'used', session)
+    await on(store).beginSession('anna', 'used', { digest: 'session', ...code, ...from })
   }
   const left = async () =>
     [await store.findLoginCode('code'), await store.findSession('session')].filter(Boolean).length
@@ -178,20 +170,16 @@ t.test('Purge: in the background, step by step, until the table is empty; a fail
   await loop.stop()
   const [failed, ...purged] = events
   t.match(failed, { type: 'purge failed', err: { name: 'StoreUnavailable' } })
-  t.strictSame(
-    purged,
-    [500, 700, 301].map((count) => ({ type: 'tokens purged', count })),
-  )
+  const steps = [500, 700, 301].map((count) => ({ type: 'tokens purged', count }))
+  t.strictSame(purged, steps)
 })
 
 /** Calls a watch once a second. Resolves to its events and results of so many seconds. */
 function startWatch<Seen>(watch: (monotonic: () => number, observe: (event: Event) => void) => () => Seen) {
   let time = 0
   const events: Event[] = []
-  const look = watch(
-    () => time,
-    (event) => events.push(event),
-  )
+  const observe = (event: Event) => events.push(event)
+  const look = watch(() => time, observe)
   return async (seconds: number) => {
     events.length = 0
     const seen = new Set<Awaited<Seen>>()
@@ -235,9 +223,8 @@ t.test('Clock: a difference of more than a second is reported once a minute, and
   t.strictSame(await lookFor(60), { events: [], seen: [false] }, 'it is unknown')
   for (offset of [0, 1000, -1000]) t.strictSame(await lookFor(60), { events: [], seen: [true] })
   offset = 3400
-  for (let minute = 0; minute < 2; minute++) {
-    t.strictSame(await lookFor(60), { events: [{ type: 'clock differs', seconds: 3 }], seen: [false] })
-  }
+  const differs = { events: [{ type: 'clock differs', seconds: 3 }], seen: [false] }
+  for (let minute = 0; minute < 2; minute++) t.strictSame(await lookFor(60), differs)
   offset = 5
   t.strictSame(await lookFor(60), { events: [{ type: 'clock agrees' }], seen: [true] })
   offset = -2000

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { oneAtATime } from '../../src/server/leader.ts'
-import { onMessage, sendToLeader, sendToWorker, type ToLeader, type ToWorker } from '../../src/server/messages.ts'
+import { onMessage, sendToLeader, sendToWorker, type ToLeader } from '../../src/server/messages.ts'
 import { endProcess, waitForFileOperations } from '../../src/server/signals.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
@@ -22,18 +22,6 @@ t.test('Messages: each goes to the handler of its type; unknown ones are ignored
   const known = [{ type: 'retired' }, { type: 'listening', address: 'http://127.0.0.1:1', more: 'ignored' }]
   for (const message of [...unknown, ...known]) worker.emit('message', message)
   t.strictSame(received, ['retired', 'http://127.0.0.1:1'])
-})
-
-t.test('Messages: a worker is retired and closed by messages of these types only', async (t) => {
-  const received: string[] = []
-  const before = process.listeners('message')
-  onMessage<ToWorker>(process, { close: () => received.push('close'), retire: () => received.push('retire') })
-  const added = process.listeners('message').filter((listener) => !before.includes(listener))
-  for (const message of ['retire', { type: 'scrape' }, { type: 'retire' }, { type: 'close' }]) {
-    process.emit('message', message, undefined)
-  }
-  for (const listener of added) process.off('message', listener)
-  t.strictSame(received, ['retire', 'close'])
 })
 
 t.test('Messages: nothing is sent to a worker that is gone, and sending to a leader does not block', async (t) => {
@@ -84,13 +72,11 @@ const WAIT = `{ console.log('busy'); await once(process.stdin, 'data') }`
 const CUT_SHORT = 'shutdown cut short The shutdown was requested a second time.\n'
 
 const ONCE = { repeat: 1e9, closing: WAIT, flushing: '', second: 'SIGINT', said: '', status: 0 } as const
+const AFTER = { ...ONCE, repeat: 0, closing: '', flushing: WAIT, second: 'SIGTERM' } as const
 for (const [rule, { repeat, closing, flushing, second, said, status }] of [
   ['one that is repeated at once, as npm does with Ctrl-C, is ignored', ONCE],
   ['the same one some time later ends the process at once', { ...ONCE, repeat: 0, said: CUT_SHORT, status: 1 }],
-  [
-    'another one after everything is closed is ignored',
-    { ...ONCE, repeat: 0, closing: '', flushing: WAIT, second: 'SIGTERM' },
-  ],
+  ['another one after everything is closed is ignored', AFTER],
 ] as const) {
   t.test(`Signals: ${rule}`, async (t) => {
     const program = `
@@ -102,9 +88,8 @@ for (const [rule, { repeat, closing, flushing, second, said, status }] of [
       for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => count++ && console.log(signal))
       process.stdin.resume()
       console.log('started')`
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    })
+    const stdio: ['pipe', 'pipe', 'inherit'] = ['pipe', 'pipe', 'inherit']
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio })
     t.teardown(() => child.kill('SIGKILL'))
     let out = ''
     child.stdout.setEncoding('utf8').on('data', (chunk) => (out += chunk))

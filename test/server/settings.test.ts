@@ -95,14 +95,9 @@ t.test('Opening: the store that was copied to the end is asked for tokens, too; 
 })
 
 const REFUSAL = {
-  type: 'authentication refused',
-  reason: 'wrong secret',
-  clientId: 'a',
-  status: 401,
-  endpoint: '/v1/oauth/accesstoken',
-  requestId: 'r',
-  remoteAddress: '192.0.2.1',
-} as const
+  ...({ type: 'authentication refused', reason: 'wrong secret', clientId: 'a', status: 401 } as const),
+  ...({ endpoint: '/v1/oauth/accesstoken', requestId: 'r', remoteAddress: '192.0.2.1' } as const),
+}
 
 t.test('Telemetry: very many refusals of one address are counted, unless FAILURE_LIMIT is off', async (t) => {
   for (const [limitRefusals, lines, last] of [
@@ -130,27 +125,25 @@ t.test('Telemetry: dropped lines of the log are counted if events are counted', 
   }
 })
 
-t.test(
-  'Telemetry: when the log can be written again, it has a line with the number of lines that were dropped',
-  async (t) => {
-    const destination = join(temporaryFolder(t), 'log')
-    execFileSync('mkfifo', [destination])
-    const openReader = () => openSync(destination, constants.O_RDONLY | constants.O_NONBLOCK)
-    const first = openReader()
-    const { observe, flush } = createTelemetry('info', { isTTY: false, destination })
-    closeSync(first)
-    for (let n = 0; n < 2; n++) observe(REFUSAL)
-    await flush()
+t.test('Telemetry: when the log can be written again, it has a line with the number of dropped lines', async (t) => {
+  const destination = join(temporaryFolder(t), 'log')
+  execFileSync('mkfifo', [destination])
+  const openReader = () => openSync(destination, constants.O_RDONLY | constants.O_NONBLOCK)
+  const first = openReader()
+  const { observe, flush } = createTelemetry('info', { isTTY: false, destination })
+  closeSync(first)
+  for (let n = 0; n < 2; n++) observe(REFUSAL)
+  await flush()
 
-    const reader = openReader()
-    t.teardown(() => closeSync(reader))
-    observe(REFUSAL)
-    await flush()
-    const piece = Buffer.alloc(64 * 1024)
-    const lines = piece.toString('utf8', 0, readSync(reader, piece)).trimEnd().split('\n')
-    t.match(
-      lines.map((line) => JSON.parse(line)),
-      [{ msg: 'authentication refused' }, { msg: 'log lines dropped', count: 2 }],
-    )
-  },
-)
+  const reader = openReader()
+  t.teardown(() => closeSync(reader))
+  observe(REFUSAL)
+  await flush()
+  const piece = Buffer.alloc(64 * 1024)
+  const text = piece.toString('utf8', 0, readSync(reader, piece))
+  const lines = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.match(lines, [{ msg: 'authentication refused' }, { msg: 'log lines dropped', count: 2 }])
+})
