@@ -22,17 +22,17 @@ function logged(event: Event) {
 t.test('Audit log: an event is one line, with its type as the message and its fields in snake_case', async (t) => {
   const asked = { requestId: 'r', remoteAddress: '192.0.2.1' }
   const client = { client_id: 'a', request_id: 'r', remote_address: '192.0.2.1' }
+  const ofAToken = { reason: 'expired token', suite: 'store', clientId: 'a', tokenId: undefined, ...asked } as const
+  const ofAChange = { clientId: 'a', secretId: 7, actor: 'root', origin: 'console', ...asked } as const
+  const issued: Event = { type: 'token issued', clientId: 'a', tokenId: 'x', secretId: 7, ...asked, traceId: 'f' }
   const cases: [event: Event, fields: object][] = [
+    [issued, { token_id: 'x', secret_id: 7, trace_id: 'f' }],
     [
-      { type: 'token issued', clientId: 'a', tokenId: 'x', secretId: 7, ...asked, traceId: 'f' },
-      { token_id: 'x', secret_id: 7, trace_id: 'f' },
-    ],
-    [
-      { type: 'token refused', reason: 'expired token', suite: 'store', clientId: 'a', tokenId: undefined, ...asked },
+      { type: 'token refused', ...ofAToken },
       { reason: 'expired token', suite: 'store' },
     ],
     [
-      { type: 'secret revoked', clientId: 'a', secretId: 7, actor: 'root', origin: 'console', ...asked },
+      { type: 'secret revoked', ...ofAChange },
       { secret_id: 7, actor: 'root', origin: 'console' },
     ],
   ]
@@ -43,10 +43,8 @@ t.test('Audit log: an event is one line, with its type as the message and its fi
 
 t.test('Audit log: an error has its message, its stack and its cause', async (t) => {
   const err = new Error('outer', { cause: new Error('inner') })
-  t.match(logged({ type: 'purge failed', err }), {
-    level: 'warn',
-    err: { type: 'Error', message: 'outer: inner', stack: /caused by: Error: inner/ },
-  })
+  const shown = { type: 'Error', message: 'outer: inner', stack: /caused by: Error: inner/ }
+  t.match(logged({ type: 'purge failed', err }), { level: 'warn', err: shown })
 })
 
 t.test("Audit log: every event has a level, and below the log's there is no line", async (t) => {

@@ -56,9 +56,8 @@ t.test('Floods: each prefix and kind has its own limit; other events are not lim
   const from = (remoteAddress: string): Event => ({ ...wrongSecret, remoteAddress })
   t.strictSame([repeat(200, from('2001:db8::1')), repeat(200, from('2001:db8::2'))], [100, 0])
   t.equal(repeat(200, from('2001:db8:0:1::1')), 100)
-  const via = (peer: string) => (_: unknown, n: number) => {
-    return repeat(1, { ...noOperator, remoteAddress: `192.0.2.${n} via ${peer}` })
-  }
+  const via = (peer: string) => (_: unknown, n: number) =>
+    repeat(1, { ...noOperator, remoteAddress: `192.0.2.${n} via ${peer}` })
   for (const peer of ['127.0.0.1', '10.0.0.1']) {
     const logged = Array.from({ length: 200 }, via(peer)).filter((lines) => lines === 1)
     t.equal(logged.length, 100, 'clients that a proxy names have the limit of the proxy')
@@ -105,28 +104,21 @@ const full = () => new Error('The disk is full.')
 t.test('Repeated failures: the first is logged in full, others of its kind are counted for a while', async (t) => {
   const window = 20
   const events: Event[] = []
-  const { observe }: { observe: Observer } = createFloods(
-    (event) => {
-      // In the next window, however late this one ended.
-      if (events.push(event) === 4) observe(failure(full()))
-    },
-    { monotonic: () => 0, window },
-  )
+  const flood: Observer = (event) => {
+    // In the next window, however late this one ended.
+    if (events.push(event) === 4) observe(failure(full()))
+  }
+  const { observe } = createFloods(flood, { monotonic: () => 0, window })
   for (let n = 0; n < 5; n++) observe(failure(full()))
   observe({ type: 'stopped' })
   observe(failure('locked'))
-  t.match(events, [
-    { type: 'request failed', err: full() },
-    { type: 'stopped' },
-    { type: 'request failed', err: 'locked' },
-  ])
+  const failed = { type: 'request failed' }
+  t.match(events, [{ ...failed, err: full() }, { type: 'stopped' }, { ...failed, err: 'locked' }])
 
   await until(() => events.length === 5)
   const again = { type: 'request failures repeated', reason: 'store unavailable', message: 'The disk is full.' }
-  t.strictSame(events.slice(3), [
-    { ...again, count: 4 },
-    { ...again, count: 1 },
-  ])
+  const counted = [4, 1].map((count) => ({ ...again, count }))
+  t.strictSame(events.slice(3), counted)
   // After a quiet window it is logged in full again. Of two timers that are due, the earlier one is first.
   await sleep(3 * window)
   observe(failure(full()))

@@ -20,10 +20,6 @@ function createWorld() {
   const see = (...events: Event[]) => events.forEach(refusals.observe)
 
   /** What the next flush gives to the store. */
-  async function flushed(): Promise<RefusalCount[]> {
-    return (await flush()).counts
-  }
-
   async function flush() {
     const counts: RefusalCount[] = []
     const requests: NewRefusedRequest[] = []
@@ -34,7 +30,7 @@ function createWorld() {
     return { counts, requests }
   }
 
-  return { clock, refusals, see, flush, flushed }
+  return { clock, refusals, see, flush, flushed: async () => (await flush()).counts }
 }
 
 t.test('Refusals: those of one client, reason, endpoint, suite and address are one, of the last request', async (t) => {
@@ -64,33 +60,26 @@ t.test('Refusals: of each kind of event those are kept of which the client is kn
     { clientId: 'a', isKnown: true, reason: 'field missing' },
     { clientId: 'abcd... (9 characters)', isKnown: false, reason: 'unknown client' },
   ])
-  for (const event of [
-    { ...wrongSecret, reason: 'no credentials' } as const,
-    { ...expired, suite: undefined },
-    malformed,
-  ]) {
+  const noCredentials = { ...wrongSecret, reason: 'no credentials' } as const
+  for (const event of [noCredentials, { ...expired, suite: undefined }, malformed])
     see({ ...event, clientId: undefined })
-  }
   see({ type: 'stopped' }, { type: 'usage not recorded', err: new Error('full') })
   t.strictSame(await flushed(), [])
   see({ ...malformed, endpoint: undefined })
   t.match(await flushed(), [{ endpoint: 'other' }])
 })
 
-t.test(
-  'Refusals: checks of tokens of no known application count for the suite, from all addresses together',
-  async (t) => {
-    const { see, flushed } = createWorld()
-    const unknownToken = { ...ofAToken, reason: 'unknown token', clientId: undefined } as const
-    for (let n = 0; n < 30; n++) see({ ...unknownToken, remoteAddress: `192.0.2.${n}` })
-    see({ ...unknownToken, reason: 'malformed token' })
-    const row = { clientId: 'store', isKnown: true, suite: 'store', remoteAddress: '' }
-    t.match(await flushed(), [
-      { ...row, reason: 'unknown token', count: 30 },
-      { ...row, reason: 'malformed token', count: 1 },
-    ])
-  },
-)
+t.test('Refusals: checks of tokens of no application count for the suite, from all addresses together', async (t) => {
+  const { see, flushed } = createWorld()
+  const unknownToken = { ...ofAToken, reason: 'unknown token', clientId: undefined } as const
+  for (let n = 0; n < 30; n++) see({ ...unknownToken, remoteAddress: `192.0.2.${n}` })
+  see({ ...unknownToken, reason: 'malformed token' })
+  const row = { clientId: 'store', isKnown: true, suite: 'store', remoteAddress: '' }
+  t.match(await flushed(), [
+    { ...row, reason: 'unknown token', count: 30 },
+    { ...row, reason: 'malformed token', count: 1 },
+  ])
+})
 
 t.test('Refusals: what happened longest ago goes where there is no room', async (t) => {
   const { see, flushed } = createWorld()
@@ -132,9 +121,8 @@ t.test('Refusals: what could not be stored is stored later, and nothing twice', 
     }
     stored.push(...step)
   }
-  await t.rejects(refusals.flush({ recordRefusals: failing, recordRefusedRequests: async () => {} }), {
-    message: 'full',
-  })
+  const flushing = refusals.flush({ recordRefusals: failing, recordRefusedRequests: async () => {} })
+  await t.rejects(flushing, { message: 'full' })
   t.equal(stored.length, 50)
   const later = await flushed()
   t.strictSame(new Set([...stored, ...later].map(({ clientId }) => clientId)).size, 600)
@@ -162,51 +150,35 @@ t.test('Refusals: a flush of very many lets others have their turn', async (t) =
   const stored: RefusalCount[] = []
   let turns = 0
   let isOver = false
-  const flushing = refusals.flush({
-    recordRefusals: async (step) => void stored.push(...step),
-    recordRefusedRequests: async () => {},
-  })
+  const recordRefusals = async (step: readonly RefusalCount[]) => void stored.push(...step)
+  const flushing = refusals.flush({ recordRefusals, recordRefusedRequests: async () => {} })
   void flushing.then(() => (isOver = true))
   for (; !isOver; turns++) await new Promise(setImmediate)
   t.equal(stored.length, 2000)
   t.ok(turns >= 40, `${turns} turns`)
 })
 
-t.test(
-  'Refused requests: each is kept with its request id, also of failures and of callers without a client id',
-  async (t) => {
-    const { clock, see, flush } = createWorld()
-    const failed: Event = {
-      type: 'request failed',
-      reason: 'store unavailable',
-      err: new Error('gone'),
-      ...asked,
-      status: 503,
-    }
-    const nobody = { ...wrongSecret, reason: 'no credentials', clientId: undefined, requestId: 'r2' } as const
-    see(failed)
-    for (const event of [nobody, wrongSecret, { ...expired, clientId: undefined, requestId: 'r3' }]) {
-      clock.time += 1
-      see(event)
-    }
-    const { counts, requests } = await flush()
-    t.match(requests, [
-      { at: START, requestId: 'r1', reason: 'store unavailable', clientId: undefined },
-      { at: START + 1, requestId: 'r2', reason: 'no credentials', clientId: undefined },
-      { at: START + 2, requestId: 'r1', reason: 'wrong secret', clientId: 'a', remoteAddress: '192.0.2.1', endpoint },
-      {
-        at: START + 3,
-        requestId: 'r3',
-        reason: 'expired token',
-        clientId: undefined,
-        suite: 'store',
-        remoteAddress: '192.0.2.1',
-      },
-    ])
-    t.strictSame(counts.map(({ reason }) => reason).sort(), ['expired token', 'wrong secret'])
-    t.strictSame((await flush()).requests, [], 'once')
-  },
-)
+t.test('Refused requests: each is kept with its request id, also of failures and of unnamed callers', async (t) => {
+  const { clock, see, flush } = createWorld()
+  const err = new Error('gone')
+  const failed: Event = { type: 'request failed', reason: 'store unavailable', err, ...asked, status: 503 }
+  const nobody = { ...wrongSecret, reason: 'no credentials', clientId: undefined, requestId: 'r2' } as const
+  see(failed)
+  for (const event of [nobody, wrongSecret, { ...expired, clientId: undefined, requestId: 'r3' }]) {
+    clock.time += 1
+    see(event)
+  }
+  const { counts, requests } = await flush()
+  const from = { remoteAddress: '192.0.2.1' }
+  t.match(requests, [
+    { at: START, requestId: 'r1', reason: 'store unavailable', clientId: undefined },
+    { at: START + 1, requestId: 'r2', reason: 'no credentials', clientId: undefined },
+    { at: START + 2, requestId: 'r1', reason: 'wrong secret', clientId: 'a', ...from, endpoint },
+    { at: START + 3, requestId: 'r3', reason: 'expired token', clientId: undefined, suite: 'store', ...from },
+  ])
+  t.strictSame(counts.map(({ reason }) => reason).sort(), ['expired token', 'wrong secret'])
+  t.strictSame((await flush()).requests, [], 'once')
+})
 
 t.test('Refused requests: in a flood the first of each client and address are kept', async (t) => {
   const { see, flush } = createWorld()
@@ -219,11 +191,8 @@ t.test('Refused requests: in a flood the first of each client and address are ke
   }
   const { requests: many } = await flush()
   t.equal(many.length, 200)
-  t.equal(
-    many.filter(({ clientId }) => clientId?.startsWith('client')).length,
-    100,
-    'the others do not take their room',
-  )
+  const known = many.filter(({ clientId }) => clientId?.startsWith('client'))
+  t.equal(known.length, 100, 'the others do not take their room')
 })
 
 t.test('Refused requests: what could not be stored is stored later, the oldest first', async (t) => {
@@ -235,8 +204,9 @@ t.test('Refused requests: what could not be stored is stored later, the oldest f
   }
   await t.rejects(refusals.flush({ recordRefusals: async () => {}, recordRefusedRequests }), { message: 'full' })
   const { requests } = await flush()
+  const ids = requests.map(({ requestId }) => requestId)
   t.strictSame(
-    requests.map(({ requestId }) => requestId),
+    ids,
     Array.from({ length: 20 }, (_, n) => `r${n}`),
   )
 })

@@ -8,13 +8,8 @@ import { START } from '../support/world.ts'
 const asked = { status: 401, endpoint: '/v1/oauth/accesstoken', remoteAddress: '192.0.2.1', requestId: 'r1' }
 const issued: Event = { type: 'token issued', clientId: 'a', tokenId: 't', secretId: 1, ...asked }
 const wrongSecret = { type: 'authentication refused', reason: 'wrong secret', clientId: 'a', ...asked } as const
-const ofAToken = {
-  type: 'token refused',
-  reason: 'expired token',
-  suite: 'store',
-  tokenId: undefined,
-  ...asked,
-} as const
+const expired = { type: 'token refused', reason: 'expired token' } as const
+const ofAToken = { ...expired, suite: 'store', tokenId: undefined, ...asked }
 const malformed = { type: 'request refused', reason: 'field missing', field: 'token', ...asked } as const
 
 /** Usage, and what its next flush gives to a store: by client id, tokens, checks and refusals. */
@@ -66,10 +61,8 @@ t.test('Usage: refusals of clients that are not registered count for all togethe
 t.test('Usage: what a failed flush has not stored is stored by the next one, with what came meanwhile', async (t) => {
   const { countCheck, flushed } = createWorld()
   for (let n = 0; n < 60; n++) countCheck(`a-${n}`, undefined)
-  await t.rejects(
-    flushed((step) => step.some(({ clientId }) => clientId === 'a-59')),
-    { message: 'full' },
-  )
+  const failing = flushed((step) => step.some(({ clientId }) => clientId === 'a-59'))
+  await t.rejects(failing, { message: 'full' })
   countCheck('a-59', undefined)
   const stored = await flushed(() => false)
   t.strictSame([stored['a-0'], stored['a-58'], stored['a-59']], [undefined, [0, 1, 0], [0, 2, 0]])

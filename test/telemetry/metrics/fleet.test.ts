@@ -10,71 +10,51 @@ const report = (count: number, { connections = 0, cpuSeconds = 0, residentBytes 
   sample: { ...IDLE, connections, cpuSeconds, residentBytes },
 })
 
-const memory = (fleet: ReturnType<typeof createFleet>) =>
-  fleet.samples().map(([slot, { residentBytes }]) => [slot, residentBytes])
+/** A fleet, and what is known of it: the count, the connections, and by slot the CPU times and the memory. */
+function createWorld(slots: number) {
+  const counters = createCounters()
+  const { join, sum, samples, cpuSeconds } = createFleet(counters, slots)
+  const memory = () => Object.fromEntries(samples().map(([slot, { residentBytes }]) => [slot, residentBytes]))
+  const known = () => [counters.valueAt(0), sum('connections'), cpuSeconds, memory()]
+  return { join, known }
+}
 
 t.test('Fleet: what workers have counted stays when they leave, and their samples go', async (t) => {
-  const counters = createCounters()
-  const fleet = createFleet(counters, 2)
-  const [first, second] = [fleet.join(), fleet.join()]
-  t.equal(fleet.sum('connections'), 0, 'they have not reported yet')
-  t.strictSame(fleet.samples(), [])
+  const { join, known } = createWorld(2)
+  const [first, second] = [join(), join()]
+  t.strictSame(known(), [0, 0, [0, 0], {}], 'they have not reported yet')
   first.take(report(5, { connections: 3, cpuSeconds: 1, residentBytes: 10 }))
   second.take(report(1, { connections: 4, cpuSeconds: 2, residentBytes: 20 }))
   first.take(report(1, { connections: 2, cpuSeconds: 1, residentBytes: 11 }))
-  t.equal(counters.valueAt(0), 7)
-  t.equal(fleet.sum('connections'), 6)
-  t.strictSame(fleet.cpuSeconds, [2, 2])
-  t.match(fleet.samples(), [
-    [0, { residentBytes: 11 }],
-    [1, { residentBytes: 20 }],
-  ])
-
+  t.strictSame(known(), [7, 6, [2, 2], { 0: 11, 1: 20 }])
   first.leave()
-  t.equal(counters.valueAt(0), 7)
-  t.equal(fleet.sum('connections'), 4)
-  t.strictSame(fleet.cpuSeconds, [2, 2])
-  t.strictSame(memory(fleet), [[1, 20]])
-
+  t.strictSame(known(), [7, 4, [2, 2], { 1: 20 }])
   first.take(report(1, { connections: 9, cpuSeconds: 1 }))
-  t.equal(counters.valueAt(0), 8, 'its last report counts')
-  t.equal(fleet.sum('connections'), 4)
-  t.strictSame(fleet.cpuSeconds, [3, 2])
-
-  const third = fleet.join()
-  third.take(report(0, { cpuSeconds: 4, residentBytes: 30 }))
-  t.strictSame(fleet.cpuSeconds, [7, 2], 'the next one has its slot')
+  t.strictSame(known(), [8, 4, [3, 2], { 1: 20 }], 'its last report counts')
+  join().take(report(0, { cpuSeconds: 4, residentBytes: 30 }))
+  t.strictSame(known(), [8, 4, [7, 2], { 0: 30, 1: 20 }], 'the next one has its slot')
 })
 
 t.test('Fleet: a process without a slot is only part of the sums', async (t) => {
-  const counters = createCounters()
-  const fleet = createFleet(counters, 1)
-  const first = fleet.join()
-  const second = fleet.join()
+  const { join, known } = createWorld(1)
+  const [first, second] = [join(), join()]
   first.take(report(1, { connections: 1, cpuSeconds: 1, residentBytes: 10 }))
   second.take(report(1, { connections: 1, cpuSeconds: 1, residentBytes: 20 }))
-  t.equal(counters.valueAt(0), 2)
-  t.equal(fleet.sum('connections'), 2)
-  t.strictSame(memory(fleet), [[0, 10]])
-  t.strictSame(fleet.cpuSeconds, [1])
+  t.strictSame(known(), [2, 2, [1], { 0: 10 }])
 })
 
 t.test('Fleet: a process that retires still reports, and its successor has its slot', async (t) => {
-  const counters = createCounters()
-  const fleet = createFleet(counters, 1)
-  const old = fleet.join()
+  const { join, known } = createWorld(1)
+  const old = join()
   old.take(report(0, { connections: 3, residentBytes: 10 }))
   old.retire()
-  const successor = fleet.join()
+  const successor = join()
   successor.take(report(0, { connections: 1, residentBytes: 20 }))
   old.take(report(1, { connections: 2, cpuSeconds: 1, residentBytes: 10 }))
-  t.equal(counters.valueAt(0), 1)
-  t.equal(fleet.sum('connections'), 3)
-  t.strictSame(memory(fleet), [[0, 20]])
-  t.strictSame(fleet.cpuSeconds, [1])
+  t.strictSame(known(), [1, 3, [1], { 0: 20 }])
   old.leave()
   old.retire()
-  t.equal(fleet.sum('connections'), 1)
+  t.strictSame(known(), [1, 1, [1], { 0: 20 }])
   successor.take(report(0, { residentBytes: 21 }))
-  t.strictSame(memory(fleet), [[0, 21]])
+  t.strictSame(known(), [1, 0, [1], { 0: 21 }])
 })
