@@ -67,17 +67,17 @@ t.test('Doctor: what this process may not write to is an error, with whose it is
   const gone = { path, size: 0, gid: own, mode: 0o600, isFolder: false }
   const level = 'error'
   t.match(await checkAccess({ ...gone, uid: own }), [{ level, text: `The owner of ${path} may not write to it.` }])
-  t.match(await checkAccess({ ...gone, uid: own + 1 }), [
-    { level, text: `belongs to uid ${own + 1}, and`, advice: `Run this as uid ${own + 1}, the owner.` },
-  ])
+  const advice = `Run this as uid ${own + 1}, the owner.`
+  t.match(await checkAccess({ ...gone, uid: own + 1 }), [{ level, text: `belongs to uid ${own + 1}, and`, advice }])
   t.match(accessFinding({ path, uid: own }, 'EROFS'), { level, text: `The file system of ${path} is read-only.` })
 })
 
 t.test('Doctor: the files of a store are said, and a log that is large, marked or left over', async (t) => {
   const { file, wrong, findings, close } = await createFiles(t)
+  const level = 'ok'
   t.match(await findings(), [
-    { level: 'ok', text: `The database is ${file}, ` },
-    { level: 'ok', text: /^The write-ahead log is / },
+    { level, text: `The database is ${file}, ` },
+    { level, text: /^The write-ahead log is / },
   ])
   await close()
   const log = `${file}-wal`
@@ -120,12 +120,7 @@ t.test('Doctor: the file with the password is looked at, and what is in it is no
   writeFileSync(file, '\n', { mode: 0o600 })
   t.match(await look(file), [{ level: 'error', text: /is empty\.$/ }])
   writeFileSync(file, 'hunter2\n')
-  for (const [mode, level] of [
-    [0o600, 'ok'],
-    [0o644, 'note'],
-    [0o640, 'note'],
-    [0o620, 'warning'],
-  ] as const) {
+  for (const [mode, level] of Object.entries({ 600: 'ok', 644: 'note', 640: 'note', 620: 'warning' })) {
     chmodSync(file, mode)
     const findings = await look(file)
     t.match(findings, [{ level }])

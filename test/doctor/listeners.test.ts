@@ -90,10 +90,8 @@ t.test('Doctor: what listens and does not answer within 3 s is not said to be mi
   t.match(await checkServer({ HOST: host, PORT: port }), [{ level: 'error', text: text('') }])
   t.match(await checkOpsListener({ host, port }), [{ level: 'error', text: text('/metrics') }])
   t.match(await checkAdminListener({ host, port }), [{ level: 'error', text: text('') }])
-  t.strictSame(
-    timeouts().map(({ args }) => args),
-    [[3000], [3000], [3000]],
-  )
+  const given = timeouts().map(({ args }) => args[0])
+  t.strictSame(given, [3000, 3000, 3000])
 })
 
 t.test('Doctor: the folder of the admin socket must exist and not be writable by others', async (t) => {
@@ -118,20 +116,14 @@ t.test('Doctor: it reports a listener without operators, and operators whose las
   const lastKeys = { anna: NOW + 8 * DAY, nobody: null, ben: NOW + 7 * DAY, cleo: NOW }
   const all = Object.entries(lastKeys).map(([name, lastKeyEndsAt]) => ({ name, lastKeyEndsAt }))
   t.match(checkOperators(all.slice(0, 2), NOW), [{ level: 'ok', text: 'No admin key expires within a week.' }])
-  t.match(checkOperators(all, NOW, true)[0], {
-    level: 'note',
-    text: 'OPERATORS is provider, but these operators have admin keys, which stay valid: anna, ben.',
-    advice: 'Remove those of people: "operators remove NAME".',
-  })
+  const text = 'OPERATORS is provider, but these operators have admin keys, which stay valid: anna, ben.'
+  const advice = 'Remove those of people: "operators remove NAME".'
+  t.match(checkOperators(all, NOW, true)[0], { level: 'note', text, advice })
   t.equal(checkOperators(all.slice(1, 2), NOW, true).length, 1)
   const findings = checkOperators(all, NOW)
   t.equal(findings.length, 2)
-  t.match(findings, [
-    {
-      level: 'warning',
-      text: 'The last admin key of the operator ben expires at 2026-01-08T00:00:00Z.',
-      advice: '"operators key ben --expires 90d" makes another one.',
-    },
-    { level: 'warning', text: 'The last admin key of the operator cleo expired at 2026-01-01T00:00:00Z.' },
-  ])
+  const ending = 'The last admin key of the operator ben expires at 2026-01-08T00:00:00Z.'
+  const ended = 'The last admin key of the operator cleo expired at 2026-01-01T00:00:00Z.'
+  const another = { level: 'warning', text: ending, advice: '"operators key ben --expires 90d" makes another one.' }
+  t.match(findings, [another, { level: 'warning', text: ended }])
 })

@@ -70,9 +70,8 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
     const { DATABASE_URL: location } = readConfig({ DATABASE_URL: url })
     const store = await openStore(location, { lockTimeout: 1000 })
     t.teardown(() => store.close())
-    const administration = filling(
-      createAdministration({ store, now: Date.now, observe: () => {}, author: AUDIT.author }),
-    )
+    const author = AUDIT.author
+    const administration = filling(createAdministration({ store, now: Date.now, observe: () => {}, author }))
     await registerA(administration)
     const all = (now = Date.now()) => checkStore(location, () => now)
     // Only SQLite's stores know when a backup was made, and the PostgreSQL of the tests does without fsync.
@@ -112,31 +111,28 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
     t.match(await found(), ['The last admin key of the operator anna expires at '])
   })
 
-  t.test(
-    `Doctor on ${name}: it explains for a week the last sign-in that gave no role, without any value`,
-    async (t) => {
-      const { location, store } = await createStore(t)
-      const from = { remoteAddress: '192.0.2.1', userAgent: '', requestId: 'r' }
-      const rule = { claim: 'groups', values: ['secret-group'] }
-      async function signIn(claims: object, at: number) {
-        const why = whyNoRole(claims, { admin: rule, viewer: undefined })
-        const person = { name: 'https://idp.example#7', role: undefined, email: null, authenticatedAt: null }
-        await createSignIn({ store, now: () => at, observe: () => {} }).logInAs({ ...person, whyNoRole: why }, from)
-      }
-      const last = Date.parse('2027-01-15T08:00:00Z')
-      async function found(now: number) {
-        const all = await checkStore(location, () => now, readConfig({ ADMIN_ADDRESS: '127.0.0.1:8081' }))
-        return all.filter(({ text }) => text.includes('identity provider')).map(({ text }) => text)
-      }
-      t.strictSame(await found(last), [])
-      await signIn({ groups: ['a', 'b'], email: 'anna@company.example' }, last - HOUR)
-      await signIn({ _claim_names: { groups: 'src1' }, email: 'anna@company.example' }, last)
-      const why = 'groups has too many values to be sent (overage): use app roles. Claims: _claim_names, email'
-      const text = `The identity provider knows the person who signed in at 2027-01-15T08:00:00Z, but no claim gives a role: ${why}.`
-      t.strictSame(await found(last + 7 * DAY), [text])
-      t.strictSame(await found(last + 7 * DAY + 1), [])
-    },
-  )
+  t.test(`Doctor on ${name}: for a week it explains the last sign-in that gave no role, without a value`, async (t) => {
+    const { location, store } = await createStore(t)
+    const from = { remoteAddress: '192.0.2.1', userAgent: '', requestId: 'r' }
+    const rule = { claim: 'groups', values: ['secret-group'] }
+    async function signIn(claims: object, at: number) {
+      const why = whyNoRole(claims, { admin: rule, viewer: undefined })
+      const person = { name: 'https://idp.example#7', role: undefined, email: null, authenticatedAt: null }
+      await createSignIn({ store, now: () => at, observe: () => {} }).logInAs({ ...person, whyNoRole: why }, from)
+    }
+    const last = Date.parse('2027-01-15T08:00:00Z')
+    async function found(now: number) {
+      const all = await checkStore(location, () => now, readConfig({ ADMIN_ADDRESS: '127.0.0.1:8081' }))
+      return all.filter(({ text }) => text.includes('identity provider')).map(({ text }) => text)
+    }
+    t.strictSame(await found(last), [])
+    await signIn({ groups: ['a', 'b'], email: 'anna@company.example' }, last - HOUR)
+    await signIn({ _claim_names: { groups: 'src1' }, email: 'anna@company.example' }, last)
+    const why = 'groups has too many values to be sent (overage): use app roles. Claims: _claim_names, email'
+    const text = `The identity provider knows the person who signed in at 2027-01-15T08:00:00Z, but no claim gives a role: ${why}.`
+    t.strictSame(await found(last + 7 * DAY), [text])
+    t.strictSame(await found(last + 7 * DAY + 1), [])
+  })
 
   t.test(`Doctor on ${name}: an empty database, and another program's, is an error, and stays as it is`, async (t) => {
     const url = await createEmpty(t)
@@ -179,12 +175,9 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
     await exec(url, "DELETE FROM secrets WHERE application_id = (SELECT id FROM applications WHERE client_id = 'none')")
     const findings = await found(now)
     t.equal(findings.length, 4)
+    const ending = /^The last secret of the application App ending \(ending\) expires at \S+Z\.$/
     t.match(findings, [
-      {
-        subject: 'secrets',
-        level: 'warning',
-        text: /^The last secret of the application App ending \(ending\) expires at \S+Z\.$/,
-      },
+      { subject: 'secrets', level: 'warning', text: ending },
       { text: /^The application App ended \(ended\) has had no secret since \S+Z, and gets no tokens\.$/ },
       { text: /^The application App none \(none\) has no secret, and gets no tokens\.$/ },
       { text: /^The suite Shop \(shop\) has had no secret since \S+Z, and cannot introspect\.$/ },
@@ -245,9 +238,8 @@ t.test('Doctor on SQLite: a database that another program has locked is an error
   other.exec('UPDATE changes SET revocations = revocations')
   // It is in use, as far as one can see.
   writeFileSync(`${file}-shm`, Buffer.alloc(32768), { flag: 'a' })
-  t.match(await checkStore({ kind: 'sqlite', file }, Date.now), [
-    { level: 'error', text: /another program has locked it/ },
-  ])
+  const locked = { level: 'error', text: /another program has locked it/ }
+  t.match(await checkStore({ kind: 'sqlite', file }, Date.now), [locked])
 })
 
 t.test('Doctor on SQLite: no backup, or an old one, is a warning, also where the schema knows of none', async (t) => {
@@ -270,14 +262,12 @@ t.test('Doctor: a store that has moved, and the previous one of a store, are sai
   const moved = async () => (await checkStore(location, Date.now)).filter(({ text }) => /copy|moved/.test(text))
   const previous = (now = Date.now()) => checkPrevious(location, () => now)
   t.strictSame(await moved(), [])
-  t.match(await previous(), [
-    { level: 'error', text: `PREVIOUS_DATABASE_URL: ${file} was not copied, or only partly.` },
-  ])
+  const partly = `PREVIOUS_DATABASE_URL: ${file} was not copied, or only partly.`
+  t.match(await previous(), [{ level: 'error', text: partly }])
 
   await exec(env.DATABASE_URL, "INSERT INTO moved (place, began_at) VALUES ('postgres://h/d', 0)")
-  t.match(await moved(), [
-    { level: 'warning', text: /A copy of the store to postgres:\/\/h\/d began at 1970-.*, or was interrupted/ },
-  ])
+  const began = /A copy of the store to postgres:\/\/h\/d began at 1970-.*, or was interrupted/
+  t.match(await moved(), [{ level: 'warning', text: began }])
   t.match(await previous(), [{ level: 'error' }])
 
   const url = new URL(await createDatabase())
