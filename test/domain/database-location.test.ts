@@ -14,6 +14,7 @@ t.test('Database URL: a SQLite file', async (t) => {
 })
 
 t.test('Database URL: one PostgreSQL server or several, with TLS unless they are this machine', async (t) => {
+  const rootCertificateFile = '/etc/ca.pem'
   const LOCAL = { host: 'localhost', port: 5432 }
   const DB = { host: 'db.example', port: 5432 }
   const cases: [url: string, hosts: { host: string; port: number }[], more: object][] = [
@@ -24,11 +25,7 @@ t.test('Database URL: one PostgreSQL server or several, with TLS unless they are
     ['postgres://u@localhost,127.1.1.1:2/d', [LOCAL, { host: '127.1.1.1', port: 2 }], NO_TLS],
     ['postgres://u@localhost,db.example/d?sslmode=disable', [LOCAL, DB], NO_TLS],
     ['postgres://u@localhost,127.evil.example/d', [LOCAL, { ...DB, host: '127.evil.example' }], TLS],
-    [
-      'postgres://u@localhost/d?sslmode=verify-full&sslrootcert=/etc/ca.pem',
-      [LOCAL],
-      { tls: { rootCertificateFile: '/etc/ca.pem' } },
-    ],
+    ['postgres://u@localhost/d?sslmode=verify-full&sslrootcert=/etc/ca.pem', [LOCAL], { tls: { rootCertificateFile } }],
     ['postgres://%40u:p%2Fw@localhost/d%20b', [LOCAL], { database: 'd b', user: '@u', password: 'p/w', ...NO_TLS }],
   ]
   for (const [url, hosts, more] of cases) {

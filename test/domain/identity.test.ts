@@ -1,6 +1,8 @@
 import t from 'tap'
 import { emailIn, roleIn, valuesOf, whyNoRole } from '../../src/domain/identity.ts'
 
+const ZITADEL = 'urn:zitadel:iam:org:project:roles'
+
 t.test('Claims: a value is found as a text, in a list and in an object, as providers send them', async (t) => {
   const cases: [who: string, claims: object, claim: string, values: string[]][] = [
     ['Keycloak', { groups: ['/platform', '/platform/oncall'] }, 'groups', ['/platform', '/platform/oncall']],
@@ -13,12 +15,7 @@ t.test('Claims: a value is found as a text, in a list and in an object, as provi
     ['Auth0', { 'https://company.example/roles': ['admin'] }, 'https://company.example/roles', ['admin']],
     ['Cognito', { 'cognito:groups': ['a b'] }, 'cognito:groups', ['a b']],
     ['JumpCloud', { memberOf: ['platform', 'everyone'] }, 'memberOf', ['platform', 'everyone']],
-    [
-      'ZITADEL',
-      { 'urn:zitadel:iam:org:project:roles': { admin: { 1: 'company.example' }, support: {} } },
-      'urn:zitadel:iam:org:project:roles',
-      ['admin', 'support'],
-    ],
+    ['ZITADEL', { [ZITADEL]: { admin: { 1: 'company.example' }, support: {} } }, ZITADEL, ['admin', 'support']],
     ['an object', { roles: { admin: false, root: null, all: 'x' } }, 'roles', []],
     ['numbers', { level: 7, is: true, list: [1, [2], null] }, 'level', ['7']],
     ['numbers', { level: 7, is: true, list: [1, [2], null] }, 'is', ['true']],
@@ -59,66 +56,36 @@ t.test('Identity: operators see a verified email address, else the user name, el
 })
 
 t.test('Roles: why claims give none, without any value', async (t) => {
+  const viewer = { claim: 'groups', values: ['b'] }
   const rules = (claim: string) => ({
     admin: { claim, values: ['secret-group'] },
     viewer: { claim, values: ['other'] },
   })
+  const missing = 'groups is missing or empty'
+  const none = (claim: string, count: number) => `none of the values of ${claim} gives a role (values: ${count})`
+  const overage = 'groups has too many values to be sent (overage): use app roles'
   const cases: [who: string, claims: object, claim: string, why: string][] = [
-    ['Okta', { sub: '1' }, 'groups', 'groups is missing or empty'],
-    ['Okta', { groups: [] }, 'groups', 'groups is missing or empty'],
-    [
-      'Entra ID, groups as ids',
-      { groups: ['6a1b', '7c2d'] },
-      'groups',
-      'none of the values of groups gives a role (values: 2)',
-    ],
-    ['Keycloak', { groups: ['/secret-group'] }, 'groups', 'none of the values of groups gives a role (values: 1)'],
-    [
-      'Entra ID, overage',
-      { _claim_names: { groups: 'src1' }, _claim_sources: {} },
-      'groups',
-      'groups has too many values to be sent (overage): use app roles',
-    ],
-    [
-      'Entra ID, overage',
-      { hasgroups: true },
-      'groups',
-      'groups has too many values to be sent (overage): use app roles',
-    ],
+    ['Okta', { sub: '1' }, 'groups', missing],
+    ['Okta', { groups: [] }, 'groups', missing],
+    ['Entra ID, groups as ids', { groups: ['6a1b', '7c2d'] }, 'groups', none('groups', 2)],
+    ['Keycloak', { groups: ['/secret-group'] }, 'groups', none('groups', 1)],
+    ['Entra ID, overage', { _claim_names: { groups: 'src1' }, _claim_sources: {} }, 'groups', overage],
+    ['Entra ID, overage', { hasgroups: true }, 'groups', overage],
     ['Auth0', { email: 'secret-group' }, 'email', 'email is not verified (email_verified)'],
-    [
-      'Google',
-      { email: 'Secret-Group', email_verified: true },
-      'email',
-      'none of the values of email gives a role (values: 1)',
-    ],
-    ['JumpCloud', { memberOf: ['a', 'b'] }, 'memberOf', 'none of the values of memberOf gives a role (values: 2)'],
-    [
-      'ZITADEL',
-      { 'urn:zitadel:iam:org:project:roles': { support: { 1: 'company.example' } } },
-      'urn:zitadel:iam:org:project:roles',
-      'none of the values of urn:zitadel:iam:org:project:roles gives a role (values: 1)',
-    ],
-    [
-      'Cognito',
-      { 'cognito:groups': ['a'] },
-      'cognito:groups',
-      'none of the values of cognito:groups gives a role (values: 1)',
-    ],
+    ['Google', { email: 'Secret-Group', email_verified: true }, 'email', none('email', 1)],
+    ['JumpCloud', { memberOf: ['a', 'b'] }, 'memberOf', none('memberOf', 2)],
+    ['ZITADEL', { [ZITADEL]: { support: { 1: 'company.example' } } }, ZITADEL, none(ZITADEL, 1)],
+    ['Cognito', { 'cognito:groups': ['a'] }, 'cognito:groups', none('cognito:groups', 1)],
   ]
   for (const [who, claims, claim, why] of cases) {
     t.equal(roleIn(claims, rules(claim)), undefined, who)
     t.equal(whyNoRole(claims, rules(claim)), `${why}. Claims: ${Object.keys(claims).sort().join(', ')}`, who)
   }
-  const mixed = { admin: { claim: 'roles', values: ['a'] }, viewer: { claim: 'groups', values: ['b'] } }
-  t.match(
-    whyNoRole({ groups: ['c'] }, mixed),
-    /^roles is missing or empty; none of the values of groups .*\. Claims: groups$/,
-  )
-  const hostile = whyNoRole(
-    { 'a\nb\u001b[2J': 1, ...Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`c${n}`, n])) },
-    mixed,
-  )
+  const mixed = { admin: { claim: 'roles', values: ['a'] }, viewer }
+  const both = /^roles is missing or empty; none of the values of groups .*\. Claims: groups$/
+  t.match(whyNoRole({ groups: ['c'] }, mixed), both)
+  const many = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`c${n}`, n]))
+  const hostile = whyNoRole({ 'a\nb\u001b[2J': 1, ...many }, mixed)
   t.match(hostile, /Claims: a\\u000ab\\u001b\[2J, c0, c1/)
   t.equal(hostile.length, 2000)
 })

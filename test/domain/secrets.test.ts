@@ -92,17 +92,9 @@ t.test('Admin keys: a prefix, 43 random characters, and the base-62 CRC-32 of th
 
 t.test('Admin keys: a wrong prefix, length, character or checksum is malformed', async (t) => {
   const wrong = [
-    '',
-    KEY.slice(0, -6),
-    KEY.slice(0, -1),
-    `${KEY}0`,
-    ` ${KEY}`,
-    `${KEY}\n`,
-    KEY.replace('otsa_', 'otsb_'),
-    KEY.replace('otsa_', 'OTSA_'),
-    `${KEY.slice(0, 20)}-${KEY.slice(21)}`,
-    `${KEY.slice(0, -6)}${'0'.repeat(6)}`,
-    ...misspelt(KEY, 5),
+    ...['', KEY.slice(0, -6), KEY.slice(0, -1), `${KEY}0`, ` ${KEY}`, `${KEY}\n`],
+    ...[KEY.replace('otsa_', 'otsb_'), KEY.replace('otsa_', 'OTSA_')],
+    ...[`${KEY.slice(0, 20)}-${KEY.slice(21)}`, `${KEY.slice(0, -6)}${'0'.repeat(6)}`, ...misspelt(KEY, 5)],
   ]
   t.strictSame(wrong.filter(isAdminKey), [])
 })

@@ -106,22 +106,19 @@ t.test('Quota: processes exceed it together by no more than they issue between t
   for (const process of [one, other, await start()]) t.equal(await process.issue(1), 0, 'nor one that begins now')
 })
 
-t.test(
-  'Quota: that of an application counts instead of TOKEN_QUOTA, also after a restart, and from the next request on',
-  async (t) => {
-    for (const tokenQuota of [Infinity, 2]) {
-      const { start, application } = await createProcesses(t, { tokenQuota })
-      const limited = { ...application, quota: 4 }
-      const { issue, flush } = await start()
-      t.equal(await issue(9, START, limited), 4)
-      await flush()
-      const { issue: issueLater } = await start()
-      t.equal(await issueLater(9, START, limited), 0)
-      t.equal(await issueLater(9, START, { ...application, quota: 7 }), 3)
-      t.equal(await issueLater(9, START, application), tokenQuota === Infinity ? 9 : 0)
-    }
-  },
-)
+t.test('Quota: that of an application counts instead of TOKEN_QUOTA, at once and after a restart', async (t) => {
+  for (const tokenQuota of [Infinity, 2]) {
+    const { start, application } = await createProcesses(t, { tokenQuota })
+    const limited = { ...application, quota: 4 }
+    const { issue, flush } = await start()
+    t.equal(await issue(9, START, limited), 4)
+    await flush()
+    const { issue: issueLater } = await start()
+    t.equal(await issueLater(9, START, limited), 0)
+    t.equal(await issueLater(9, START, { ...application, quota: 7 }), 3)
+    t.equal(await issueLater(9, START, application), tokenQuota === Infinity ? 9 : 0)
+  }
+})
 
 t.test('Usage: many tokens in an hour are reported once among all processes', async (t) => {
   const { start, told, application } = await createProcesses(t)
@@ -173,10 +170,8 @@ t.test('Usage: many applications are stored in steps, and those of past hours ar
   }
   await counts.flush(START, () => {})
   t.ok(steps.length > 1)
-  t.equal(
-    steps.reduce((sum, step) => sum + step, 0),
-    1001,
-  )
+  const all = steps.reduce((sum, step) => sum + step, 0)
+  t.equal(all, 1001)
   t.ok(counts.find(keyOf(0), START))
   await counts.flush(START + HOUR, () => {})
   t.notOk(counts.find(keyOf(0), START))

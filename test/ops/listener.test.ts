@@ -23,6 +23,16 @@ async function listen(t: Test, pages = PAGES, host = '127.0.0.1') {
   return { ...listener, ask, dial }
 }
 
+/** Counts answers as they are asked for. */
+function createCounter() {
+  let times = 0
+  const counted = <Answer>(answer: Answer): Answer => {
+    times++
+    return answer
+  }
+  return { counted, times: () => times }
+}
+
 const isAnswered = (answer: Promise<Response>) =>
   answer.then(
     ({ status }) => status === 200,
@@ -93,21 +103,17 @@ t.test('Ops listener: connections that cannot be accepted do not end the process
 
 t.test('Ops listener: connections with endless requests or unread answers are closed', async (t) => {
   const body = 'x'.repeat(16 * 1024 ** 2)
-  let asked = 0
-  function counted<Answer>(answer: Answer): Answer {
-    asked++
-    return answer
-  }
+  const { counted, times: asked } = createCounter()
   const { dial, ask } = await listen(t, {
     ...PAGES,
     '/large': () => counted({ type: 'text/plain', body }),
     '/never': () => counted(new Promise(() => {})),
   })
   async function askOften(path: string): Promise<Socket> {
-    const before = asked
+    const before = asked()
     const socket = await dial(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(20))
     socket.pause()
-    await until(() => asked > before)
+    await until(() => asked() > before)
     return socket
   }
   const partial = said(await dial('GET /page HTTP/1.1\r\nHost: a\r\n'))
@@ -115,7 +121,7 @@ t.test('Ops listener: connections with endless requests or unread answers are cl
   for (let n = 2; n < 32; n++) await askOften('/never')
   t.equal(await isAnswered(ask('/page')), true, 'the connection with a partial request makes room')
   await until(() => isAnswered(ask('/page')))
-  t.equal(asked, 31, 'only the first request of each was handled')
+  t.equal(asked(), 31, 'only the first request of each was handled')
   t.equal(await partial, '')
   t.match(await said(await dial('GET /page HTTP/1.1\r\nHost: a\r\n')), /^HTTP\/1.1 408 /)
   t.ok((await said(slow.resume())).length < body.length, 'an unread answer is lost')
@@ -123,21 +129,14 @@ t.test('Ops listener: connections with endless requests or unread answers are cl
 
 t.test('Ops listener: closing waits a moment for a pending answer, and not longer', async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>()
-  let arrived = 0
+  const { counted, times: arrived } = createCounter()
   const { ask, close } = await listen(t, {
-    '/soon': async () => {
-      arrived++
-      await promise
-      return { type: 'text/plain', body: 'here' }
-    },
-    '/never': () => {
-      arrived++
-      return new Promise(() => {})
-    },
+    '/soon': async () => counted(promise.then(() => ({ type: 'text/plain', body: 'here' }))),
+    '/never': () => counted(new Promise(() => {})),
   })
   const [soon, never] = [ask('/soon'), ask('/never')]
   never.catch(() => {})
-  await until(() => arrived === 2)
+  await until(() => arrived() === 2)
   const closed = close()
   resolve()
   t.equal(await (await soon).text(), 'here')
