@@ -149,14 +149,9 @@ t.test('W3C Trace Context §3.2.2, §4.3: the trace id of a traceparent of any v
     t.equal(read(text), undefined, text)
   for (const text of ['00-T-P-01, 00-T-P-01', '00-T-P-01-', 'cc-T-P-01.what', 'cc-T-P-011', 'ff-T-P-01'])
     t.equal(read(text), undefined, text)
-  for (const [trace, parent] of [
-    [TRACE.toUpperCase(), PARENT],
-    [TRACE, PARENT.toUpperCase()],
-    [TRACE.slice(1), PARENT],
-    ['0'.repeat(32), PARENT],
-    [TRACE, '0'.repeat(16)],
-  ])
-    t.equal(read(`00-${trace}-${parent}-01`), undefined, `${trace} ${parent}`)
+  for (const trace of [TRACE.toUpperCase(), TRACE.slice(1), '0'.repeat(32)])
+    t.equal(read(`00-${trace}-P-01`), undefined, trace)
+  for (const parent of [PARENT.toUpperCase(), '0'.repeat(16)]) t.equal(read(`00-T-${parent}-01`), undefined, parent)
   t.equal(traceIdOf({}), undefined)
   const long = `cc-${TRACE}-${PARENT}-01-`
   t.equal(read(long.padEnd(128, 'x')), TRACE)

@@ -196,11 +196,8 @@ t.test('Copy: however it fails, nothing is copied and the source is as before', 
   }
   async function reopening({ file, store }: Filled) {
     let reopened: Promise<unknown> | undefined
-    return copy(
-      file,
-      url,
-      amid(() => (reopened = store.move.reopen(AUDIT))),
-    ).finally(() => reopened)
+    const reopen = amid(() => (reopened = store.move.reopen(AUDIT)))
+    return copy(file, url, reopen).finally(() => reopened)
   }
   const failures: [when: string, error: RegExp | Error, fail: (filled: Filled) => Promise<unknown>][] = [
     ['a password is wrong', /28P01.* Nothing was copied\.$/, ({ file }) => copy(file, at({}))],

@@ -128,12 +128,7 @@ t.test('Previous store: it is closed when a lifetime has passed and its last tok
   const { previous, present, store, closed, issue } = await openBoth(t, {
     lifetime: 100,
     now: () => clock.time,
-    ofPrevious: ({ newestTokenAt }) => ({
-      newestTokenAt() {
-        looks++
-        return newestTokenAt()
-      },
-    }),
+    ofPrevious: ({ newestTokenAt }) => ({ newestTokenAt: () => newestTokenAt().finally(() => looks++) }),
   })
   const token = await issue(previous)
   await store.ping()

@@ -21,10 +21,8 @@ t.test('Schemas: SQLite and PostgreSQL have the same tables and views with the s
      WHERE tables.type IN ('table', 'view') AND tables.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`
   const sqlite = db.prepare(statement).pluck().all() as string[]
 
-  const columns = await query(
-    await createDatabase(),
-    "SELECT table_name || ' ' || column_name AS name FROM information_schema.columns WHERE table_schema = 'public'",
-  )
+  const names = "SELECT table_name || ' ' || column_name AS name FROM information_schema.columns"
+  const columns = await query(await createDatabase(), `${names} WHERE table_schema = 'public'`)
   const postgres = columns.map(({ name }) => name as string)
 
   t.ok(sqlite.includes('tokens secret_hash'))

@@ -22,19 +22,15 @@ function logged(event: Event) {
 t.test('Audit log: an event is one line, with its type as the message and its fields in snake_case', async (t) => {
   const asked = { requestId: 'r', remoteAddress: '192.0.2.1' }
   const client = { client_id: 'a', request_id: 'r', remote_address: '192.0.2.1' }
-  const ofAToken = { reason: 'expired token', suite: 'store', clientId: 'a', tokenId: undefined, ...asked } as const
-  const ofAChange = { clientId: 'a', secretId: 7, actor: 'root', origin: 'console', ...asked } as const
+  const check = { type: 'token refused', reason: 'expired token', suite: 'store', tokenId: undefined } as const
+  const ofAToken: Event = { ...check, clientId: 'a', ...asked }
+  const change = { type: 'secret revoked', secretId: 7, actor: 'root', origin: 'console' } as const
+  const ofAChange: Event = { ...change, clientId: 'a', ...asked }
   const issued: Event = { type: 'token issued', clientId: 'a', tokenId: 'x', secretId: 7, ...asked, traceId: 'f' }
   const cases: [event: Event, fields: object][] = [
     [issued, { token_id: 'x', secret_id: 7, trace_id: 'f' }],
-    [
-      { type: 'token refused', ...ofAToken },
-      { reason: 'expired token', suite: 'store' },
-    ],
-    [
-      { type: 'secret revoked', ...ofAChange },
-      { secret_id: 7, actor: 'root', origin: 'console' },
-    ],
+    [ofAToken, { reason: 'expired token', suite: 'store' }],
+    [ofAChange, { secret_id: 7, actor: 'root', origin: 'console' }],
   ]
   for (const [event, fields] of cases) {
     t.strictSame(logged(event), { level: 'info', msg: event.type, ...client, ...fields })

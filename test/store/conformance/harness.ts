@@ -6,6 +6,8 @@ import { application, suite } from '../../support/newcomers.ts'
 import { AUDIT, on } from '../../support/on.ts'
 import { START } from '../../support/world.ts'
 
+type Switch = () => void | Promise<void>
+
 /** What a store's own test gives the suite. Whatever is opened is closed with the test. */
 export interface Harness {
   /** An empty store. */
@@ -13,17 +15,9 @@ export interface Harness {
   /** Two handles on the same, empty data, as two processes have them; left out where there can be one only. */
   openTwo?: (t: Test) => Promise<[Store, Store]>
   /** An empty store, with a switch for whether its database can be used; left out where that cannot be done. */
-  openFragile?: (t: Test) => Promise<{
-    store: Store
-    breakDown: () => void | Promise<void>
-    recover: () => void | Promise<void>
-  }>
+  openFragile?: (t: Test) => Promise<{ store: Store; breakDown: Switch; recover: Switch }>
   /** An empty store whose audit events can be made to fail; undefined if the store has no way to do that. */
-  openWithoutAudit?: (t: Test) => Promise<{
-    store: Store
-    refuse: () => void | Promise<void>
-    accept: () => void | Promise<void>
-  }>
+  openWithoutAudit?: (t: Test) => Promise<{ store: Store; refuse: Switch; accept: Switch }>
 }
 
 export const IMPORTED = '$scrypt$ln=14,r=8,p=5$DIGESTAAAA$AAAA'
@@ -109,11 +103,8 @@ export function session(digest: string, more: { createdAt?: number; endsAt?: num
 export async function addOperator(store: Store, name: string): Promise<{ keyId: number; sessionId: number }> {
   const code = { createdAt: START, endsAt: START + 10 }
   await on(store).addOperator({ name, role: 'admin', createdAt: START })
-  const keyId = await on(store).addAdminKey(name, {
-    digest: `key ${name}`,
-    createdAt: START,
-    endsAt: START + 100,
-  })
+  const key = { digest: `key ${name}`, createdAt: START, endsAt: START + 100 }
+  const keyId = await on(store).addAdminKey(name, key)
   await on(store).addLoginCode(name, { digest: `old code ${name}`, ...code })
   const sessionId = await on(store).beginSession(name, `old code ${name}`, session(`session ${name}`))
   await on(store).addLoginCode(name, { digest: `code ${name}`, ...code })

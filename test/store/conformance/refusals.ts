@@ -42,13 +42,8 @@ export function refusalConformance(t: Test, harness: Harness): void {
 
   test('Store: refusals of unknown client ids are kept apart from those of applications', async (t, store) => {
     await register(store, 'a')
-    const strange = [
-      '\0ab\u{1f4a9}... (9 characters)',
-      '\ud800... (1 characters)',
-      `{"',\\}... (9 characters)`,
-      'NULL',
-      '',
-    ]
+    const cut = ['\0ab\u{1f4a9}... (9 characters)', '\ud800... (1 characters)', `{"',\\}... (9 characters)`]
+    const strange = [...cut, 'NULL', '']
     const unknown = (clientId: string) => refusal(clientId, { isKnown: false })
     await store.recordRefusals([refusal('a'), ...[...strange, 'a'].map(unknown)])
     for (const clientId of strange)

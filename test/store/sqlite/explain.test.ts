@@ -44,12 +44,10 @@ t.test('Explain: SQLite has the same error for a full disk and a broken one; the
 
 t.test('Explain: a missing folder is named, and not the call that failed', async (t) => {
   const folder = temporaryFolder(t)
+  const advice = 'Create it, or name another place.'
   const missing = (code: string, more = {}) => explain(error(code, more), `${folder}/a/store.db`)
-  t.equal(missing('ENOENT'), `there is no folder ${folder}/a. Create it, or name another place.`)
-  t.equal(
-    missing('ENOENT', { path: `${folder}/b/x` }),
-    `there is no folder ${folder}/b. Create it, or name another place.`,
-  )
+  t.equal(missing('ENOENT'), `there is no folder ${folder}/a. ${advice}`)
+  t.equal(missing('ENOENT', { path: `${folder}/b/x` }), `there is no folder ${folder}/b. ${advice}`)
   writeFileSync(`${folder}/file`, '')
   t.equal(missing('ENOTDIR', { path: `${folder}/file/x` }), `${folder}/file is not a folder. Name another place.`)
 })
