@@ -73,14 +73,6 @@ t.test('A host name with several silent addresses: the first error is reported, 
   t.match(error, { message, isMisconfigured: false })
 })
 
-t.test('A login that fails leaves no connection behind', async (t) => {
-  const proxy = await startProxy(t, Number(new URL(shared.url).port))
-  const location = locationOf(proxy.through(shared.url))
-  await t.rejects(open(t, { ...location, password: undefined }), /none is set/)
-  await t.rejects(open(t, { ...location, database: 'missing' }), { code: '3D000', isMisconfigured: true })
-  await until(() => proxy.connections() === 0)
-})
-
 t.test('Settings of a role, or PGSSLMODE, change neither what is read nor the connection', async (t) => {
   const { location } = await newLocation()
   const settings = { bytea_output: 'escape', default_transaction_isolation: 'serializable', timezone: 'Asia/Kolkata' }
@@ -234,19 +226,27 @@ t.test('PostgreSQL: the password comes from a file, the URL, or PGPASSFILE, and 
   await open(t, { ...withoutPassword, password: undefined })
 })
 
-t.test('PostgreSQL: a wrong password, role or database is reported at once, without any secret', async (t) => {
-  const { location } = shared
+t.test('PostgreSQL: what is wrong is reported at once, and leaves neither a secret nor a connection', async (t) => {
+  const proxy = await startProxy(t, Number(new URL(shared.url).port))
+  const location = locationOf(proxy.through(shared.url))
+  const file = join(temporaryFolder(t), 'ca.pem')
+  writeFileSync(file, 'nothing')
+  const withRoot = (rootCertificateFile?: string) => ({ tls: { rootCertificateFile } })
   const wrong: [change: Partial<PostgresLocation>, message: RegExp][] = [
     [{ password: 'hunter2' }, /28P01, password authentication failed .* \(check DATABASE_PASSWORD_FILE/],
     [{ password: undefined }, /asks for a password, and none is set \(check DATABASE_PASSWORD_FILE/],
     [{ database: 'nowhere' }, /3D000, database "nowhere" does not exist \(create the database\)/],
     [{ passwordFile: '/nowhere/secret' }, /DATABASE_PASSWORD_FILE, \/nowhere\/secret, cannot be read: ENOENT/],
+    [withRoot(), /does not support SSL/],
+    [withRoot(file), /does not support SSL/],
+    [withRoot('/nowhere'), /file of sslrootcert, \/nowhere, cannot be read: ENOENT/],
   ]
   for (const [change, message] of wrong) {
     const error = await open(t, { ...location, ...change }).catch((error: Error) => error)
-    t.match((error as Error).message, message)
+    t.match(error, { message, ...(change.database && { isMisconfigured: true }) })
     t.notMatch((error as Error).message, new RegExp(`hunter2|${location.password}`))
   }
+  await until(() => proxy.connections() === 0)
 })
 
 t.test('PostgreSQL: a server that may lose commits is refused', async (t) => {
@@ -285,16 +285,6 @@ t.test('PostgreSQL: backup and restore are left to its own tools', async (t) => 
   const { location } = shared
   await t.rejects(backUpStore(location, '-', { withoutTokens: false, now: Date.now }), OperatorError)
   await t.rejects(restoreStore(location, '-', { revokeAllTokens: false, now: Date.now, author: AUTHOR }), OperatorError)
-})
-
-t.test('PostgreSQL with TLS: a server without it is refused, and an unreadable certificate', async (t) => {
-  const { location } = shared
-  await t.rejects(open(t, { ...location, tls: { rootCertificateFile: undefined } }), /does not support SSL/)
-  const nowhere = { rootCertificateFile: '/nowhere' }
-  await t.rejects(open(t, { ...location, tls: nowhere }), /file of sslrootcert, \/nowhere, cannot be read: ENOENT/)
-  const file = join(temporaryFolder(t), 'ca.pem')
-  writeFileSync(file, 'nothing')
-  await t.rejects(open(t, { ...location, tls: { rootCertificateFile: file } }), /does not support SSL/)
 })
 
 t.test('Password: a PGPASSFILE that others may read, or that is no file, is refused for every host', async (t) => {
