@@ -1,35 +1,29 @@
-FROM node:24-bookworm-slim AS dependencies
-WORKDIR /app
-COPY package.json package-lock.json ./
-COPY lab/release/notices/main.ts notices.ts
-COPY lab/release/trim/main.ts trim.ts
-# No install scripts: the SQLite driver comes with its binaries, and the image with Node.js.
-RUN npm ci --omit=dev --ignore-scripts && node notices.ts > THIRD-PARTY.md && node trim.ts && mkdir /data
-
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+# No install scripts: the SQLite driver comes with its binaries, and the image with Node.js.
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json ./
-COPY src src
+COPY lab/release lab/release
 COPY bin bin
+COPY src src
 # The command, for `docker exec`: a script has one option for its interpreter at most, and there is no /usr/bin/env. Commands end
 # soon, so they can do without the one that saves memory.
-RUN npm run build && sed -i '1s|.*|#!/nodejs/bin/node --disable-sigusr1|' bin/token-server.js \
-  && mkdir commands && ln -s /app/bin/token-server.js commands/token-server
+RUN npm run build && node lab/release/notices/main.ts > THIRD-PARTY.md && node lab/release/trim/main.ts \
+  && sed -i '1s|.*|#!/nodejs/bin/node --disable-sigusr1|' bin/token-server.js \
+  && mkdir commands /data && ln -s /app/bin/token-server.js commands/token-server
 
 # No shell, no package manager; user nonroot (65532). The release's provenance has the digests of the images.
 FROM gcr.io/distroless/nodejs24-debian12:nonroot
 ENV HOST=0.0.0.0 OPS_ADDRESS=0.0.0.0:9464 DATABASE_URL=sqlite:/data/token-server.db
-COPY --from=dependencies /app/node_modules /app/node_modules
+COPY --from=build /app/node_modules /app/node_modules
 COPY --from=build /app/commands /usr/local/bin
 COPY --from=build /app/lib /app/lib
 COPY --from=build /app/bin /app/bin
 COPY package.json LICENSE /app/
-COPY --from=dependencies /app/THIRD-PARTY.md /app/
+COPY --from=build /app/THIRD-PARTY.md /app/
 COPY migrations /app/migrations
 COPY docs/openapi.yaml docs/openapi-admin.yaml docs/reference.html /app/docs/
-COPY --from=dependencies --chown=65532:65532 --chmod=700 /data /data
+COPY --from=build --chown=65532:65532 --chmod=700 /data /data
 # Only here it can write: the database, and the settings file of `init`.
 WORKDIR /data
 VOLUME /data

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { programFile, readText } from './program-files.ts'
 
-const { version, engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+const { version, engines } = JSON.parse(readText(programFile('../package.json')))
 
 /** This program's version, which `--version` prints and databases record. */
 export const VERSION: string = version

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildDebian } from './debian.ts'
-import { nodeComponents } from './node.ts'
+import { nodeComponents, sqliteComponent } from './node.ts'
 import { ROOT, run, sumsOf } from './tools.ts'
 
 export interface Release {
@@ -13,7 +13,7 @@ export interface Release {
 
 /**
  * Builds every file of a release from a clean clone of a commit, in this folder, which must be empty. The same commit gives the same
- * bytes. The compiler and the texts of licences come from node_modules, which package-lock.json describes.
+ * bytes. The bundler, the driver of SQLite and the texts of licences come from node_modules, which package-lock.json describes.
  */
 export function build(folder: string, commit: string): Release {
   const clone = join(folder, 'clone')
@@ -34,38 +34,30 @@ export function build(folder: string, commit: string): Release {
   writeFileSync(join(clone, 'THIRD-PARTY.md'), notices)
   writeFileSync(join(out, 'THIRD-PARTY.md'), notices)
   writeFileSync(join(out, `${name}-${version}.cdx.json`), billOfMaterials(clone, join(folder, 'bill'), env))
-  const dependencies = installDependencies(clone, join(folder, 'dependencies'))
   writeFileSync(join(clone, 'package.json'), pinned(clone))
   run('npm', ['pack', '--silent', '--pack-destination', out], { cwd: clone, env })
   const tarball = join(out, `${name}-${version}.tgz`)
   if (!existsSync(tarball)) throw new Error(`npm made no ${tarball}.`)
-  buildDebian({ clone, tarball, dependencies, version, out, root: join(folder, 'debian'), env })
+  buildDebian({ clone, tarball, version, out, root: join(folder, 'debian'), env })
 
   const files = readdirSync(out).sort()
   writeFileSync(join(out, 'SHA256SUMS'), sumsOf(out, files))
   return { version, folder: out, files: [...files, 'SHA256SUMS'] }
 }
 
-/** package.json with the versions of the dependencies that were tested: npm ignores a lock file inside a package. */
+/**
+ * package.json with the one dependency that is not in the bundle, in the version that was tested: npm ignores a lock file inside a
+ * package.
+ */
 function pinned(clone: string): string {
   const manifest = JSON.parse(readFileSync(join(clone, 'package.json'), 'utf8'))
   const { packages } = JSON.parse(readFileSync(join(clone, 'package-lock.json'), 'utf8'))
-  for (const name of Object.keys(manifest.dependencies)) {
-    manifest.dependencies[name] = packages[`node_modules/${name}`].version
-  }
+  manifest.dependencies = { 'better-sqlite3': packages['node_modules/better-sqlite3'].version }
   return `${JSON.stringify(manifest, null, 2)}\n`
 }
 
-/** Installs what the program runs with, as package-lock.json describes it. Returns its node_modules. */
-function installDependencies(clone: string, folder: string): string {
-  mkdirSync(folder)
-  for (const file of ['package.json', 'package-lock.json']) cpSync(join(clone, file), join(folder, file))
-  run('npm', ['ci', '--silent', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder })
-  return join(folder, 'node_modules')
-}
-
 /**
- * The packages that the program runs with, and Node.js, as CycloneDX. npm adds a random number and the time, which are those of the
+ * The packages that the program runs with, SQLite and Node.js, as CycloneDX. npm adds a random number and the time, which are those of the
  * commit here. With --omit=dev it would leave out each package that something for development needs, too.
  */
 function billOfMaterials(clone: string, folder: string, env: NodeJS.ProcessEnv): string {
@@ -84,8 +76,9 @@ function billOfMaterials(clone: string, folder: string, env: NodeJS.ProcessEnv):
   // npm takes the name of the folder.
   bill.metadata.component.name = 'oauth-token-server'
   bill.metadata.timestamp = new Date(Number(env.SOURCE_DATE_EPOCH) * 1000).toISOString()
-  bill.components.push(...nodeComponents)
-  const refs = nodeComponents.map((component) => component['bom-ref'])
+  const components = [sqliteComponent, ...nodeComponents]
+  bill.components.push(...components)
+  const refs = components.map((component) => component['bom-ref'])
   bill.dependencies.push(...refs.map((ref) => ({ ref, dependsOn: [] })))
   const own = bill.metadata.component['bom-ref']
   bill.dependencies.find(({ ref }: { ref: string }) => ref === own).dependsOn.push(...refs)

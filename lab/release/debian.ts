@@ -17,8 +17,6 @@ const DOCUMENTS = 'usr/share/doc/token-server'
 interface DebianOptions {
   clone: string
   tarball: string
-  /** The folder node_modules with what the program runs with. */
-  dependencies: string
   version: string
   out: string
   /** The folder for what is in the package. */
@@ -26,8 +24,8 @@ interface DebianOptions {
   env: NodeJS.ProcessEnv
 }
 
-/** Builds the package for Debian: the package for npm, its dependencies, Node.js, the unit, and the command. */
-export function buildDebian({ clone, tarball, dependencies, version, out, root, env }: DebianOptions): void {
+/** Builds the package for Debian: the package for npm, the driver of SQLite, Node.js, the unit, and the command. */
+export function buildDebian({ clone, tarball, version, out, root, env }: DebianOptions): void {
   const architecture = ARCHITECTURES[process.arch]
   if (!architecture) throw new Error(`There is no package of Debian for ${process.arch}.`)
   const folder = (path: string) => {
@@ -37,7 +35,9 @@ export function buildDebian({ clone, tarball, dependencies, version, out, root, 
   const place = (path: string) => join(folder(dirname(path)), basename(path))
 
   run('tar', ['--extract', '--gzip', '--strip-components=1', '--file', tarball, '--directory', folder(LIBRARY)])
-  cpSync(dependencies, place(`${LIBRARY}/node_modules`), { recursive: true })
+  cpSync(join(clone, 'node_modules/better-sqlite3'), place(`${LIBRARY}/node_modules/better-sqlite3`), {
+    recursive: true,
+  })
   run(process.execPath, [join(clone, 'lab/release/trim/main.ts')], { cwd: join(root, LIBRARY) })
   const driver = `node_modules/better-sqlite3/prebuilds/linux-${process.arch}.node`
   run('strip', ['--strip-unneeded', join(root, LIBRARY, driver)])

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import Database from 'better-sqlite3'
 
 /**
  * The Node.js in the package for Debian, and the SHA-256 of its program for each processor. The package `node` of npm fetches it when it
@@ -22,6 +23,9 @@ export function recordedNode(): string {
   )
 }
 
+/** That of the driver. */
+export const SQLITE_VERSION = new Database(':memory:').prepare('SELECT sqlite_version()').pluck().get() as string
+
 /** What CycloneDX calls components: the Node.js of each package for Debian. */
 export const nodeComponents = Object.entries(NODE.sums).map(([processor, content]) => ({
   'bom-ref': `node-linux-${processor}@${NODE.version}`,
@@ -34,3 +38,14 @@ export const nodeComponents = Object.entries(NODE.sums).map(([processor, content
   cpe: `cpe:2.3:a:nodejs:node.js:${NODE.version}:*:*:*:*:*:*:*`,
   purl: `pkg:npm/node-linux-${processor}@${NODE.version}`,
 }))
+
+export const sqliteComponent = {
+  'bom-ref': `sqlite@${SQLITE_VERSION}`,
+  type: 'library',
+  name: 'sqlite',
+  version: SQLITE_VERSION,
+  description: 'SQLite, in the binaries of better-sqlite3',
+  licenses: [{ license: { id: 'blessing' } }],
+  cpe: `cpe:2.3:a:sqlite:sqlite:${SQLITE_VERSION}:*:*:*:*:*:*:*`,
+  purl: `pkg:generic/sqlite@${SQLITE_VERSION}`,
+}

@@ -1,5 +1,5 @@
 import { type ErrorCode, isNode, isSeq, LineCounter, parseDocument } from 'yaml'
-import { z } from 'zod'
+import * as z from 'zod'
 import { OperatorError } from '../domain/operator-error.ts'
 import type { Problem, Wanted } from './apply-plan.ts'
 import { jsonNamed, registrationSchema, settingsSchema, suiteId, suiteSchema, suiteUpdateSchema } from './rules.ts'

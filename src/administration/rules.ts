@@ -1,4 +1,4 @@
-import { type output, type ZodString, type ZodType, z } from 'zod'
+import * as z from 'zod'
 import { type ApplicationField, MAX_CLIENT_ID_LENGTH, type OptionalTexts } from '../domain/application.ts'
 import { ROLES } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
@@ -20,9 +20,9 @@ export const suiteId = textInput('The suite id').regex(
   'The suite id must be 1 to 100 characters of A-Z a-z 0-9 - . _ ~',
 )
 
-export const fields = camelCased<Record<ApplicationField, ZodString>>(APPLICATION_TEXTS)
+export const fields = camelCased<Record<ApplicationField, z.ZodString>>(APPLICATION_TEXTS)
 
-export const optionalFields = camelCased<Record<keyof OptionalTexts, ZodString>>(OPTIONAL_TEXTS)
+export const optionalFields = camelCased<Record<keyof OptionalTexts, z.ZodString>>(OPTIONAL_TEXTS)
 
 const QUOTA = 'The quota must be a whole number from 1 to 999,999,999'
 
@@ -109,7 +109,7 @@ export const operatorSchema = z.object({
 })
 
 /** Parses an input. Throws OperatorError with all that is wrong. */
-export function valid<Schema extends ZodType>(schema: Schema, input: unknown): output<Schema> {
+export function valid<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const result = schema.safeParse(input)
   if (result.success) return result.data
   const wrong = result.error.issues.map(({ path: [field, ...within], message }) => {

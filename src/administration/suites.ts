@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { type Application, hasLabel } from '../domain/application.ts'
 import type { AuditEvent } from '../domain/audit-event.ts'
 import { chunksOf, inSteps } from '../domain/in-steps.ts'

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { programFile, readText } from '../program-files.ts'
 import type { Pages } from './listener.ts'
 
-const DOCS = new URL('../../docs/', import.meta.url)
+const DOCS = programFile('../docs/')
 
 /** The reference page of the endpoints and its OpenAPI document. Reads them once; has no pages if the files are missing. */
 export function referencePages(folder = DOCS): Pages {
   try {
-    const page = readFileSync(new URL('reference.html', folder), 'utf8')
-    const description = readFileSync(new URL('openapi.yaml', folder), 'utf8')
+    const page = readText(new URL('reference.html', folder))
+    const description = readText(new URL('openapi.yaml', folder))
     const headers = { 'content-security-policy': policyOf(page), 'referrer-policy': 'no-referrer' }
     return {
       '/docs': () => ({ type: 'text/html; charset=utf-8', headers, body: page }),

@@ -1,17 +1,17 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { OperatorError } from '../domain/operator-error.ts'
+import { namesIn, readText } from '../program-files.ts'
 
 /** The migrations in a folder, NNNN_name.sql, in order. Their number is the version of the schema they make. */
 export function readMigrations(folder: URL): { name: string; sql: string }[] {
-  return readdirSync(folder)
+  return namesIn(folder)
     .filter((name) => /^\d{4}_.*\.sql$/.test(name))
     .sort()
-    .map((name) => ({ name, sql: readFileSync(new URL(name, folder), 'utf8') }))
+    .map((name) => ({ name, sql: readText(new URL(name, folder)) }))
 }
 
 /** The statements that create the views of a schema, in the transaction of its last migration. */
 export function readViews(folder: URL): string {
-  return readFileSync(new URL('views.sql', folder), 'utf8')
+  return readText(new URL('views.sql', folder))
 }
 
 interface NewerSchema {

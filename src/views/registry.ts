@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Application, ApplicationColumn, OptionalColumn } from '../domain/application.ts'
 import type { PublicFieldsOf } from '../domain/audit-event.ts'
 import { type Operator, ROLES } from '../domain/operator.ts'

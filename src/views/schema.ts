@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type CamelCase, camelCase } from '../domain/text.ts'
 import { timestamp } from '../domain/time.ts'
 

@@ -1,7 +1,9 @@
-// Prints the licences of the packages that the program needs to run, from package-lock.json and node_modules of the working
-// directory. It is copied into the image's build by itself, so it imports nothing of the repository.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { NODE, SQLITE_VERSION } from '../node.ts'
+
+// Prints the licences of the packages that the program needs to run, from package-lock.json and node_modules of the working
+// directory.
 
 interface Locked {
   version: string
@@ -25,6 +27,7 @@ const sections = shipped.map(([path, { version, license }]) => {
 process.stdout.write(`# Third-party software
 
 token-server runs with these ${shipped.length} packages. Where a licence has no text here, its package has none either.
-better-sqlite3 contains SQLite, which is in the public domain.
+better-sqlite3 contains SQLite ${SQLITE_VERSION}, which is in the public domain. The package for Debian contains Node.js ${NODE.version}, whose
+licences are in LICENSE.node.
 
 ${sections.join('\n')}`)

@@ -1,15 +1,13 @@
-// Deletes from node_modules of the working directory what no program runs. It is copied into the image's build by itself, so it
-// imports nothing of the repository.
 import { readdirSync, rmSync } from 'node:fs'
 
-/** What only the authors of a package use: sources and types, tests, scripts, pages; and its commands. */
-const OF_AUTHORS = /(^|\/)(\.[^/]+|[^/]+\.(sh|html|[cm]?ts)|tests?|spec|benchmarks?|integration|scripts|bin(\.m?js)?)$/
+// Deletes from node_modules of the working directory what the bundle does not need: all but the driver of SQLite, of which it leaves
+// the binary for this machine.
 
-/** What the driver of SQLite was built from, and its binaries for other machines. */
-const OF_DRIVER = new RegExp(
-  `^(node-addon-api|better-sqlite3/(deps|src|binding\\.gyp|prebuilds/(?!linux-${process.arch}\\.node$).+))$`,
-)
+const NEEDED = new RegExp(`^(LICENSE|package\\.json|lib(/.*)?|prebuilds(/linux-${process.arch}\\.node)?)$`)
 
-for (const path of readdirSync('node_modules', { recursive: true, encoding: 'utf8' })) {
-  if (OF_AUTHORS.test(path) || OF_DRIVER.test(path)) rmSync(`node_modules/${path}`, { recursive: true, force: true })
+for (const name of readdirSync('node_modules')) {
+  if (name !== 'better-sqlite3') rmSync(`node_modules/${name}`, { recursive: true })
+}
+for (const path of readdirSync('node_modules/better-sqlite3', { recursive: true, encoding: 'utf8' })) {
+  if (!NEEDED.test(path)) rmSync(`node_modules/better-sqlite3/${path}`, { recursive: true, force: true })
 }

@@ -1,16 +1,16 @@
-import { readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
+import { programFile, readText } from '../../program-files.ts'
 import { html } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { facts, section, table, time } from './components.ts'
 import { showPage } from './layout.ts'
 
-const DESCRIPTION = new URL('../../../docs/openapi-admin.yaml', import.meta.url)
+const DESCRIPTION = programFile('../docs/openapi-admin.yaml')
 
 /** /about: the versions, links to the documentation, and the settings without passwords. */
 export function aboutPage(console: FastifyInstance, context: AdminContext): void {
   console.get('/openapi-admin.yaml', (_request, reply) =>
-    reply.type('application/yaml; charset=utf-8').send(readFileSync(DESCRIPTION)),
+    reply.type('application/yaml; charset=utf-8').send(readText(DESCRIPTION)),
   )
 
   console.get('/about', (_request, reply) => {

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
 import { parse } from 'node:path'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Operator, readableName } from '../../domain/operator.ts'
+import { namesIn, programFile, readText } from '../../program-files.ts'
 import { type Html, html, type Part } from '../../web/html.ts'
 import { ProblemError } from '../wire/problem.ts'
 import { links, note } from './components.ts'
@@ -116,7 +116,7 @@ function account(operator: NonNullable<Visit['operator']>): Html {
 <form method="post" action="/logout"><button class="button">Sign out</button></form></div>`
 }
 
-const FOLDER = new URL('./assets/', import.meta.url)
+const FOLDER = programFile('admin/console/assets/')
 
 const TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
@@ -126,8 +126,8 @@ const TYPES: Record<string, string> = {
 
 /** The files in assets/ by name, read once. The URL contains a hash of the content, so browsers may cache it forever. */
 const ASSETS = new Map(
-  readdirSync(FOLDER).map((file) => {
-    const body = readFileSync(new URL(file, FOLDER), 'utf8')
+  namesIn(FOLDER).map((file) => {
+    const body = readText(new URL(file, FOLDER))
     const { name, ext } = parse(file)
     const url = `/assets/${name}-${hash('sha256', body).slice(0, 16)}${ext}`
     return [file, { url, type: TYPES[ext] as string, body }] as const

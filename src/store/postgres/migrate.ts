@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../../domain/operator-error.ts'
+import { programFile } from '../../program-files.ts'
 import { VERSION } from '../../version.ts'
 import { assertMayRun, readMigrations, readViews } from '../migrations.ts'
 import { StoreMissing } from '../opened.ts'
@@ -8,7 +9,7 @@ import { askWithin, type Connection } from './connection.ts'
 import { isLockedOut } from './errors.ts'
 import * as sql from './statements/session.ts'
 
-export const MIGRATIONS = new URL('../../../migrations/postgres/', import.meta.url)
+export const MIGRATIONS = programFile('../migrations/postgres/')
 
 /** Long enough for tables with many rows. */
 const STATEMENT_TIMEOUT_MS = 30 * 60_000

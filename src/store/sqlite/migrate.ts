@@ -1,10 +1,11 @@
 import type { Database } from 'better-sqlite3'
 import { OperatorError } from '../../domain/operator-error.ts'
+import { programFile } from '../../program-files.ts'
 import { VERSION } from '../../version.ts'
 import { assertMayRun, readMigrations, readViews } from '../migrations.ts'
 import { type Opened, StoreMissing } from '../opened.ts'
 
-export const MIGRATIONS = new URL('../../../migrations/sqlite/', import.meta.url)
+export const MIGRATIONS = programFile('../migrations/sqlite/')
 
 export const findTable = 'SELECT 1 FROM sqlite_schema LIMIT 1'
 export const findTableNamed = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"

@@ -1,6 +1,17 @@
-import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Counter, collectDefaultMetrics, type Metric as LibraryMetric, Registry } from '@prometheus-io/client'
+import { type Counter, type Metric as LibraryMetric, Registry } from '@prometheus-io/client'
+import eventLoopLag from '@prometheus-io/client/lib/metrics/eventLoopLag.js'
+import heapSizeAndUsed from '@prometheus-io/client/lib/metrics/heapSizeAndUsed.js'
+import heapSpacesSizeAndUsed from '@prometheus-io/client/lib/metrics/heapSpacesSizeAndUsed.js'
+import osMemoryHeap from '@prometheus-io/client/lib/metrics/osMemoryHeap.js'
+import processCpuTotal from '@prometheus-io/client/lib/metrics/processCpuTotal.js'
+import processHandles from '@prometheus-io/client/lib/metrics/processHandles.js'
+import processMaxFileDescriptors from '@prometheus-io/client/lib/metrics/processMaxFileDescriptors.js'
+import processOpenFileDescriptors from '@prometheus-io/client/lib/metrics/processOpenFileDescriptors.js'
+import processRequests from '@prometheus-io/client/lib/metrics/processRequests.js'
+import processResources from '@prometheus-io/client/lib/metrics/processResources.js'
+import processStartTime from '@prometheus-io/client/lib/metrics/processStartTime.js'
+import version from '@prometheus-io/client/lib/metrics/version.js'
 import { CATALOGUE, type Metric, PREFIX } from './catalogue.ts'
 import type { Counters, MetricName, Series } from './counters.ts'
 
@@ -84,19 +95,26 @@ function labelsOf({ labels }: Metric, values: readonly string[]): Record<string,
   return Object.fromEntries(Object.keys(labels).map((label, index) => [label, values[index] as string]))
 }
 
-/** Observing each garbage collection costs 3 % or more of the CPU time of a check (docs/adr/0020). */
-const EXPENSIVE_METRICS = ['gc', 'eventLoopUtilization']
+/** All of the library but `gc` and `eventLoopUtilization`, which cost 3 % or more of the CPU time of a check (docs/adr/0020). */
+const PROCESS_METRICS = [
+  processCpuTotal,
+  processStartTime,
+  osMemoryHeap,
+  processOpenFileDescriptors,
+  processMaxFileDescriptors,
+  eventLoopLag,
+  processResources,
+  processHandles,
+  processRequests,
+  heapSizeAndUsed,
+  heapSpacesSizeAndUsed,
+  version,
+]
 
 /** How often the library measures the delay of the event loop. Milliseconds. */
 const PRECISION_MS = 10
 
-const load = createRequire(import.meta.url)
-
 /** Collects the library's metrics of this process, except expensive ones. */
 export function collectProcessMetrics(registry: Registry): void {
-  for (const name of collectDefaultMetrics.metricsList) {
-    if (EXPENSIVE_METRICS.includes(name)) continue
-    const collect = load(`@prometheus-io/client/lib/metrics/${name}.js`)
-    collect(registry, { eventLoopMonitoringPrecision: PRECISION_MS })
-  }
+  for (const collect of PROCESS_METRICS) collect(registry, { eventLoopMonitoringPrecision: PRECISION_MS })
 }

@@ -1,0 +1,2 @@
+import './stack-traces.ts'
+import '../../../src/main.ts'

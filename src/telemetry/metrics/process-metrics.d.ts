@@ -1,0 +1,6 @@
+// The library has no types for its single metrics.
+declare module '@prometheus-io/client/lib/metrics/*.js' {
+  import type { Registry } from '@prometheus-io/client'
+
+  export default function collect(registry: Registry, options: { eventLoopMonitoringPrecision: number }): void
+}
