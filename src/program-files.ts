@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-// The files that come with the program. The executable has them inside of it: its build takes lab/release/executable/files.ts
-// instead of this.
+// The files that come with the program. The executable has them inside of it, and lab/release/executable/program-files.ts in place
+// of this.
 
 /** The URL of a file or folder, relative to this folder: `src` in a clone, `lib` in a package. */
 export const programFile = (path: string): URL => new URL(path, import.meta.url)

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { table } from '../../src/commands/shared/text.ts'
@@ -6,8 +6,9 @@ import { parseCommandLine, print, runToEnd, UsageError } from '../trial/command-
 import type { Cleanup } from '../trial/trial.ts'
 import { build, publish } from './build.ts'
 import { checkDebian, checkPackage, makeOldData, remove, type Verdict } from './check.ts'
+import { checkExecutable } from './executable.ts'
 import { checkImage } from './image.ts'
-import { has, ROOT, run } from './tools.ts'
+import { has, ROOT, run, sumsOf } from './tools.ts'
 
 const HELP = `Usage: npm run release -- [options]
 
@@ -15,10 +16,12 @@ Builds the files of a release from the last commit into dist/.
 
   --check         also builds them again and compares, installs each in an empty place, does there what people install it
                   for, and upgrades data of version 0.1.0; with Docker, the image too. A few minutes, as root.
-  --skip NAME     leaves out the check of package, debian or image; may be repeated
+  --skip NAME     leaves out the check of package, debian, image or executable; may be repeated
   --help          print this help
 
 The exit status is 1 if a check failed, and 2 for a wrong option.`
+
+const DIST = join(ROOT, 'dist')
 
 const cleanup: Cleanup = new Set()
 
@@ -38,17 +41,14 @@ async function main(): Promise<void> {
   cleanup.add(() => remove(work))
   const commit = run('git', ['rev-parse', 'HEAD']).trim()
   const release = build(join(work, 'one'), commit)
-  publish(release, join(ROOT, 'dist'))
-  const sums = readFileSync(join(release.folder, 'SHA256SUMS'), 'utf8')
-  const sizes = release.files.map((file) => [
-    file,
-    `${(statSync(join(release.folder, file)).size / 1e6).toFixed(2)} MB`,
-  ])
+  publish(release, DIST)
+  const sizes = readdirSync(DIST).map((file) => [file, `${(statSync(join(DIST, file)).size / 1e6).toFixed(2)} MB`])
   print(table(['file in dist/', 'size'], sizes))
   if (!values.check) return
 
   const verdicts: Verdict[] = []
-  const again = readFileSync(join(build(join(work, 'two'), commit).folder, 'SHA256SUMS'), 'utf8')
+  const sums = sumsOf(release.folder, release.files)
+  const again = sumsOf(build(join(work, 'two'), commit).folder, release.files)
   verdicts.push({
     artifact: 'all files',
     done: 'built twice',
@@ -60,6 +60,7 @@ async function main(): Promise<void> {
     package: () => checkPackage(release, work, old),
     debian: () => checkDebian(release, work, old),
     image: () => checkImage(release, work, old),
+    executable: () => checkExecutable(release, work, old),
   }
   for (const [name, check] of Object.entries(checks)) {
     if (values.skip.includes(name)) continue

@@ -1,0 +1,57 @@
+import { chmodSync, copyFileSync, globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { build, type Plugin } from 'esbuild'
+import { bundle } from '../bundle/bundle.ts'
+import { run } from '../tools.ts'
+
+// Makes the executable of the working directory: `node lab/release/executable/main.ts NODE PROCESSOR FILE`, with the program of
+// Node.js for that processor.
+
+const [node, processor, file] = process.argv.slice(2) as [string, string, string]
+const folder = mkdtempSync(join(tmpdir(), 'token-server-executable-'))
+const inFolder = (name: string) => join(folder, name)
+
+const replace: Plugin = {
+  name: 'what differs in the executable',
+  setup(build) {
+    const by = (name: string) => ({ path: resolve('lab/release/executable', name) })
+    build.onResolve({ filter: /\/program-files\.ts$/ }, () => by('program-files.ts'))
+    build.onResolve({ filter: /^better-sqlite3$/ }, () => by('driver.ts'))
+  },
+}
+await bundle('lab/release/executable/program.ts', inFolder('lib'), [replace])
+await build({
+  entryPoints: ['lab/release/executable/loader.ts'],
+  outfile: inFolder('loader.cjs'),
+  platform: 'node',
+  format: 'cjs',
+})
+
+// By the paths that the program uses.
+const files = globSync(['package.json', 'migrations/*/*.sql', 'docs/openapi*.yaml', 'docs/reference.html'])
+const assets = Object.fromEntries([
+  ...files.map((path) => [path, path]),
+  ...globSync('src/admin/console/assets/*').map((path) => [path.replace('src', 'lib'), path]),
+  ...globSync('lib/*', { cwd: folder }).map((path) => [path, inFolder(path)]),
+  ['better-sqlite3.node', `node_modules/better-sqlite3/prebuilds/linux-${processor}.node`],
+])
+const options = {
+  main: inFolder('loader.cjs'),
+  output: inFolder('blob'),
+  disableExperimentalSEAWarning: true,
+  // The options of bin/token-server.js.
+  execArgv: ['--max-semi-space-size=8', '--disable-sigusr1'],
+  execArgvExtension: 'none',
+  assets: Object.fromEntries(Object.entries(assets).sort(([a], [b]) => (a < b ? -1 : 1))),
+}
+writeFileSync(inFolder('sea.json'), JSON.stringify(options))
+const cwd = process.cwd()
+run(process.execPath, ['--experimental-sea-config', inFolder('sea.json')], { cwd })
+
+copyFileSync(node, file)
+chmodSync(file, 0o755)
+if (processor === process.arch) run('strip', [file])
+const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
+run('node_modules/.bin/postject', [file, 'NODE_SEA_BLOB', inFolder('blob'), '--sentinel-fuse', fuse], { cwd })
+rmSync(folder, { recursive: true })
