@@ -39,8 +39,9 @@ export function build(folder: string, commit: string): Release {
   const tarball = join(out, `${name}-${version}.tgz`)
   if (!existsSync(tarball)) throw new Error(`npm made no ${tarball}.`)
   buildDebian({ clone, tarball, version, out, root: join(folder, 'debian'), env })
-  const executable = join(out, `token-server-${version}-linux-${process.arch}`)
-  run(process.execPath, ['lab/release/executable/main.ts', recordedNode(), process.arch, executable], { cwd: clone })
+  const platform = `linux-${process.arch}`
+  const args = [recordedNode(), platform, join(out, `token-server-${version}-${platform}`)]
+  run(process.execPath, ['lab/release/executable/main.ts', ...args], { cwd: clone })
   return { version, folder: out, files: readdirSync(out).sort() }
 }
 

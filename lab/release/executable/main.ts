@@ -5,10 +5,10 @@ import { build, type Plugin } from 'esbuild'
 import { bundle } from '../bundle/bundle.ts'
 import { run } from '../tools.ts'
 
-// Makes the executable of the working directory: `node lab/release/executable/main.ts NODE PROCESSOR FILE`, with the program of
-// Node.js for that processor.
+// Makes the executable of the working directory: `node lab/release/executable/main.ts NODE PLATFORM FILE`, with the program of
+// Node.js for that platform: linux-x64, linux-arm64 or, for a Node.js that was built with musl, linuxmusl-x64.
 
-const [node, processor, file] = process.argv.slice(2) as [string, string, string]
+const [node, platform, file] = process.argv.slice(2) as [string, string, string]
 const folder = mkdtempSync(join(tmpdir(), 'token-server-executable-'))
 const inFolder = (name: string) => join(folder, name)
 
@@ -34,7 +34,7 @@ const assets = Object.fromEntries([
   ...files.map((path) => [path, path]),
   ...globSync('src/admin/console/assets/*').map((path) => [path.replace('src', 'lib'), path]),
   ...globSync('lib/*', { cwd: folder }).map((path) => [path, inFolder(path)]),
-  ['better-sqlite3.node', `node_modules/better-sqlite3/prebuilds/linux-${processor}.node`],
+  ['better-sqlite3.node', `node_modules/better-sqlite3/prebuilds/${platform}.node`],
 ])
 const options = {
   main: inFolder('loader.cjs'),
@@ -51,7 +51,7 @@ run(process.execPath, ['--experimental-sea-config', inFolder('sea.json')], { cwd
 
 copyFileSync(node, file)
 chmodSync(file, 0o755)
-if (processor === process.arch) run('strip', [file])
+if (platform.endsWith(process.arch)) run('strip', [file])
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
 run('node_modules/.bin/postject', [file, 'NODE_SEA_BLOB', inFolder('blob'), '--sentinel-fuse', fuse], { cwd })
 rmSync(folder, { recursive: true })
