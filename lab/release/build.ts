@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildDebian } from './debian.ts'
-import { nodeComponents, recordedNode, sqliteComponent } from './node.ts'
+import { NODE, nodeComponents, nodeLicences, recordedNode, sqliteComponent } from './node.ts'
 import { ROOT, run, sumsOf } from './tools.ts'
 
 export interface Release {
@@ -32,7 +32,8 @@ export function build(folder: string, commit: string): Release {
   const { name, version } = JSON.parse(readFileSync(join(clone, 'package.json'), 'utf8'))
   const notices = run(process.execPath, ['lab/release/notices/main.ts'], { cwd: clone })
   writeFileSync(join(clone, 'THIRD-PARTY.md'), notices)
-  writeFileSync(join(out, 'THIRD-PARTY.md'), notices)
+  const licences = readFileSync(nodeLicences(), 'utf8').replace(/^(?=.)/gm, '    ')
+  writeFileSync(join(out, 'THIRD-PARTY.md'), `${notices}\n## Node.js ${NODE.version}\n\n${licences}`)
   writeFileSync(join(out, `${name}-${version}.cdx.json`), billOfMaterials(clone, join(folder, 'bill'), env))
   writeFileSync(join(clone, 'package.json'), pinned(clone))
   run('npm', ['pack', '--silent', '--pack-destination', out], { cwd: clone, env })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { recordedNode } from './node.ts'
+import { nodeLicences, recordedNode } from './node.ts'
 import { run } from './tools.ts'
 
 /** What Debian calls the processors for which there are a Node.js and a driver of SQLite. */
@@ -65,10 +65,7 @@ export function buildDebian({ clone, tarball, version, out, root, env }: DebianO
     if (!/^docs(\/(openapi(-admin)?\.yaml|reference\.html))?$/.test(file))
       rmSync(join(root, LIBRARY, file), { recursive: true, force: true })
   }
-  cpSync(
-    join(dirname(process.execPath), '../node_modules', `node-linux-${process.arch}`, 'LICENSE'),
-    place(`${DOCUMENTS}/LICENSE.node`),
-  )
+  cpSync(nodeLicences(), place(`${DOCUMENTS}/LICENSE.node`))
   writeFileSync(place(`${DOCUMENTS}/copyright`), copyright(clone))
   writeFileSync(
     place(`${DOCUMENTS}/changelog.gz`),

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 
 /**
- * The Node.js in the package for Debian, and the SHA-256 of its program for each processor. The package `node` of npm fetches it when it
+ * The Node.js in the package for Debian and in the executable, and the SHA-256 of its program for each processor. The package `node` of npm fetches it when it
  * is installed, so package-lock.json does not pin it.
  */
 export const NODE = {
@@ -23,16 +24,19 @@ export function recordedNode(): string {
   )
 }
 
+export const nodeLicences = () =>
+  join(dirname(process.execPath), '../node_modules', `node-linux-${process.arch}`, 'LICENSE')
+
 /** That of the driver. */
 export const SQLITE_VERSION = new Database(':memory:').prepare('SELECT sqlite_version()').pluck().get() as string
 
-/** What CycloneDX calls components: the Node.js of each package for Debian. */
+/** What CycloneDX calls components: the Node.js of each package for Debian and each executable. */
 export const nodeComponents = Object.entries(NODE.sums).map(([processor, content]) => ({
   'bom-ref': `node-linux-${processor}@${NODE.version}`,
   type: 'platform',
   name: `node-linux-${processor}`,
   version: NODE.version,
-  description: `Node.js in the package for Debian, ${processor}. The hash is of bin/node, before the symbols are stripped from it`,
+  description: `Node.js in the package for Debian and the executable, ${processor}. The hash is of bin/node, before the symbols are stripped from it`,
   hashes: [{ alg: 'SHA-256', content }],
   licenses: [{ license: { id: 'MIT' } }],
   cpe: `cpe:2.3:a:nodejs:node.js:${NODE.version}:*:*:*:*:*:*:*`,

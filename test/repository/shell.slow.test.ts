@@ -68,7 +68,7 @@ echo role_at token_server@127.0.0.1:$PGPORT
 const PAGES: Record<string, Preparation> = {
   'README.md': {
     before: 'export ADMIN_ADDRESS=127.0.0.1:8081',
-    replace: { 'localhost:8080': '127.0.0.1:8080' },
+    replace: { 'localhost:8080': '127.0.0.1:8080', './token-server': 'token-server' },
     prints: /"access_token"/,
   },
   'docs/admin-api.md': {

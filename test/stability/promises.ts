@@ -107,6 +107,7 @@ const COMMAND = 'lab/release/debian/token-server'
 const ARTIFACTS: [name: string, file: string, pattern: RegExp][] = [
   ['npm: package and command', 'package.json', /(?<="name": |"bin": \{\s+)"([\w-]+)"/g],
   ['npm: files', 'lab/release/build.ts', /`(\$\{name\}[^`]+)`|'(THIRD-PARTY\.md|SHA256SUMS)'/g],
+  ['executable: file', 'lab/release/build.ts', /`(token-server-[^`]+)`/g],
   ['Debian: package', 'lab/release/debian/control', /^Package: (\S+)/gm],
   ['Debian: file', 'lab/release/debian.ts', /`(token-server_[^`]+\.deb)`/g],
   ['Debian: command', 'lab/release/debian.ts', /'(usr\/s?bin\/[^']+)'/g],

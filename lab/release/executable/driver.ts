@@ -18,16 +18,28 @@ export default Database
 
 function load(): unknown {
   const binary = Buffer.from(getRawAsset(NAME))
-  try {
-    return open(cached(cacheFolder(), binary))
-  } catch {
-    // There is no such folder yet, or it is read-only.
-    const folder = mkdtempSync(join(tmpdir(), 'token-server-'))
+  const places = [
+    () => open(cached(cacheFolder(), binary)),
+    ...[tmpdir(), '.'].map((parent) => () => openOnce(parent, binary)),
+  ]
+  let failure: unknown
+  for (const place of places) {
     try {
-      return open(write(folder, binary))
-    } finally {
-      rmSync(folder, { recursive: true })
+      return place()
+    } catch (error) {
+      failure ??= error
     }
+  }
+  throw failure
+}
+
+/** For commands before there is a folder with data, or if that is read-only. */
+function openOnce(parent: string, binary: Buffer): unknown {
+  const folder = mkdtempSync(join(parent, 'token-server-'))
+  try {
+    return open(write(folder, binary))
+  } finally {
+    rmSync(folder, { recursive: true })
   }
 }
 

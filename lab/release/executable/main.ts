@@ -1,6 +1,5 @@
-import { chmodSync, copyFileSync, globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { chmodSync, copyFileSync, globSync, rmSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { build, type Plugin } from 'esbuild'
 import { bundle } from '../bundle/bundle.ts'
 import { run } from '../tools.ts'
@@ -9,8 +8,9 @@ import { run } from '../tools.ts'
 // Node.js for that platform: linux-x64, linux-arm64 or, for a Node.js that was built with musl, linuxmusl-x64.
 
 const [node, platform, file] = process.argv.slice(2) as [string, string, string]
-const folder = mkdtempSync(join(tmpdir(), 'token-server-executable-'))
-const inFolder = (name: string) => join(folder, name)
+// A fixed one, because its path is in the executable.
+const FOLDER = 'lib/executable'
+const inFolder = (name: string) => `${FOLDER}/${name}`
 
 const replace: Plugin = {
   name: 'what differs in the executable',
@@ -33,7 +33,7 @@ const files = globSync(['package.json', 'migrations/*/*.sql', 'docs/openapi*.yam
 const assets = Object.fromEntries([
   ...files.map((path) => [path, path]),
   ...globSync('src/admin/console/assets/*').map((path) => [path.replace('src', 'lib'), path]),
-  ...globSync('lib/*', { cwd: folder }).map((path) => [path, inFolder(path)]),
+  ...globSync('lib/*', { cwd: FOLDER }).map((path) => [path, inFolder(path)]),
   ['better-sqlite3.node', `node_modules/better-sqlite3/prebuilds/${platform}.node`],
 ])
 const options = {
@@ -54,4 +54,4 @@ chmodSync(file, 0o755)
 if (platform.endsWith(process.arch)) run('strip', [file])
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
 run('node_modules/.bin/postject', [file, 'NODE_SEA_BLOB', inFolder('blob'), '--sentinel-fuse', fuse], { cwd })
-rmSync(folder, { recursive: true })
+rmSync(FOLDER, { recursive: true })

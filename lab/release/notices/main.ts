@@ -27,7 +27,7 @@ const sections = shipped.map(([path, { version, license }]) => {
 process.stdout.write(`# Third-party software
 
 token-server runs with these ${shipped.length} packages. Where a licence has no text here, its package has none either.
-better-sqlite3 contains SQLite ${SQLITE_VERSION}, which is in the public domain. The package for Debian contains Node.js ${NODE.version}, whose
-licences are in LICENSE.node.
+better-sqlite3 contains SQLite ${SQLITE_VERSION}, which is in the public domain. The package for Debian and the executable
+contain Node.js ${NODE.version}. Its licences are in the package's LICENSE.node, and at the end of this file of a release.
 
 ${sections.join('\n')}`)
