@@ -21,7 +21,7 @@ export interface Verdict {
   found: string
 }
 
-const PATHS = '/usr/sbin:/usr/bin:/sbin:/bin'
+export const PATHS = '/usr/sbin:/usr/bin:/sbin:/bin'
 
 /** Settings that `init` takes over: the usual ports may be taken. */
 export type Ports = Record<'PORT' | 'ADMIN_ADDRESS', string>

@@ -2,7 +2,7 @@ import { copyFileSync, cpSync, mkdirSync, mkdtempSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { freePort } from '../../test/support/free-port.ts'
 import type { Release } from './build.ts'
-import { attempt, type Old, type Ports, tryOut, type Verdict } from './check.ts'
+import { attempt, type Old, PATHS, type Ports, tryOut, type Verdict } from './check.ts'
 import { expect, type Installed, start } from './job.ts'
 import { run } from './tools.ts'
 
@@ -24,7 +24,11 @@ export async function checkExecutable({ folder, version }: Release, work: string
     run('mknod', [join(root, 'dev/null'), 'c', '1', '3'])
     cpSync(executable, join(root, 'token-server'))
     if (old) cpSync(join(old.folder, 'token-server.db'), join(root, 'data/token-server.db'))
-    return { command: ['chroot', root, '/token-server'], env: { ...ports }, file: (name) => `/data/${name}` }
+    return {
+      command: ['chroot', root, '/token-server'],
+      env: { PATH: PATHS, ...ports },
+      file: (name) => `/data/${name}`,
+    }
   }
   return [
     ...(await tryOut(artifact, install, old)),

@@ -68,7 +68,11 @@ echo role_at token_server@127.0.0.1:$PGPORT
 const PAGES: Record<string, Preparation> = {
   'README.md': {
     before: 'export ADMIN_ADDRESS=127.0.0.1:8081',
-    replace: { 'localhost:8080': '127.0.0.1:8080', './token-server': 'token-server' },
+    replace: {
+      'localhost:8080': '127.0.0.1:8080',
+      './token-server': 'token-server',
+      'mv token-server-*-linux-* token-server && chmod +x token-server': '',
+    },
     prints: /"access_token"/,
   },
   'docs/admin-api.md': {
