@@ -14,6 +14,13 @@ const LIBRARY = 'usr/lib/token-server'
 const UNITS = 'lib/systemd/system'
 const DOCUMENTS = 'usr/share/doc/token-server'
 
+/** Where each shell looks for them. */
+const COMPLETIONS = {
+  bash: 'bash-completion/completions/token-server',
+  zsh: 'zsh/vendor-completions/_token-server',
+  fish: 'fish/vendor_completions.d/token-server.fish',
+}
+
 interface DebianOptions {
   clone: string
   tarball: string
@@ -71,6 +78,12 @@ export function buildDebian({ clone, tarball, version, out, root, env }: DebianO
     place(`${DOCUMENTS}/changelog.gz`),
     gzipSync(changelog(version, Number(env.SOURCE_DATE_EPOCH)), { level: 9 }),
   )
+  for (const [shell, path] of Object.entries(COMPLETIONS)) {
+    writeFileSync(
+      place(`usr/share/${path}`),
+      run(process.execPath, ['src/main.ts', 'completion', shell], { cwd: clone }),
+    )
+  }
   const manual = run(process.execPath, ['lab/release/manual/main.ts'], { cwd: clone, env })
   writeFileSync(place('usr/share/man/man8/token-server.8.gz'), gzipSync(manual, { level: 9 }))
   for (const path of ['.env.example', 'CHANGELOG.md', 'deploy', 'seeds']) {

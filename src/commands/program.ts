@@ -25,6 +25,7 @@ const COMMANDS: Record<string, () => Promise<Add>> = {
   store: async () => (await import('./store.ts')).addStore,
   doctor: async () => (await import('./doctor.ts')).addDoctor,
   healthcheck: async () => (await import('./server.ts')).addHealthcheck,
+  completion: async () => (await import('./completion.ts')).addCompletion,
   demo: async () => (await import('./demo.ts')).addDemo,
   version: async () => (await import('./server.ts')).addVersion,
 }
@@ -38,10 +39,10 @@ export async function main(args: string[], terminal: Terminal): Promise<number> 
   return runCommand(program, args, terminal)
 }
 
-/** The named command, or all of them for the help or a possibly misspelt name. */
+/** The named command, or all of them for the help, completion or a possibly misspelt name. */
 function needed([name = '']: string[]) {
   if (name === '--version' || name === '-V') return []
   if (name === 'apps') return [COMMANDS.applications as () => Promise<Add>]
-  const known = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  const known = name !== 'completion' && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   return known ? [known] : Object.values(COMMANDS)
 }

@@ -67,12 +67,10 @@ echo role_at token_server@127.0.0.1:$PGPORT
 
 const PAGES: Record<string, Preparation> = {
   'README.md': {
-    before: 'export ADMIN_ADDRESS=127.0.0.1:8081',
-    replace: {
-      'localhost:8080': '127.0.0.1:8080',
-      './token-server': 'token-server',
-      'mv token-server-*-linux-* token-server && chmod +x token-server': '',
-    },
+    // The download.
+    before: `export ADMIN_ADDRESS=127.0.0.1:8081
+      printf '#!/bin/sh\nexec node_modules/.bin/token-server "$@"\n' > token-server-1.1.0-linux-x64`,
+    replace: { 'localhost:8080': '127.0.0.1:8080' },
     prints: /"access_token"/,
   },
   'docs/admin-api.md': {
