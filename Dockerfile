@@ -8,9 +8,9 @@ COPY bin bin
 COPY src src
 # The command, for `docker exec`: a script has one option for its interpreter at most, and there is no /usr/bin/env. Commands end
 # soon, so they can do without the one that saves memory.
-RUN npm run build && node lab/release/notices/main.ts > THIRD-PARTY.md && node lab/release/trim/main.ts \
-  && sed -i '1s|.*|#!/nodejs/bin/node --disable-sigusr1|' bin/token-server.js \
-  && mkdir commands /data && ln -s /app/bin/token-server.js commands/token-server
+RUN sed -i '1s|.*|#!/nodejs/bin/node --disable-sigusr1|' bin/token-server.js \
+  && mkdir commands /data && ln -s /app/bin/token-server.js commands/token-server \
+  && npm run build && node lab/release/notices/main.ts > THIRD-PARTY.md && node lab/release/trim/main.ts
 
 # No shell, no package manager; user nonroot (65532). The release's provenance has the digests of the images.
 FROM gcr.io/distroless/nodejs24-debian12:nonroot
