@@ -1,7 +1,19 @@
-import { cpSync } from 'node:fs'
-import { bundle } from './bundle.ts'
+import { cpSync, rmSync } from 'node:fs'
+import { build } from 'esbuild'
+import { OPTIONS } from './options.ts'
 
-// Bundles the program of the working directory into lib/.
+// Bundles the program of the working directory into lib/. What it imports later stays in files of its own.
 
-await bundle('lab/release/bundle/program.ts', 'lib')
+rmSync('lib', { recursive: true, force: true })
+await build({
+  ...OPTIONS,
+  external: [...OPTIONS.external],
+  entryPoints: { main: 'lab/release/bundle/program.ts' },
+  outdir: 'lib',
+  format: 'esm',
+  splitting: true,
+  chunkNames: '[name]-[hash]',
+  // Dependencies that are CommonJS load parts of Node.js with it.
+  banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
+})
 cpSync('src/admin/console/assets', 'lib/admin/console/assets', { recursive: true })

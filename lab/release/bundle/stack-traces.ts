@@ -7,7 +7,11 @@ import { programFile, readText } from '../../../src/program-files.ts'
 
 const maps = new Map<string, SourceMap | undefined>()
 
-Error.prepareStackTrace = (error, sites) => [error, ...sites.map((site) => `    at ${inSources(site)}`)].join('\n')
+Error.prepareStackTrace = (error: NodeJS.ErrnoException, sites) => {
+  // Node.js's own, for a report of the process: the driver of SQLite asks for one to see which libc there is.
+  const show = error.code === 'ERR_SYNTHETIC' ? String : inSources
+  return [error, ...sites.map((site) => `    at ${show(site)}`)].join('\n')
+}
 
 function inSources(site: NodeJS.CallSite): string {
   const [file, line, column] = [site.getFileName() ?? '', site.getLineNumber() ?? 0, site.getColumnNumber() ?? 0]

@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, globSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { build, type Plugin } from 'esbuild'
-import { bundle } from '../bundle/bundle.ts'
+import { OPTIONS } from '../bundle/options.ts'
 import { run } from '../tools.ts'
 
 // Makes the executable of the working directory: `node lab/release/executable/main.ts NODE PLATFORM FILE`, with the program of
@@ -20,12 +20,16 @@ const replace: Plugin = {
     build.onResolve({ filter: /^better-sqlite3$/ }, () => by('driver.ts'))
   },
 }
-await bundle('lab/release/executable/program.ts', inFolder('lib'), [replace])
+// Node.js runs one script there, which cannot import others.
+rmSync(FOLDER, { recursive: true, force: true })
 await build({
-  entryPoints: ['lab/release/executable/loader.ts'],
-  outfile: inFolder('loader.cjs'),
-  platform: 'node',
+  ...OPTIONS,
+  external: ['pg-native'],
+  entryPoints: ['lab/release/executable/program.ts'],
+  outfile: inFolder('main.js'),
   format: 'cjs',
+  supported: { 'dynamic-import': false },
+  plugins: [replace],
 })
 
 // By the paths that the program uses.
@@ -33,13 +37,15 @@ const files = globSync(['package.json', 'migrations/*/*.sql', 'docs/openapi*.yam
 const assets = Object.fromEntries([
   ...files.map((path) => [path, path]),
   ...globSync('src/admin/console/assets/*').map((path) => [path.replace('src', 'lib'), path]),
-  ...globSync('lib/*', { cwd: FOLDER }).map((path) => [path, inFolder(path)]),
+  ['lib/main.js.map', inFolder('main.js.map')],
   ['better-sqlite3.node', `node_modules/better-sqlite3/prebuilds/${platform}.node`],
 ])
 const options = {
-  main: inFolder('loader.cjs'),
+  main: inFolder('main.js'),
   output: inFolder('blob'),
   disableExperimentalSEAWarning: true,
+  // Half the time of a start is that of compiling. The cache fits this Node.js only.
+  useCodeCache: node === process.execPath,
   // The options of bin/token-server.js.
   execArgv: ['--max-semi-space-size=8', '--disable-sigusr1'],
   execArgvExtension: 'none',
@@ -47,7 +53,8 @@ const options = {
 }
 writeFileSync(inFolder('sea.json'), JSON.stringify(options))
 const cwd = process.cwd()
-run(process.execPath, ['--experimental-sea-config', inFolder('sea.json')], { cwd })
+// With another seed, the compiled code would be other bytes each time.
+run(process.execPath, ['--random-seed=1', '--experimental-sea-config', inFolder('sea.json')], { cwd })
 
 copyFileSync(node, file)
 chmodSync(file, 0o755)

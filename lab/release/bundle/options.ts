@@ -1,0 +1,15 @@
+/** How esbuild bundles the program: what `src` has, and every dependency but the driver of SQLite, whose binaries are files of their own. */
+export const OPTIONS = {
+  bundle: true,
+  platform: 'node',
+  target: 'node22.18',
+  // Otherwise the source maps would have the paths of this machine.
+  preserveSymlinks: true,
+  minifyWhitespace: true,
+  minifySyntax: true,
+  legalComments: 'none',
+  sourcemap: true,
+  sourcesContent: false,
+  // pg does without pg-native.
+  external: ['pg-native', 'better-sqlite3'],
+} as const
