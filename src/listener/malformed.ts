@@ -99,7 +99,6 @@ function stopReading(socket: Socket): void {
   socket.pause()
   socket._read = () => {}
   const handle = handleOf(socket)
-  if (!handle) return
-  handle.reading = false
-  handle.readStop()
+  if (handle) handle.reading = false
+  handle?.readStop()
 }

@@ -1,13 +1,19 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, type ListenOptions } from 'node:net'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { createAdminServer } from '../../src/admin/server.ts'
 import type { Event } from '../../src/domain/events.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** A server whose app says hello; `load` comes before each load of it. */
-async function start(t: Test, load: (times: number) => Promise<unknown>) {
+async function start(
+  t: Test,
+  load: (times: number) => Promise<unknown>,
+  place: ListenOptions = { port: 0, host: '127.0.0.1' },
+) {
   const events: Event[] = []
   let loads = 0
   const { server, close } = createAdminServer(
@@ -21,7 +27,7 @@ async function start(t: Test, load: (times: number) => Promise<unknown>) {
     (event) => events.push(event),
   )
   t.teardown(close)
-  await once(server.listen(0, '127.0.0.1'), 'listening')
+  await once(server.listen(place), 'listening')
   const { port } = server.address() as AddressInfo
   return { url: `http://127.0.0.1:${port}/`, port, events, close, loads: () => loads }
 }
@@ -49,6 +55,14 @@ t.test('Admin server: if the app cannot be loaded, the answer is 500, and the ne
   t.equal(await (await fetch(url)).text(), 'hello')
   t.equal(await (await fetch(url)).text(), 'hello')
   t.equal(loads(), 2)
+})
+
+t.test('Admin server: the failure of a request over a Unix socket has no address', async (t) => {
+  const path = join(temporaryFolder(t), 'socket')
+  const load = async () => Promise.reject(new Error('a file is missing'))
+  const { events } = await start(t, load, { path })
+  t.match(await text(connect(path).end('GET / HTTP/1.0\r\n\r\n')), /^HTTP\/1\.1 500 /)
+  t.match(events, [{ type: 'request failed', remoteAddress: 'unix socket' }])
 })
 
 t.test('Admin server: it closes while the app is being loaded', async (t) => {

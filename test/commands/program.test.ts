@@ -1,9 +1,12 @@
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
+import { Readable, Writable } from 'node:stream'
 import Database from 'better-sqlite3'
 import { Command } from 'commander'
 import t from 'tap'
 import { commandUser } from '../../src/commands/shared/administer.ts'
 import { runCommand } from '../../src/commands/shared/process.ts'
+import { prompt, type Terminal } from '../../src/commands/shared/terminal.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import { StoreUnavailable } from '../../src/domain/store.ts'
 import { LATEST, LATEST_POSTGRES } from '../support/migrations.ts'
@@ -31,6 +34,13 @@ t.test('Commands: a failure is one sentence on standard error, with status 1; wi
     [`apps register ${APPLICATION}`, { json: {}, err: /^\{"warning":".*approved for no suite/ }],
   ])
   await expectAll(t, shell({ PORT: 'x', HOST: '' }), [['apps list', fails(/^HOST .*\nPORT .*\n$/)]])
+})
+
+t.test('Commands: a question after the end of the input has no answer', async (t) => {
+  const stdin = Readable.from([]).resume()
+  await once(stdin, 'end')
+  const stderr = new Writable({ write: (_text, _encoding, done) => done() })
+  t.equal(await prompt({ stdin, stderr } as unknown as Terminal, 'Name: '), undefined)
 })
 
 t.test('Commands: wrong usage is reported on standard error, with status 2', async (t) => {

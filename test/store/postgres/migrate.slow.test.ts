@@ -52,7 +52,8 @@ t.test('Migrations: one that PostgreSQL ends because of a deadlock is retried', 
 
 t.test('Migrations: a view that stays as it is can be read meanwhile', async (t) => {
   const url = await createEmptyDatabase()
-  const views = 'CREATE OR REPLACE VIEW v AS SELECT n FROM a; CREATE OR REPLACE VIEW w AS SELECT n FROM a'
+  const comment = "COMMENT ON VIEW v IS 'All'"
+  const views = `CREATE OR REPLACE VIEW v AS SELECT n FROM a; ${comment}; CREATE OR REPLACE VIEW w AS SELECT n FROM a`
   await migrateAt(url, { folder: folderOf(t, { ...RECORDED, 'views.sql': views }) })
   const reader = await begin(t, url, 'SELECT n FROM v')
   const next = { ...RECORDED, '0003_b.sql': 'CREATE TABLE b (n int)' }
@@ -60,6 +61,7 @@ t.test('Migrations: a view that stays as it is can be read meanwhile', async (t)
   await query(url, 'INSERT INTO a VALUES (1)')
   t.strictSame(await reader.ask('SELECT n FROM v'), [[1]])
   t.strictSame(await reader.ask('SELECT n FROM w'), [])
+  t.strictSame(await query(url, "SELECT obj_description('v'::regclass)"), [{ obj_description: 'All' }])
 })
 
 t.test('Migrations: a change of an operator that is under way is made first', async (t) => {
