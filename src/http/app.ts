@@ -71,7 +71,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     answerMalformed: createMalformedAnswers({ observe, measure }),
     connections,
     // Other requests write nothing.
-    mustWait: ({ method, url }) => method === 'POST' && !url?.startsWith(INTROSPECT_PATH) && issuer.isBusy(),
+    mustWait: ({ method, url }) => issuer.isBusy() && method === 'POST' && !url?.startsWith(INTROSPECT_PATH),
     limits: connectionLimit === Infinity ? undefined : { perPrefix: connectionLimit, ...proxies },
   })
   app.addHook('preClose', async () => drain())

@@ -7,7 +7,6 @@ import { OPTIONS } from './options.ts'
 rmSync('lib', { recursive: true, force: true })
 await build({
   ...OPTIONS,
-  external: [...OPTIONS.external],
   entryPoints: { main: 'lab/release/bundle/program.ts' },
   outdir: 'lib',
   format: 'esm',

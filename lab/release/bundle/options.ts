@@ -1,3 +1,5 @@
+import type { BuildOptions } from 'esbuild'
+
 /** How esbuild bundles the program: what `src` has, and every dependency but the driver of SQLite, whose binaries are files of their own. */
 export const OPTIONS = {
   bundle: true,
@@ -12,4 +14,4 @@ export const OPTIONS = {
   sourcesContent: false,
   // pg does without pg-native.
   external: ['pg-native', 'better-sqlite3'],
-} as const
+} satisfies BuildOptions
