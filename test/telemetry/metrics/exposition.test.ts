@@ -27,8 +27,12 @@ t.test('Exposition: every counted series exists from the start, with 0', async (
 
 t.test('Exposition: the first text has all CPU time of the process, and delays of the event loop', async (t) => {
   const { user, system } = process.cpuUsage()
-  const text = await createExposition(createCounters(), async () => ({})).text()
+  let text = ''
   const figure = (name: string) => Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1])
+  // No delay is measured while the machine pauses the process. Then a new text is made.
+  for (let tries = 0; tries < 5 && !(figure('nodejs_eventloop_lag_mean_seconds') > 0); tries++) {
+    text = await createExposition(createCounters(), async () => ({})).text()
+  }
   t.ok(figure('process_cpu_user_seconds_total') >= user / 1e6)
   t.ok(figure('process_cpu_system_seconds_total') >= system / 1e6)
   t.ok(figure('process_cpu_seconds_total') >= (user + system) / 1e6)
