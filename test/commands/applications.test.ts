@@ -5,12 +5,13 @@ import t from 'tap'
 import { table } from '../../src/commands/shared/text.ts'
 import { registerImported } from '../support/imported.ts'
 import type { Filling } from '../support/registration.ts'
+import { REGISTRATION_OPTIONS } from '../support/registration.ts'
 import { expectAll, fails, misused, startShell } from '../support/shell.ts'
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const DAY = 24 * 3_600_000
 const SECRET = /^\w{40}$/
-const REGISTER = 'applications register --create --name Äpp --developer-email a@b.example'
+const REGISTER = `applications register --create ${REGISTRATION_OPTIONS} --name Äpp`
 const WITHOUT_SUITES =
   /^Warning: The application is approved for no suite, so its tokens are valid nowhere: applications approve CLIENT_ID --suite ID\.\n$/
 
@@ -238,7 +239,7 @@ t.test('Suites: they are registered with credentials that are shown once, listed
   const more = / is shown only now .*\nNo application is approved for it yet: .* does that\.\n$/
   await expectAll(t, { run }, [
     ['suites register store --create --name Store', { json: { ...store, applications_not_approved: 0 } }],
-    ['apps register --name A --developer-email a@b.example --client-id a --all-suites', {}],
+    [`apps register ${REGISTRATION_OPTIONS} --client-id a --all-suites`, {}],
     ['suites register info --name Info', info],
     ['suites register more --name More', more],
     ['suites list', { json: [{ id: 'store', name: 'Store' }, { id: 'info' }, { id: 'more' }] }],

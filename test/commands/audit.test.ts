@@ -6,11 +6,12 @@ import { AUDIT_ACTIONS } from '../../src/domain/events.ts'
 import { LINES } from '../../src/telemetry/audit-log.ts'
 import { AUDIT } from '../support/on.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
+import { REGISTRATION_OPTIONS } from '../support/registration.ts'
 import { expectAll, misused, shell, startShell } from '../support/shell.ts'
 import { runJson } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
-const REGISTER = 'apps register --create --name A --developer-email a@b.example --client-id a --all-suites'
+const REGISTER = `apps register --create ${REGISTRATION_OPTIONS} --client-id a --all-suites`
 const STORE = 'suites register store --name Store --create'
 const WHO = { actor: commandUser(process.env), origin: 'command line', remote_address: hostname() }
 

@@ -11,12 +11,12 @@ import { OperatorError } from '../../src/domain/operator-error.ts'
 import { StoreUnavailable } from '../../src/domain/store.ts'
 import { LATEST, LATEST_POSTGRES } from '../support/migrations.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
+import { REGISTRATION_OPTIONS } from '../support/registration.ts'
 import { expectAll, fails, misused, shell, startShell } from '../support/shell.ts'
 import { run as runWords } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-const APPLICATION = '--name A --developer-email a@b.example'
 
 /** What is said where there is no store, with its place. */
 const noStore = (place: string) =>
@@ -30,8 +30,8 @@ t.test('Commands: a failure is one sentence on standard error, with status 1; wi
     ['apps show nobody', fails(/^There is no application with the client id nobody\.\n$/)],
     ['apps show nobody --json', fails(/^\{"error":"There is no application with the client id nobody\."\}\n$/)],
     ['apps show --json', misused(/^\{"error":"missing required argument 'client-id'/)],
-    [`apps register ${APPLICATION} --client-id .`, fails(/^The client id must not be .*\.\n$/)],
-    [`apps register ${APPLICATION}`, { json: {}, err: /^\{"warning":".*approved for no suite/ }],
+    [`apps register ${REGISTRATION_OPTIONS} --client-id .`, fails(/^The client id must not be .*\.\n$/)],
+    [`apps register ${REGISTRATION_OPTIONS}`, { json: {}, err: /^\{"warning":".*approved for no suite/ }],
   ])
   await expectAll(t, shell({ PORT: 'x', HOST: '' }), [['apps list', fails(/^HOST .*\nPORT .*\n$/)]])
 })
@@ -96,9 +96,9 @@ t.test('Commands: the first one that registers something makes the database only
     const refused = { status: 1, err: noStore(place), events: [] }
     await expectAll(t, shell({ DATABASE_URL: url }), [
       ['suites register store --name Store', refused],
-      [`apps register ${APPLICATION}`, refused],
+      [`apps register ${REGISTRATION_OPTIONS}`, refused],
       ['suites register store --name Store --create', {}],
-      [`apps register ${APPLICATION} --all-suites --create`, { json: { suites: ['store'] } }],
+      [`apps register ${REGISTRATION_OPTIONS} --all-suites --create`, { json: { suites: ['store'] } }],
     ])
   }
 })

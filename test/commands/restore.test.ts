@@ -10,6 +10,7 @@ import { MARK } from '../../src/store/sqlite/files.ts'
 import { LATEST } from '../support/migrations.ts'
 import { application } from '../support/newcomers.ts'
 import { AUDIT, AUTHOR, on } from '../support/on.ts'
+import { REGISTRATION_OPTIONS } from '../support/registration.ts'
 import { expectAll, fails, shell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
@@ -30,7 +31,7 @@ async function createBackup(t: Test) {
   const { file, folder } = temporaryDatabase(t)
   const copy = join(folder, 'copy.db')
   const { run, json } = at(file)
-  const register = 'apps register --create --name A --developer-email a@b.example --client-id'
+  const register = `apps register --create ${REGISTRATION_OPTIONS} --client-id`
   await json(`${register} old`)
   await json(`backup ${copy}`)
   await json(`${register} new`)

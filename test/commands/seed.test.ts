@@ -5,6 +5,7 @@ import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { carryOut } from '../../src/commands/seed.ts'
 import { createSeedOutput, sayDuration } from '../../src/commands/seed-output.ts'
+import { registrationJson } from '../support/registration.ts'
 import { expectAll, fails, shell, startShell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
@@ -40,7 +41,7 @@ t.test('Seed: the example is registered once, with credentials that are printed 
 
 t.test('Seed: imported credentials are accepted, and the secret is not printed', async (t) => {
   const { run } = await startShell(t)
-  const one = { client_id: 'legacy-id', name: 'A', developer_email: 'a@b.example' }
+  const one = registrationJson({ client_id: 'legacy-id' })
   const stdin = JSON.stringify({ applications: [{ ...one, client_secret: 'legacy-secret-16' }] })
   const err = /^Warning: There is no suite yet, so no application is approved: .* "applications approve"\.\n$/
   await expectAll(t, { run }, [['seed - --dry-run', { stdin, err }]])
@@ -77,7 +78,7 @@ t.test('Seed: a missing database is named; a dry run or a wrong file makes none'
   const { run, json } = shell(env)
   const warning = (next: string) => `Warning: There is no database at ${file}: ${next}\n`
   const later = ' From 2.0.0 on, that needs --create.'
-  const one = { name: 'A', developer_email: 'a@b.example' }
+  const one = registrationJson({})
   const wrong = [
     '{"suites": 5}',
     '{"suites": [], "suites": []}',
@@ -112,7 +113,8 @@ t.test('Seed: a missing database is named; a dry run or a wrong file makes none'
 t.test('Seed: what exists with other values is said, with the command that changes it', async (t) => {
   const { run, json, write } = await startSeed(t)
   const seed = (...applications: object[]) => `seed ${write({ applications })}`
-  const known = (name: string, developer_email: string) => ({ client_id: 'known', name, developer_email, suites: [] })
+  const known = (name: string, developer_email: string) =>
+    registrationJson({ client_id: 'known', name, developer_email, suites: [] })
   const differs = (what: string, change: string) =>
     `The application known is left unchanged, although the file has another ${what}. To change it: applications update known ${change}`
   for (let time = 0; time < 2; time++) t.equal((await run(seed(known('Known', 'a@b.example')))).err, '')
@@ -135,7 +137,9 @@ t.test('Seed: what exists with other values is said, with the command that chang
 t.test('Seed: an application with another email is a new one, and the one of the same name is named', async (t) => {
   const { run, json, write } = await startSeed(t)
   const seed = (...emails: string[]) => {
-    const applications = emails.map((developer_email) => ({ name: 'App', developer_email, suites: 'all' }))
+    const applications = emails.map((developer_email) =>
+      registrationJson({ name: 'App', developer_email, suites: 'all' }),
+    )
     return `seed ${write({ suites: [{ id: 'store', name: emails.length > 9 ? 'Renamed' : 'Store' }], applications })}`
   }
   const { applications } = await json(seed('old@b.example'))
@@ -175,7 +179,7 @@ t.test('Seed: what was printed and cannot be registered is said, and the next ru
   const names = ['A', 'B']
   const stdin = JSON.stringify({
     suites: [{ id: 'store', name: 'Store' }],
-    applications: names.map((name) => ({ name, developer_email: 'a@b.example', client_id: name })),
+    applications: names.map((name) => registrationJson({ name, client_id: name })),
   })
   const db = new Database(file)
   const again = 'Run seed again to register the rest.'

@@ -10,7 +10,12 @@ export function aRegistration(more: Partial<Registration> = {}): Registration {
   return { ...NEEDED, ...more }
 }
 
-/** The same for the API and in files. */
+/** The same as options of `applications register`. */
+export const REGISTRATION_OPTIONS = Object.entries(columnsOf(NEEDED))
+  .map(([column, value]) => `--${column.replaceAll('_', '-')} ${value}`)
+  .join(' ')
+
+/** The same for the API, for forms and in files. */
 export function registrationJson<More extends object>(more: More) {
   return { ...columnsOf(NEEDED), ...more }
 }

@@ -7,12 +7,13 @@ import { Readable } from 'node:stream'
 import { json, text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { main } from '../../src/commands/program.ts'
+import { REGISTRATION_OPTIONS } from './registration.ts'
 import { temporaryDatabase } from './temporary-database.ts'
 import { until } from './until.ts'
 
 export const MAIN = join(import.meta.dirname, '../../src/main.ts')
 
-const REGISTER = ['apps', 'register', '--create', '--name', 'A', '--developer-email', 'a@b.example', '--all-suites']
+const REGISTER = ['apps', 'register', '--create', ...REGISTRATION_OPTIONS.split(' '), '--all-suites']
 
 export interface Credentials {
   client_id: string

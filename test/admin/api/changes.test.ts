@@ -5,7 +5,7 @@ import { registrationJson } from '../../support/registration.ts'
 import { shiftClock } from '../../support/shift-clock.ts'
 import { START } from '../../support/world.ts'
 
-const NEW = { name: 'A', developer_email: 'dev@partner.example', client_id: 'a' }
+const NEW = registrationJson({ client_id: 'a' })
 const SUSPENDED = { ...NEW, status: 'suspended' }
 const KEY = { 'idempotency-key': '8e03978e-40d5-43dd-bc93-6894a57f9324' }
 const DAY = 24 * 3_600_000
@@ -15,7 +15,7 @@ const at = (time: number) => new Date(time).toISOString()
 
 const A = '/applications/a'
 const S = '/suites/s'
-const SETTINGS = { name: 'C', developer_email: 'c@c', status: 'active', suites: ['s'] }
+const SETTINGS = registrationJson({ name: 'C', status: 'active', suites: ['s'] })
 const VIKTOR = '/operators/viktor'
 const NONE = { length: 0 }
 const REVOKED = { state: 'revoked', revoked_at: at(START) }

@@ -2,11 +2,12 @@ import t from 'tap'
 import { type ApiWorld, createApiWorld } from '../../support/api.ts'
 import { AUDIT } from '../../support/on.ts'
 import { refusal, refusedRequest } from '../../support/refusal.ts'
+import { aRegistration, registrationJson } from '../../support/registration.ts'
 import { serverNode } from '../../support/server-node.ts'
 import { statisticsOf } from '../../support/statistics.ts'
 import { START } from '../../support/world.ts'
 
-const NEW = { name: 'Störe', developerEmail: 'dev@partner.example' }
+const NEW = aRegistration({ name: 'Störe', developerEmail: 'dev@partner.example' })
 const AT_START = '2027-01-15T08:00:00.000Z'
 
 /** Resolves to the names of a list's rows and the next cursor. */
@@ -133,7 +134,7 @@ t.test('API: it explains why a client is refused, and suggests API calls besides
     application: null,
     suite: { id: 'store' },
   })
-  const json = { name: 'A', developer_email: 'dev@partner.example', client_id: 'a/b', suites: [] }
+  const json = registrationJson({ client_id: 'a/b', suites: [] })
   await call('POST', '/applications', { json })
   await store.recordRefusals([refusal('a/b', { reason: 'application not approved', suite: 'store' })])
   t.match(await diagnosis('a%2Fb'), {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createApiWorld } from '../../support/api.ts'
+import { registrationJson } from '../../support/registration.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 t.test('API: a secret appears only in the response that creates it: in no other response, log or file', async (t) => {
@@ -18,7 +19,7 @@ t.test('API: a secret appears only in the response that creates it: in no other 
       answers.push(JSON.stringify(rest) + JSON.stringify(headers))
     }
   }
-  const registration = { name: 'A', developer_email: 'dev@partner.example', client_id: 'x' }
+  const registration = registrationJson({ client_id: 'x', developer_email: 'dev@partner.example' })
   await make('/suites', { id: 'store', name: 'Store' })
   await make('/applications', registration)
   await make('/suites/store/secrets')

@@ -4,6 +4,7 @@ import { actionsOf, copyOf, createConsoleWorld, textOf, valuesOf } from '../../s
 import { DIGEST } from '../../support/newcomers.ts'
 import { on } from '../../support/on.ts'
 import { refusal } from '../../support/refusal.ts'
+import { registrationJson } from '../../support/registration.ts'
 
 const MINUTE = 60_000
 const HOSTILE = `<script>alert(1)</script>"'&amp;`
@@ -23,7 +24,7 @@ async function setting(t: Test) {
     browser(what === '' ? path : `${path}/${what}`, { form })
   /** Sends the form of the page, with these approvals. */
   const approve = (form: Record<string, string | string[]>) =>
-    send('', { name: 'Shop', developer_email: 'dev@partner.example', ...form })
+    send('', registrationJson({ name: 'Shop', developer_email: 'dev@partner.example', ...form }))
   /** Where a form leads. */
   const post = async (...sent: Parameters<typeof send>) => (await send(...sent)).headers.location
   const show = () => administration.applications.show(clientId)
@@ -202,7 +203,8 @@ t.test('Application: of many suites 200 can be ticked, and the others keep their
 const MAIL = 'dev@partner.example'
 /** The form for names as the page has it for `Shop`, with some fields edited. */
 const edited = (fields: Record<string, string>) => ({
-  ...{ shown_name: 'Shop', shown_developer_email: MAIL, name: 'Shop', developer_email: MAIL },
+  ...registrationJson({ name: 'Shop', developer_email: MAIL }),
+  ...{ shown_name: 'Shop', shown_developer_email: MAIL },
   ...fields,
 })
 
@@ -234,7 +236,7 @@ t.test('Application: if two operators change one of its names, the second one se
   const [shown_name = ''] = valuesOf(body, 'shown_name')
   t.equal((await send('', { ...mail, name: 'Mine', shown_name })).statusCode, 303)
   t.match(await show(), { name: 'Mine' })
-  const program = { name: 'Mine', developer_email: 'x@y.example' }
+  const program = registrationJson({ name: 'Mine' })
   t.equal((await send('', program)).statusCode, 303, 'what does not say what it was shown')
   store.listRefusals = async () => {
     throw new Error('a bug')

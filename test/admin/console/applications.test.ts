@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { actionsOf, copyOf, createConsoleWorld, textOf, valuesOf } from '../../support/console-world.ts'
 import { refusal } from '../../support/refusal.ts'
+import { registrationJson } from '../../support/registration.ts'
 
 const HOUR = 3_600_000
 const HOSTILE = `<script>alert(1)</script>"'><b onx=1>&amp;`
@@ -270,7 +271,7 @@ async function newcomers(t: Test) {
   async function form(fields: Record<string, string | string[]> = {}) {
     const { body } = await browser('/new-application')
     const [request_key = ''] = valuesOf(body, 'request_key')
-    const required = { name: 'Shop', developer_email: 'dev@partner.example', client_id: '' }
+    const required = registrationJson({ name: 'Shop', developer_email: 'dev@partner.example', client_id: '' })
     return { request_key, ...required, suite: valuesOf(body, 'suite'), ...fields }
   }
   const send = (form: Record<string, string | string[]>) => browser('/new-application', { form })

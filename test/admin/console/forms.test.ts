@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createConsoleWorld, deadLinksOf, valuesOf } from '../../support/console-world.ts'
+import { registrationJson } from '../../support/registration.ts'
 
 const HOSTILE = `<script>alert(1)</script>"'&amp;`
 
@@ -8,12 +9,12 @@ type Fields = Record<string, string | string[]>
 const EMAIL = 'The developer email must be an email address.'
 const NO_NAME = 'The name must not be empty.'
 const HOURS = 'It must be a whole number of hours: 1 to 8760.'
-const NEW = { name: HOSTILE, developer_email: 'dev@partner.example', client_id: '' }
+const NEW = registrationJson({ name: HOSTILE, client_id: '' })
 /** Fields that are refused, with what is said at each; `shown`: what else the page shows. */
 const REFUSED: [url: string, fields: Fields, status: number, errors: Record<string, string>, shown?: RegExp][] = [
   [
     '/new-application',
-    { name: '', developer_email: HOSTILE, client_id: 'ü', suite: 'store' },
+    registrationJson({ name: '', developer_email: HOSTILE, client_id: 'ü', suite: 'store' }),
     422,
     { name: NO_NAME, developer_email: EMAIL, client_id: 'The client id must be' },
     /^(?!.*value="other" checked).*<a href="#field-name">.*value="store" checked.*<details open>.*field-client_id/s,

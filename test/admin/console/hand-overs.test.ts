@@ -1,9 +1,10 @@
 import t, { type Test } from 'tap'
 import { actionsOf, copyOf, createConsoleWorld, textOf, valuesOf } from '../../support/console-world.ts'
+import { registrationJson } from '../../support/registration.ts'
 
 const PAGE = '/applications/a'
 const LINKS = `${PAGE}/hand-over-links`
-const NEW = { name: 'New', developer_email: 'a@b.example' }
+const NEW = registrationJson({ name: 'New' })
 const HOUR = 3_600_000
 const URL = 'https://token.example/hand-over'
 

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { findGenerated } from '../../../src/domain/secret.ts'
 import { actionsOf, copyOf, createConsoleWorld, textOf, valuesOf } from '../../support/console-world.ts'
+import { registrationJson } from '../../support/registration.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -25,7 +26,7 @@ async function setting(t: Test, kind: 'application' | 'suite' = 'application') {
   return { ...world, browser, path, form, rotate, revoke, list }
 }
 
-const NEW_APPLICATION = { name: 'Shop', developer_email: 'a@b.example', client_id: 'new' }
+const NEW_APPLICATION = registrationJson({ client_id: 'new' })
 /** The forms that make credentials: the address, the fields, whose they are, and other fields. */
 const MAKERS: [kind: 'application' | 'suite', url: string, fields: object, id: string, others: object][] = [
   ['application', '/new-application', NEW_APPLICATION, 'new', { client_id: 'other' }],
