@@ -3,14 +3,15 @@ import type { Socket } from 'node:net'
 import formbody from '@fastify/formbody'
 import fastify, { type FastifyInstance } from 'fastify'
 import { requestIdOf } from '../domain/request-id.ts'
+import { HAND_OVER_PATH } from '../domain/secret.ts'
 import { serverOptions } from '../listener/answer.ts'
 import { originForm } from '../listener/pipeline.ts'
 import { protect } from '../listener/protect.ts'
-import { accessToken } from './access-token.ts'
+import { ACCESS_TOKEN_PATH, accessToken } from './access-token.ts'
 import { handOver } from './hand-over.ts'
-import { INTROSPECT_PATH, introspect } from './introspect.ts'
+import { introspect } from './introspect.ts'
 import { health, metadata } from './metadata.ts'
-import { revoke } from './revoke.ts'
+import { REVOKE_PATH, revoke } from './revoke.ts'
 import { verify, withoutForeignPath } from './verify.ts'
 import type { CheckOptions } from './wire/checks.ts'
 import { BODY_LIMIT, type ClientOptions } from './wire/form.ts'
@@ -37,6 +38,9 @@ export interface AppOptions extends CheckOptions, ClientOptions {
 }
 
 const REQUEST_TIMEOUT_MS = 10_000
+
+/** The paths whose POST writes. */
+const WRITING = [ACCESS_TOKEN_PATH, REVOKE_PATH, HAND_OVER_PATH]
 
 /** Routes check their forms themselves: Ajv and the serializers that Fastify would load take time and memory at the start. */
 const NO_SCHEMAS = { compilersFactory: { buildValidator: assert.fail, buildSerializer: assert.fail } }
@@ -70,8 +74,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     measure,
     answerMalformed: createMalformedAnswers({ observe, measure }),
     connections,
-    // Other requests write nothing.
-    mustWait: ({ method, url }) => issuer.isBusy() && method === 'POST' && !url?.startsWith(INTROSPECT_PATH),
+    // Not checks, which gateways send with the method of the original request.
+    writes: ({ method, url = '' }) => method === 'POST' && WRITING.includes(originForm(url)),
+    isBusy: issuer.isBusy,
     limits: connectionLimit === Infinity ? undefined : { perPrefix: connectionLimit, ...proxies },
   })
   app.addHook('preClose', async () => drain())

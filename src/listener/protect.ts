@@ -23,7 +23,7 @@ const MIN_BYTES = 1024
 /** How many more bytes are read after the last answered request; then nothing is read until the connection ends. */
 const EXCESS_BYTES = 64 * 1024
 
-export interface ProtectOptions extends ClosingOptions, Pick<TurnOptions, 'mustWait'> {
+export interface ProtectOptions extends ClosingOptions, Pick<TurnOptions, 'writes' | 'isBusy'> {
   /** Undefined for any number of connections. */
   limits: Parameters<typeof limitConnections>[1] | undefined
   /** Answers input that is not a valid request, and ends the connection. */

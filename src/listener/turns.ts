@@ -24,13 +24,14 @@ const CROWD_GONE_MS = 20_000
 const BUSY_MS = 1
 
 export interface TurnOptions {
-  mustWait?: ((request: IncomingMessage) => boolean) | undefined
+  writes?: ((request: IncomingMessage) => boolean) | undefined
+  isBusy?: (() => boolean) | undefined
   crowdGone?: number
 }
 
 /** The waiting requests of an address prefix, oldest first. */
 interface Waiting {
-  requests: [IncomingMessage, ServerResponse][]
+  requests: [request: IncomingMessage, response: ServerResponse, writes: boolean][]
   /** Connections that are not read. */
   unread: Set<Socket>
 }
@@ -39,12 +40,12 @@ interface Waiting {
  * Handles the requests of a server with `handle`: a limited number in each turn of the event loop, of each address prefix in
  * turn. So thousands that arrive together delay those of others by milliseconds, not by seconds. Connections of a crowd are not
  * read: their requests take no memory. The returned function tells whether a connection is part of one. `crowdGone` is in
- * milliseconds. `mustWait` tells whether a request may not begin yet.
+ * milliseconds. `isBusy`: while it is true, no request begins of which `writes` is true.
  */
 export function handleInTurns(
   server: Server,
   handle: RequestListener,
-  { mustWait = () => false, crowdGone = CROWD_GONE_MS }: TurnOptions = {},
+  { writes = () => false, isBusy = () => false, crowdGone = CROWD_GONE_MS }: TurnOptions = {},
 ): (connection: Socket) => boolean {
   /** The prefix whose turn is next comes first. */
   const waiting = new Map<string, Waiting>()
@@ -59,14 +60,14 @@ export function handleInTurns(
   })
   server.on('request', (request, response) => {
     if (!isScheduled) schedule()
-    if (begun < PER_TURN && waiting.size === 0 && !mustWait(request)) {
+    if (begun < PER_TURN && waiting.size === 0 && !(isBusy() && writes(request))) {
       begun++
       handle(request, response)
       return
     }
     const prefix = prefixOfPeer(request.socket)
     const own = waiting.get(prefix) ?? { requests: [], unread: new Set() }
-    own.requests.push([request, response])
+    own.requests.push([request, response, writes(request)])
     waiting.set(prefix, own)
     pauseInCrowd(own, request.socket)
   })
@@ -82,9 +83,10 @@ export function handleInTurns(
     const most = isAccepting ? WAITING_PER_ACCEPTING_TURN : WAITING_PER_TURN
     isAccepting = false
     begun = 0
+    const isHeldBack = isBusy()
     for (const [prefix, own] of waiting) {
       if (begun >= most) break
-      const at = own.requests.findIndex(([request]) => request.socket.destroyed || !mustWait(request))
+      const at = own.requests.findIndex(([{ socket }, , writes]) => socket.destroyed || !(isHeldBack && writes))
       if (at < 0 && own.requests.length > 0) continue
       // It moves to the end of the map, where this loop meets it again.
       waiting.delete(prefix)
@@ -93,7 +95,7 @@ export function handleInTurns(
       if (own.requests.length + own.unread.size > 0) waiting.set(prefix, own)
       if (next?.[0].socket.destroyed) continue
       begun++
-      if (next) handle(...next)
+      if (next) handle(next[0], next[1])
     }
     if (begun > 0 || waiting.size > 0) schedule()
   }

@@ -108,8 +108,8 @@ t.test(
     const server = createServer()
     const order: string[] = []
     let isBusy = true
-    const mustWait = ({ method }: IncomingMessage) => method === 'POST' && isBusy
-    handleInTurns(server, ({ method, socket }) => order.push(`${method} ${socket.remoteAddress}`), { mustWait })
+    const turns = { writes: ({ method }: IncomingMessage) => method === 'POST', isBusy: () => isBusy }
+    handleInTurns(server, ({ method, socket }) => order.push(`${method} ${socket.remoteAddress}`), turns)
     const [writes, reads] = (await connectFrom(t, server, ['127.0.0.2', '127.0.0.3'])) as [Socket, Socket]
     writes.write(REQUEST.replace('GET', 'POST') + REQUEST)
     await once(server, 'request')
