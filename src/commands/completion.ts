@@ -51,7 +51,7 @@ _token-server() {
   case "\${words[2,CURRENT-1]} " in
 ${cases}
   esac
-  _describe -o token-server found || _files
+  _describe -O token-server found || _files
 }
 if [ "$funcstack[1]" = _token-server ]; then _token-server "$@"; else compdef _token-server token-server; fi
 `

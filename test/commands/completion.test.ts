@@ -3,30 +3,33 @@ import t from 'tap'
 import { needs } from '../support/needs.ts'
 import { expectAll, misused, shell } from '../support/shell.ts'
 
-/** What a shell offers after the words of a command line, of which the last is being typed. */
+/** Prints what a shell with the completions in `$SCRIPT` offers for a command line, whose last word is being typed. */
 type Complete = (words: string[]) => string
 
 const SHELLS: Record<string, Complete> = {
   bash: (words) =>
-    `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}
+    `eval "$SCRIPT"; COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}
     _token_server; printf '%s\n' "\${COMPREPLY[@]}"`,
-  // _describe would leave out what does not begin with the last word.
-  zsh: (words) =>
-    `_describe() { print -l -- $found }; words=(${words.map((word) => `'${word}'`).join(' ')}); CURRENT=${words.length}
-    _token-server`,
-  fish: (words) => `complete --do-complete '${words.join(' ')}'`,
+  // Only an interactive zsh completes. Its editor reads keys once it has called zle-line-init: Ctrl-D lists, Ctrl-U clears.
+  zsh: (words) => `zmodload zsh/zpty; zpty shell TERM=dumb zsh -f -i
+    zpty -w shell 'PS1=; stty columns 200; autoload -Uz compinit; compinit -u -D; eval $SCRIPT'
+    zpty -w shell 'zle-line-init() { print REA""DY }; zle -N zle-line-init'; zpty -r -m shell before '*READY*'
+    zpty -n -w shell '${words.join(' ')}'$'\\x04\\x15''print DO""NE\n'; zpty -r -m shell offered '*DONE*'
+    print -r -- $offered`,
+  fish: (words) => `eval "$SCRIPT"; complete --do-complete '${words.join(' ')}'`,
 }
 
 for (const [name, complete] of Object.entries(SHELLS)) {
   t.test(`Completion: commands, subcommands and options, in ${name}`, { skip: needs(name) }, async (t) => {
     const { out } = await shell({}).run(`completion ${name}`)
     const offered = (...words: string[]) => {
-      const before = name === 'zsh' ? 'compdef() { :; }\n' : ''
-      const { stdout, stderr } = spawnSync(name, ['-c', `${before}${out}\n${complete(['token-server', ...words])}`], {
+      const { stdout, stderr } = spawnSync(name, ['-c', complete(['token-server', ...words])], {
         encoding: 'utf8',
+        env: { ...process.env, SCRIPT: out },
+        timeout: 10_000,
       })
       t.equal(stderr, '')
-      return stdout.split('\n').map((line) => line.replace(/[:\t].*/, ''))
+      return stdout.split(/\r*\n/).map((line) => line.replace(/[:\t ].*/, ''))
     }
     t.ok(offered('appl').includes('applications'))
     t.ok(offered('applications', 're').includes('register'))
