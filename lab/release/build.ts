@@ -47,8 +47,8 @@ export function build(folder: string, commit: string): Release {
 }
 
 /**
- * package.json with the one dependency that is not in the bundle, in the version that was tested: npm ignores a lock file inside a
- * package.
+ * package.json with the one dependency that is not in the bundle, in the version that was tested: npm ignores a lock file
+ * inside a package.
  */
 function pinned(clone: string): string {
   const manifest = JSON.parse(readFileSync(join(clone, 'package.json'), 'utf8'))
@@ -58,8 +58,8 @@ function pinned(clone: string): string {
 }
 
 /**
- * The packages that the program runs with, SQLite and Node.js, as CycloneDX. npm adds a random number and the time, which are those of the
- * commit here. With --omit=dev it would leave out each package that something for development needs, too.
+ * The packages that the program runs with, SQLite and Node.js, as CycloneDX. npm adds a random number, which is removed, and
+ * the time, which becomes that of the commit. With --omit=dev it would also leave out what packages for development need.
  */
 function billOfMaterials(clone: string, folder: string, env: NodeJS.ProcessEnv): string {
   mkdirSync(folder)

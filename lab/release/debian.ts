@@ -127,13 +127,15 @@ function unitText(text: string): string {
 
 function copyright(clone: string): string {
   const licence = readFileSync(join(clone, 'LICENSE'), 'utf8').trim()
-  return `token-server\n\n${licence}\n\nThe licences of what it runs with are in THIRD-PARTY.md and LICENSE.node beside this file.\n`
+  const others = 'The licences of what it runs with are in THIRD-PARTY.md and LICENSE.node beside this file.'
+  return `token-server\n\n${licence}\n\n${others}\n`
 }
 
 /** `seconds`: since the epoch. */
 function changelog(version: string, seconds: number): string {
   const date = new Date(seconds * 1000).toUTCString().replace('GMT', '+0000')
-  return `token-server (${version}) stable; urgency=medium\n\n  * CHANGELOG.md has the changes.\n\n -- ${MAINTAINER}  ${date}\n`
+  const change = '  * CHANGELOG.md has the changes.'
+  return `token-server (${version}) stable; urgency=medium\n\n${change}\n\n -- ${MAINTAINER}  ${date}\n`
 }
 
 /** Every file below a folder, in the order of their names. */

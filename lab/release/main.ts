@@ -34,7 +34,9 @@ async function main(): Promise<void> {
     },
   }) as { values: { check: boolean; skip: string[]; help: boolean } }
   if (values.help) return print(HELP)
-  if (process.platform !== 'linux' || !has('dpkg-deb')) throw new UsageError('It needs Linux, dpkg and binutils.')
+  if (process.platform !== 'linux' || !['dpkg-deb', 'strip', 'xz'].every(has)) {
+    throw new UsageError('It needs Linux, dpkg, binutils and xz.')
+  }
   if (run('git', ['status', '--porcelain']) !== '') print('What is not committed is not in the release.')
 
   const work = mkdtempSync(join(tmpdir(), 'token-server-release-'))

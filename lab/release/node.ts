@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 
 /**
- * The Node.js in the package for Debian and in the executable, and the SHA-256 of its program for each processor. The package `node` of npm fetches it when it
- * is installed, so package-lock.json does not pin it.
+ * The Node.js in the package for Debian and in the executable, and the SHA-256 of its program for each processor. The package
+ * `node` of npm fetches it when it is installed, so package-lock.json does not pin it.
  */
 export const NODE = {
   version: '24.21.0',
@@ -36,7 +36,9 @@ export const nodeComponents = Object.entries(NODE.sums).map(([processor, content
   type: 'platform',
   name: `node-linux-${processor}`,
   version: NODE.version,
-  description: `Node.js in the package for Debian and the executable, ${processor}. The hash is of bin/node, before the symbols are stripped from it`,
+  description:
+    `Node.js in the package for Debian and the executable, ${processor}. ` +
+    'The hash is of bin/node, before the symbols are stripped from it',
   hashes: [{ alg: 'SHA-256', content }],
   licenses: [{ license: { id: 'MIT' } }],
   cpe: `cpe:2.3:a:nodejs:node.js:${NODE.version}:*:*:*:*:*:*:*`,

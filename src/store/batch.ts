@@ -1,8 +1,9 @@
 import { StoreUnavailable } from '../domain/store.ts'
 
 /**
- * `add` adds an item to a batch and resolves to that item's result, or rejects with the error of the whole batch. Each batch is one round trip to the database; items that arrive during it form the next batch, so no
- * item is answered by a round trip that began before the item arrived.
+ * `add` adds an item to a batch and resolves to that item's result, or rejects with the error of the whole batch. Each batch
+ * is one round trip to the database; items that arrive during it form the next batch, so no item is answered by a round trip
+ * that began before the item arrived.
  *
  * A batch waits for as long as every turn of the event loop brings more items, for `maxTurns` turns at most: the slower
  * a round trip, the more turns are worth waiting for (docs/performance). `roundTrip` calls `take` when it begins, and

@@ -1,6 +1,6 @@
 import type { BuildOptions } from 'esbuild'
 
-/** How esbuild bundles the program: what `src` has, and every dependency but the driver of SQLite, whose binaries are files of their own. */
+/** How esbuild bundles `src` with every dependency, except for the driver of SQLite, whose binaries are files of their own. */
 export const OPTIONS = {
   bundle: true,
   platform: 'node',

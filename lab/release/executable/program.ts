@@ -2,8 +2,8 @@ import '../bundle/stack-traces.ts'
 import cluster from 'node:cluster'
 import { holdSignals } from '../../../src/commands/shared/held-signals.ts'
 
-// What src/main.ts does, in the executable: without a compile cache, which would be files elsewhere, and without an `await` at its top,
-// because it is CommonJS.
+// What src/main.ts does, in the executable: without a compile cache, which would be files elsewhere, and without an `await` at
+// its top, because it is CommonJS.
 
 const args = process.argv.slice(2)
 if (args[0] === 'serve') {
