@@ -32,11 +32,14 @@ function cursorIn(name: string, { [name]: cursor }: Query): string | undefined {
   throw wrong(name, 'must be the value of next in the previous page')
 }
 
-/** The requested page of a list that is read backwards, and the times that limit it. */
+/** The requested page of a list that is read backwards. */
 export function olderThan(query: Query) {
   const cursor = cursorIn('before', query)
-  const before = cursor === undefined ? undefined : keyOf<number>(cursor)
-  return { since: timeOf('since', query), until: timeOf('until', query), before, limit: limitOf(query) }
+  return { before: cursor === undefined ? undefined : keyOf<number>(cursor), limit: limitOf(query) }
+}
+
+export function timesOf(query: Query) {
+  return { since: timeOf('since', query), until: timeOf('until', query) }
 }
 
 /** The labels that a list is filtered by; the parameter may be repeated. */

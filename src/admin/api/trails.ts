@@ -5,7 +5,7 @@ import { REFUSAL_FILTERS } from '../../domain/refusal.ts'
 import { camelCased } from '../../domain/text.ts'
 import { REFUSED_REQUEST } from '../../views/refused-request.ts'
 import { list, view } from '../../views/schema.ts'
-import { choiceOf, olderThan, query } from './query.ts'
+import { choiceOf, olderThan, query, timesOf } from './query.ts'
 import { type AddRoute, answer, pageOf } from './routes.ts'
 
 const FILTERS = ['request_id', ...REFUSAL_FILTERS] as const
@@ -23,9 +23,8 @@ const LIST_REFUSALS = {
 export function auditEvents(route: AddRoute): void {
   route('GET', '/audit-events', LIST_EVENTS, async ({ searchAuditEvents }, { query }) => {
     const { actor, subject, request_id: requestId, search } = query
-    const action = choiceOf('action', AUDIT_ACTIONS, query)
-    const asked = { action, actor, subject, requestId, search, ...olderThan(query) }
-    const { events, next } = await searchAuditEvents(asked)
+    const choice = { ...timesOf(query), action: choiceOf('action', AUDIT_ACTIONS, query) }
+    const { events, next } = await searchAuditEvents({ ...choice, actor, subject, requestId, search, ...olderThan(query) })
     return { audit_events: events.map(auditEventView), next: cursorTo(next) }
   })
 }
@@ -33,7 +32,8 @@ export function auditEvents(route: AddRoute): void {
 export function refusals(route: AddRoute): void {
   route('GET', '/refusals', LIST_REFUSALS, async ({ searchRefusedRequests }, { query }) => {
     const filter = camelCased<Record<string, string>>(Object.fromEntries(FILTERS.map((name) => [name, query[name]])))
-    const { requests, next } = await searchRefusedRequests({ ...filter, search: query.search, ...olderThan(query) })
+    const asked = { ...filter, search: query.search, ...timesOf(query), ...olderThan(query) }
+    const { requests, next } = await searchRefusedRequests(asked)
     return { refusals: requests.map((one) => view(REFUSED_REQUEST, one)), next: cursorTo(next) }
   })
 }

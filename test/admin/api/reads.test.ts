@@ -119,6 +119,8 @@ t.test('API: an invalid or repeated parameter is refused', async (t) => {
     'audit-events?since=2027-01-15T08:00:00': /since must be/,
     'audit-events?since=2027-02-30T08:00:00Z': /since must be/,
     'audit-events?since=': /since must be/,
+    'audit-events?limit=0&action=x&until=x&since=x': /since must be/,
+    'audit-events?limit=0&action=x': /action must be/,
   }
   for (const [query, detail] of Object.entries(details)) {
     t.match(await call('GET', `/${query}`), { status: 400, body: { detail } }, query)
