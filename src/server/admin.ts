@@ -29,10 +29,11 @@ export async function startAdmin(
   const { ADMIN_ADDRESS: place, ADMIN_URL: adminUrl, TRUST_PROXY: trustProxy, PORT } = config
   if (!place || !figures) return undefined
   const context = { store, now: Date.now, observe }
+  const refusals = await onDemand(config, () => import('../administration/refusals.ts'))
   const statistics = await startStatistics(store, figures, {
     storeKind: config.DATABASE_URL.kind,
     name: `${hostname()}:${PORT}`,
-    findTrouble: async () => (await import('../administration/refusals.ts')).findTrouble(context),
+    findTrouble: async () => (await refusals()).findTrouble(context),
   })
   const about = describe(config, Date.now())
   let app: FastifyInstance | undefined
@@ -46,7 +47,7 @@ export async function startAdmin(
     await turn()
     const { buildAdminApp } = await import('../admin/app.ts')
     await turn()
-    app = await buildAdminApp(
+    const built = await buildAdminApp(
       {
         now: Date.now,
         observe,
@@ -64,7 +65,8 @@ export async function startAdmin(
       server,
     )
     await turn()
-    await app.ready()
+    await built.ready()
+    app = built
     return app
   })
   let presence: ReturnType<typeof startPresence> | undefined

@@ -190,6 +190,7 @@ t.test('Serve: the first change works although an upgrade has removed the files 
   const code = await makeHandOver(env, client_id)
   await runJson(['operators', 'add', 'anna', '--role', 'admin'], { env })
   const { admin_key } = await runJson(['operators', 'key', 'anna', '--expires', '1d'], { env })
+  const { url } = await runJson(['console', 'anna'], { env: { ...env, ADMIN_ADDRESS: '127.0.0.1:1' } })
   const main = makeRelease(t, '98.0.0', {})
   const server = await startServer(t, {}, start(t, ['serve'], env, { main }))
   rmSync(dirname(main), { recursive: true })
@@ -200,6 +201,10 @@ t.test('Serve: the first change works although an upgrade has removed the files 
     body: JSON.stringify({ id: 'store', name: 'Store API' }),
   })
   t.equal(suite.status, 201, await suite.text())
+  const login = { method: 'POST', body: new URLSearchParams({ code: new URL(url).hash.slice(1) }) }
+  const answer = await fetch(`${admin}/login`, { ...login, headers: { origin: admin }, redirect: 'manual' })
+  const cookie = String(answer.headers.get('set-cookie')).split(';')[0] as string
+  t.match(await (await fetch(`${admin}/`, { headers: { cookie } })).text(), 'Nothing needs attention')
   const body = new URLSearchParams({ code })
   t.equal((await fetch(`${server.address}/hand-over`, { method: 'POST', body })).status, 200)
 })
