@@ -151,7 +151,7 @@ const REMEDIES: Partial<Record<Reason, Remedy<ApplicationFindings>>> = {
     (refusedThisHour === 0 ? '' : `It asked for ${issuedThisHour + refusedThisHour}, and got ${issuedThisHour}. `) +
     `The next hour begins at ${timestamp((hourOf(now) + 1) * HOUR)}. If it needs more: ${instructions.quota(clientId)}.`,
   'credentials in a header': () =>
-    'It sends its credentials in the Authorization header: they belong in the body, client_id and client_secret. ' +
+    'It sends its credentials in the Authorization header: they belong in the body, as client_id and client_secret. ' +
     'If it cannot do that, CLIENT_AUTHENTICATION=body,basic allows HTTP Basic.',
   'unsupported grant type': () => 'Its grant_type is wrong: it has to send grant_type=client_credentials.',
   'expired token': ({ application: { lastTokenAt }, now }) =>

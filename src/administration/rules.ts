@@ -31,7 +31,7 @@ const quota = z
   .min(1, QUOTA)
   .max(999_999_999, QUOTA)
   .nullable()
-  .describe('How many tokens it may get in a clock hour; null for TOKEN_QUOTA of the server')
+  .describe("How many tokens it may get in a clock hour; null for the server's TOKEN_QUOTA")
 
 const extras = z.object({ labels: ANNOTATIONS.labels, ...optionalFields, quota }).partial().shape
 

@@ -41,7 +41,7 @@ const OPPOSITE = {
   'approval withdrawn': 'application approved',
 } as const
 
-/** Some milliseconds of work. */
+/** A few milliseconds of work. */
 const LOOKED_UP_AT_A_TIME = 100
 
 export function createSuites(context: Context) {

@@ -166,7 +166,7 @@ function addApprovals(applications: Command, terminal: Terminal): void {
     ]
   })
 
-  /** `change` resolves to the predicates of the sentences about the application. */
+  /** `change` resolves to what is said about the application: sentences without their subject. */
   function addApproval(
     name: string,
     description: string,

@@ -79,7 +79,7 @@ async function apply(
   async function* steps(): AsyncGenerator<SeedStep> {
     yield* registry.register(changes.filter(({ before }) => !before))
     const others = changes.filter(({ before }) => before)
-    // Kind by kind, because the removal of a suite changes applications.
+    // One kind at a time: removing a suite changes applications.
     for (const alike of Map.groupBy(others, ({ action, kind }) => `${action} ${kind}`).values()) {
       for (const step of chunksOf(alike, AT_ONCE)) yield { ...NONE, register: () => changeAll(step) }
     }

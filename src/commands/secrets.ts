@@ -51,5 +51,5 @@ export function addSecrets(program: Command, terminal: Terminal): void {
 /** Adds --force, which revokes the last active secret, to the message. */
 function withForce(error: unknown): never {
   if (!(error instanceof OperatorError) || error.kind !== 'last secret') throw error
-  throw new OperatorError(`${error.message} To force it, use --force.`, { cause: error })
+  throw new OperatorError(`${error.message} To do it anyway, use --force.`, { cause: error })
 }

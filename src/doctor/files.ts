@@ -73,7 +73,7 @@ export async function checkAccess(file: FileInfo): Promise<Finding[]> {
 
 export function accessFinding({ path, uid }: Pick<FileInfo, 'path' | 'uid'>, code: string | undefined): Finding {
   const own = process.getuid?.()
-  if (code === 'EROFS') return error(`The file system of ${path} is read-only.`, 'Mount it writable.')
+  if (code === 'EROFS') return error(`The file system of ${path} is read-only.`, 'Remount it read-write.')
   if (uid === own) return error(`The owner of ${path} may not write to it.`, `chmod u+rwX ${path}`)
   const text = `${path} belongs to uid ${uid}, and this process, uid ${own}, may not write to it.`
   return error(text, `Run this as uid ${uid}, the owner. Only if no server uses the file: make uid ${own} its owner.`)

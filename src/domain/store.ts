@@ -41,8 +41,8 @@ export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens,
 }
 
 /**
- * `token counts`: of earlier hours. `usage`: kept for longer than SPANS says, at most `limit` of each. `sign-ins`: expired login
- * codes, hand-over links and sessions (see `isOver`), at most `limit` of each.
+ * `token counts`: those of earlier hours. `usage`: what is older than SPANS allows, at most `limit` of each span. `sign-ins`:
+ * expired login codes, hand-over links and sessions (see `isOver`), at most `limit` of each kind.
  */
 export type Purgeable =
   | 'tokens'

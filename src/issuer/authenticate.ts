@@ -29,9 +29,9 @@ interface AuthenticationOptions {
 }
 
 /**
- * Client authentication, RFC 6749 §2.3.1. A correct secret that is generated or cached always passes. Everything else is limited,
- * and costs the same work: the scrypt checks of the application with the most imported secrets. Throws AuthenticationRefused, or
- * RequestRefused after too many failures or while too many checks wait.
+ * Client authentication, RFC 6749 §2.3.1. A correct secret that is generated or cached always passes. All other attempts are
+ * limited, and cost the same work: as many scrypt checks as the application with the most imported secrets needs. Throws
+ * AuthenticationRefused, or RequestRefused after too many failures or while too many checks wait.
  */
 export async function authenticate(
   options: AuthenticationOptions,
@@ -81,7 +81,7 @@ export async function authenticateSuite(
   const suite = clientId.length > MAX_CLIENT_ID_LENGTH ? undefined : await store.findSuite(clientId)
   const secret = findGenerated(suite?.secrets ?? [], clientSecret)
   const outcome = judge(suite, secret, now())
-  // For every reason, so that all refusals cost the same work.
+  // Looked up for every refusal, so that all cost the same work.
   const isApplication = outcome.kind === 'refused' && (await findApplication(store, clientId)) !== undefined
   if (!suite && isApplication) throw new AuthenticationRefused('not a suite', clientId)
   return authenticated(outcome, clientId, options)

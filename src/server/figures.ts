@@ -52,7 +52,7 @@ const MAX_ENDING = 1000
 
 const MAX_NODES = 100
 
-/** How long old usage is still shown while that of all applications is read again, which takes a second for 10,000 of them. */
+/** How long the last known usage is shown while it is being read again, which takes a second for 10,000 applications. */
 const USAGE_GRACE_MS = 10 * 60_000
 
 type StoreSource = Figures & Pick<Store, 'ping' | 'findToken' | 'clockOffset' | 'nodes' | 'listUsage' | 'listNames'>

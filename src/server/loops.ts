@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Repeats a job, which resolves to the milliseconds until the next time. `ref` says whether pauses keep the process alive. */
+/** Repeats a job, which resolves to the milliseconds until its next run. `ref`: whether pauses keep the process alive. */
 export function startLoop(job: () => Promise<number>, { delay = 0, ref = true } = {}) {
   const stopping = new AbortController()
   const { signal } = stopping
@@ -23,7 +23,7 @@ export function startLoop(job: () => Promise<number>, { delay = 0, ref = true } 
   }
 }
 
-/** Repeats a flush `interval` milliseconds after it ended, until it is stopped. A failed flush is reported, and tried again. */
+/** Repeats a flush `interval` milliseconds after it has ended, until it is stopped. A failed flush is reported and repeated. */
 export function startFlushLoop(flush: () => Promise<void>, interval: number, onError: (error: unknown) => void) {
   const job = async () => {
     await flush().catch(onError)

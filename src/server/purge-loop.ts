@@ -17,7 +17,7 @@ const HIGHEST_LEVEL = 5
 const ROWS_PER_LEVEL = 200
 const LONGEST_PAUSE_MS = 15
 
-/** The level rises only if the pause is this many times as long as the step blocked this process: requests wait for that. */
+/** The level rises only if the pause is at least this many times as long as the step has blocked this process, and requests. */
 const REST = 15
 
 const KEEP_COUNTS_MS = 2 * DAY
@@ -71,9 +71,9 @@ export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDL
 }
 
 /**
- * Returns a function that makes a step: the longer the purge has been behind, the more rows and the shorter the pause. Once it
- * has caught up, steps are small again. A step resolves to whether there may be more to delete; the function to the pause, in
- * milliseconds, or to undefined if there is no more.
+ * Returns a function that makes a step. The longer the purge has been behind, the more rows a step deletes, and the shorter is
+ * the pause after it; once the purge has caught up, steps are small again. `step` tells whether there may be more to delete.
+ * The function resolves to the pause in milliseconds, or to undefined if there is nothing more to delete.
  */
 export function createPace(
   monotonic: Clock,
@@ -139,7 +139,7 @@ export function watchClock({ now, monotonic }: { now: Clock; monotonic: Clock })
 /** Milliseconds between two reports of the same state. */
 const REPEAT_MS = 60_000
 
-/** Returns a function that reports a state when it begins, once a minute while it lasts, and `ended` when it has ended. */
+/** Returns a function that reports a state when it begins and once a minute while it lasts, and `ended` when it is over. */
 function createAlarm(ended: Event, { monotonic, observe }: Pick<PurgeOptions, 'monotonic' | 'observe'>) {
   let nextReport: number | undefined
   return (state: Event | undefined): void => {
@@ -158,7 +158,7 @@ type WatchOptions<Call extends keyof Store> = Pick<PurgeOptions, 'monotonic' | '
 /** Milliseconds between two calls of `store.backlog`. */
 const BACKLOG_INTERVAL_MS = 10_000
 
-/** Returns a function, to be called often, that lets a store do maintenance, and reports when that is not possible. */
+/** Returns a function that lets a store do maintenance, and reports when that is not possible. Call it often. */
 export function watchBacklog({ store, ...options }: WatchOptions<'backlog'>): () => Promise<void> {
   const { monotonic } = options
   const report = createAlarm({ type: 'store backlog cleared' }, options)
@@ -173,7 +173,7 @@ export function watchBacklog({ store, ...options }: WatchOptions<'backlog'>): ()
   }
 }
 
-/** Returns a function, to be called often, that returns whether this machine's clock and the store's agree, and reports it. */
+/** Returns a function that tells whether this machine's clock and the store's agree, and reports a difference. Call it often. */
 export function watchClockOffset({ store, ...options }: WatchOptions<'clockOffset'>): () => boolean {
   const report = createAlarm({ type: 'clock agrees' }, options)
 

@@ -14,7 +14,7 @@ const { compare: byName } = new Intl.Collator('en', { numeric: true })
 /** The stored requests that failed because the store could not be used. */
 const FAILURES = { reason: 'store unavailable', limit: 1000 }
 
-/** For how long old trouble is still shown while it is read again. Milliseconds. */
+/** How long the last known trouble is shown while it is being read again. Milliseconds. */
 const TROUBLE_GRACE_MS = 60_000
 
 interface StatisticsOptions {

@@ -60,7 +60,7 @@ export class StoreMissing extends OperatorError {
     // The obvious reaction would be to create a store, which would hide that the real one is misnamed or lost.
     const should = 'If there should be one, DATABASE_URL or the working directory is wrong, or the database is lost'
     const make = '`token-server migrate`, or `serve`, `register` or `operators add` with --create'
-    super(`${what}. ${should}: put it back, or restore a backup. Only if there never was one, create it with ${make}.`)
+    super(`${what}. ${should}: put it back, or restore a backup. If there never was one, create it with ${make}.`)
   }
 }
 

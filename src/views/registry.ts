@@ -66,7 +66,7 @@ export const APPLICATION = object('ApprovedApplication', 'An application that is
   tokens_valid_from: time('When all its tokens were last revoked; null if never').nullable(),
   labels: ANNOTATIONS.labels,
   ...shownTexts(OPTIONAL_TEXTS),
-  quota: whole('How many tokens it may get in a clock hour; null for TOKEN_QUOTA of the server').nullable(),
+  quota: whole("How many tokens it may get in a clock hour; null for the server's TOKEN_QUOTA").nullable(),
 })
 
 /** The source of the view of an application, also of a view with more fields. */

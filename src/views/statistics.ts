@@ -75,7 +75,7 @@ const WORKER = object('Worker', 'A process, in the last second', {
 
 const WORKERS = object('Workers', 'The processes that answer requests', {
   expected: whole('How many there should be'),
-  serving: whole('How many answer requests'),
+  serving: whole('How many of them are answering requests'),
   each: list('Those that have reported', WORKER),
 })
 

@@ -74,7 +74,7 @@ t.test('Commands: without --json they print sentences and tables', async (t) => 
     ['secrets revoke a 9', fails(/a has no secret 9\.\n$/)],
     ['secrets rotate a --overlap 0', {}],
     ['secrets list a', /\n1 .* revoked at \S+Z\n2 .* revoked at \S+Z\n3 .* active\n$/],
-    ['secrets revoke a 3', fails(/last active one of a, .* Rotate first\. To force it, use --force\.\n$/)],
+    ['secrets revoke a 3', fails(/last active one of a, .* Rotate first\. To do it anyway, use --force\.\n$/)],
     ['secrets revoke a 3 --force', /^The secret 3 of a is revoked\.\n$/],
     ['apps remove a', /^The application a is removed\.\n$/],
     [`${REGISTER} --client-id b`, { out: /client_id {6}b\n/, err: WITHOUT_SUITES }],

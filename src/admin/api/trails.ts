@@ -23,8 +23,10 @@ const LIST_REFUSALS = {
 export function auditEvents(route: AddRoute): void {
   route('GET', '/audit-events', LIST_EVENTS, async ({ searchAuditEvents }, { query }) => {
     const { actor, subject, request_id: requestId, search } = query
-    const choice = { ...timesOf(query), action: choiceOf('action', AUDIT_ACTIONS, query) }
-    const { events, next } = await searchAuditEvents({ ...choice, actor, subject, requestId, search, ...olderThan(query) })
+    const times = timesOf(query)
+    const action = choiceOf('action', AUDIT_ACTIONS, query)
+    const asked = { ...times, action, actor, subject, requestId, search, ...olderThan(query) }
+    const { events, next } = await searchAuditEvents(asked)
     return { audit_events: events.map(auditEventView), next: cursorTo(next) }
   })
 }

@@ -132,7 +132,7 @@ function keyTable(operators: readonly ListedOperator[], viewer: Viewer): Html {
   return table('API keys', columns, rows, viewer.isAdmin && 'Revoke')
 }
 
-/** The browser in a User-Agent header, or the whole of it. */
+/** The browser that a User-Agent header names, or else the whole header. */
 function browserOf(userAgent: string): string {
   const [browser = userAgent] =
     /(?:Edg|OPR|Firefox)\/\d+/.exec(userAgent) ?? /(?:Chrome|Safari)\/\d+/.exec(userAgent) ?? []

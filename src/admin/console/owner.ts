@@ -172,7 +172,7 @@ const REQUIRED: readonly string[] = APPLICATION_COLUMNS
 const LONG = ['labels', 'note']
 
 const HINTS: Readonly<Record<string, string>> = {
-  quota: 'Tokens per clock hour. If empty, TOKEN_QUOTA of the server applies.',
+  quota: "Tokens per clock hour. If empty, the server's TOKEN_QUOTA applies.",
   labels: 'One per line, such as owner=web. Keys have the characters a-z 0-9 . _ - / only.',
   note: 'For operators only: whom to call, what it is for.',
 }

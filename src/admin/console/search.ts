@@ -101,7 +101,7 @@ function nothingFound(wanted: string): Html {
   if (wanted === '')
     return emptyState(
       'Find anything',
-      html`<p>Applications by name, client id, email, label or note, suites, operators, and the request id of a refusal.</p>`,
+      html`<p>Finds applications (by name, client id, email, label or note), suites, operators, and refusals by request id.</p>`,
     )
   return emptyState(
     'No matches',

@@ -51,7 +51,7 @@ export function basicCredentials(authorization: string): Credentials | undefined
 
 /**
  * The credentials in the Authorization header. Undefined if there is no header. Throws RequestRefused if it has none, or if the
- * form also has a secret (RFC 6749 §2.3). `client` is the answer's word for the client.
+ * form also has a secret (RFC 6749 §2.3). `client`: what the answer calls the client.
  */
 export function credentialsInHeader(
   request: Request,

@@ -84,7 +84,7 @@ export async function migrate(
   }
 }
 
-/** Runs the statements of views.sql, but leaves views that stay the same: replacing one locks out whoever reads it. */
+/** Runs the statements in views.sql, except for views that would stay the same: replacing a view blocks its readers. */
 async function makeViews(ask: Ask, views: string): Promise<void> {
   for (const statement of views.split(/;\s*/).filter((text) => text !== '')) {
     const [, name] = /CREATE OR REPLACE VIEW (\w+) AS/.exec(statement) ?? []

@@ -38,7 +38,7 @@ export function explain(error: Error & { code?: string; path?: string }, file: s
   if (code === 'EACCES' || code === 'EPERM') return explainPermission(...nearestExisting(resolve(error.path ?? file)))
   // SQLite opens a file that it cannot write for reading, and then cannot lock it.
   if (code === 'EROFS' || code === 'SQLITE_IOERR_LOCK') {
-    const fix = 'Mount it writable, or name another place in DATABASE_URL'
+    const fix = 'Remount it read-write, or name another place in DATABASE_URL'
     const warning = `do not unmount it before ${file} and ${file}-wal are copied to another disk`
     return `its file system is read-only. ${fix}. If an error of the disk made it read-only, ${warning}.`
   }

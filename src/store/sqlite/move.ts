@@ -8,7 +8,7 @@ import type { Context } from './context.ts'
 export const findMove = 'SELECT place, began_at AS beganAt, copied_at AS copiedAt FROM moved'
 
 /**
- * The mark of a store that is being copied to another location, or was. While it exists, triggers refuse every change
+ * Marks a store that is being, or has been, copied to another location. While it has the mark, triggers refuse every change
  * of the registry; this program's own error names the location.
  */
 export function createMove({ db, read, change, runner }: Context) {

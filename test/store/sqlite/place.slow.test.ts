@@ -39,7 +39,7 @@ t.test('Place: errors of a full disk, one without inodes and a read-only one dif
   t.match(await refusal(join(noInodes, 'store.db')), `the file system of ${noInodes} has no inode left. Delete some`)
 
   const readOnly = await mountFileSystem(t, 'ro')
-  t.match(await refusal(join(readOnly, 'deeper', 'store.db')), 'its file system is read-only. Mount it writable')
+  t.match(await refusal(join(readOnly, 'deeper', 'store.db')), 'its file system is read-only. Remount it read-write')
 })
 
 t.test('Place: a file system mounted over a database is noticed, even if inodes are equal', { skip }, async (t) => {
