@@ -1,6 +1,8 @@
 import type { NewSecret, Secret } from './secret.ts'
 import { type CamelCase, camelCase, camelCased, randomString } from './text.ts'
 
+// Applications; and keys, labels and notes, which suites have, too.
+
 /** In characters. The ids of suites are shorter. */
 export const MAX_CLIENT_ID_LENGTH = 200
 

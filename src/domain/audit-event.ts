@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto'
 
+// What comes with every change: its author, its audit event, and the record that keeps a retry from making it again.
+
 /** Who made a change, and from where. A hand-over link is used on behalf of the operator that made it. */
 export interface Author {
   /** The operator's name; on the command line, the operating system user. */

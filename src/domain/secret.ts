@@ -2,6 +2,8 @@ import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { randomString } from './text.ts'
 
+// Secrets, and the links by which they are handed over.
+
 export interface Secret {
   readonly id: number
   /** `$sha256$HASH` (generated) or `$scrypt$ln=…,r=…,p=…$SALT$HASH` (imported), base64url without padding. */

@@ -8,6 +8,8 @@ import { ProblemError } from '../wire/problem.ts'
 import { links, note } from './components.ts'
 import { doneMessage } from './forms.ts'
 
+// The frame of every page, and the files that it loads.
+
 declare module 'fastify' {
   interface FastifyRequest {
     isDemo: boolean

@@ -1,7 +1,7 @@
 import type { Store } from '../../domain/store.ts'
 import { firstTokenIdAt } from '../../domain/token.ts'
 import { hourOf } from '../../domain/usage.ts'
-import { OLD_ROWS, type OldRows } from '../shared/statements/figures.ts'
+import { OLD_ROWS, type OldRows } from '../shared/statements/purge.ts'
 import { singleValue } from '../shared/work.ts'
 import type { Commands } from './commands.ts'
 

@@ -2,7 +2,7 @@ import type { Statement } from 'better-sqlite3'
 import type { Store } from '../../domain/store.ts'
 import { firstTokenIdAt } from '../../domain/token.ts'
 import { hourOf } from '../../domain/usage.ts'
-import { OLD_ROWS, type OldRows } from '../shared/statements/figures.ts'
+import { OLD_ROWS, type OldRows } from '../shared/statements/purge.ts'
 import type { Context } from './context.ts'
 
 // By range, which SQLite deletes in one pass.

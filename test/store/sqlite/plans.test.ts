@@ -1,12 +1,7 @@
 import t from 'tap'
 import * as sql from '../../../src/store/shared/statements/audit.ts'
-import {
-  listEndingSecrets,
-  listUsage,
-  OLD_ROWS,
-  type OldRows,
-  recordUses,
-} from '../../../src/store/shared/statements/figures.ts'
+import { listEndingSecrets, listUsage, recordUses } from '../../../src/store/shared/statements/figures.ts'
+import { OLD_ROWS, type OldRows } from '../../../src/store/shared/statements/purge.ts'
 import {
   findRefusedRequests,
   keepNewestRefusedRequests,

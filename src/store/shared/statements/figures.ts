@@ -1,8 +1,6 @@
-import { CLOCKS_APART } from '../../../domain/operator.ts'
-import type { Purgeable } from '../../../domain/store.ts'
 import { SPANS } from '../../../domain/usage.ts'
 
-// What the store measures for statistics.
+// What the store measures and counts: for statistics, quotas and the last use of secrets.
 
 export const oldestTokenAt = 'SELECT issued_at FROM tokens ORDER BY id LIMIT 1'
 export const newestTokenAt = 'SELECT issued_at FROM tokens ORDER BY id DESC LIMIT 1'
@@ -134,31 +132,3 @@ export const listUsage = (count: number) => `
      AND span = $2
      AND since IN (${Array.from({ length: count }, (_, n) => `$${n + 3}`).join(', ')})
    ORDER BY since`
-
-/** A table, what identifies its rows on SQLite, and which of them are old: before $1. At most $2 are deleted. */
-export type OldRows = [table: string, key: string, old: string]
-
-export const OLD_ROWS: Record<Exclude<Purgeable, 'tokens'>, OldRows[]> = {
-  'token counts': [['token_counts', 'hour, application_id', 'hour < $1 ORDER BY hour, application_id']],
-  usage: SPANS.map(({ span, kept }) => [
-    'usage_counts',
-    'span, since, owner_id',
-    `span = ${span} AND since < CAST($1 AS bigint) - ${kept} ORDER BY since`,
-  ]),
-  refusals: [['refusals', 'rowid', 'last_at < $1 ORDER BY last_at']],
-  // Among the first rows by id, because there is no index on the time.
-  'refused requests': [
-    [
-      'refused_requests',
-      'id',
-      'at < $1 AND id <= (SELECT max(id) FROM (SELECT id FROM refused_requests ORDER BY id LIMIT $2) oldest) ORDER BY id',
-    ],
-  ],
-  'audit events': [['audit_events', 'id', 'at < $1 ORDER BY at']],
-  'idempotency records': [['idempotency_keys', 'digest', 'created_at < $1 ORDER BY created_at']],
-  'sign-ins': [
-    ['login_codes', 'digest', 'ends_at <= $1'],
-    ['hand_over_links', 'id', 'ends_at <= $1'],
-    ['sessions', 'id', `(ends_at <= $1 OR last_seen_at > $1 + ${CLOCKS_APART})`],
-  ],
-}
