@@ -110,7 +110,8 @@ t.test('Executable: the driver is loaded from no folder that another user can ch
       process.chdir(data)
       t.teardown(() => process.chdir(ROOT))
       t.throws(load, {
-        message: /^better-sqlite3\.node cannot be loaded from any folder: .* change .*data; .*temporary; /,
+        name: 'OperatorError',
+        message: /^better-sqlite3\.node cannot be loaded\. .* change .*data; .*temporary; /,
       })
       t.strictSame(readdirSync(temporary), [])
     })

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { settings } from '../../../src/config.ts'
 import { parseDatabaseUrl } from '../../../src/domain/database-location.ts'
+import { OperatorError } from '../../../src/domain/operator-error.ts'
 
 // The system loads a native module from a file only, by its path: whoever can put another file there runs code as this user.
 
@@ -25,7 +26,7 @@ export interface NativeModule {
 
 /**
  * Loads a module from a file in the cache folder, which is written unless it is there. Without such a folder, as before `init`, or
- * with `isKept` false, the file is in a temporary folder for a moment.
+ * with `isKept` false, the file is in a temporary folder for a moment. Throws OperatorError if no folder will do.
  */
 export function loadModule(module: NativeModule, isKept: boolean, env = process.env): unknown {
   const places = [
@@ -40,7 +41,8 @@ export function loadModule(module: NativeModule, isKept: boolean, env = process.
       failures.push((error as Error).message)
     }
   }
-  throw new Error(`${module.name} cannot be loaded from any folder: ${failures.join('; ')}`)
+  const fix = 'Set TMPDIR to a folder that only you can change, where programs may run'
+  throw new OperatorError(`${module.name} cannot be loaded. ${fix}. What went wrong: ${failures.join('; ')}.`)
 }
 
 function openOnce(parent: string, module: NativeModule): unknown {
