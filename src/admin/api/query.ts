@@ -38,9 +38,7 @@ export function olderThan(query: Query) {
   return { before: cursor === undefined ? undefined : keyOf<number>(cursor), limit: limitOf(query) }
 }
 
-export function timesOf(query: Query) {
-  return { since: timeOf('since', query), until: timeOf('until', query) }
-}
+export const timesOf = (query: Query) => ({ since: timeOf('since', query), until: timeOf('until', query) })
 
 /** The labels that a list is filtered by; the parameter may be repeated. */
 export function labelsOf({ label }: Query): string[] | undefined {

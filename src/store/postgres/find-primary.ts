@@ -59,8 +59,7 @@ async function connectToPrimary(location: PostgresLocation, host: PostgresHost, 
         `synchronous_commit is ${synchronousCommit} for this role or database, which loses tokens that were issued: set it to on.`,
       )
     }
-    if (encoding !== 'UTF8')
-      throw new OperatorError(`The database has the encoding ${encoding}: create it again with the encoding UTF8.`)
+    if (encoding !== 'UTF8') throw new OperatorError(`The database has encoding ${encoding}: recreate it with UTF8.`)
     // Every promotion of a standby increases it.
     const readTimeline = 'SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)'
     const timeline = location.hosts.length > 1 ? await singleValue<string>(ask(readTimeline)) : ''
