@@ -11,7 +11,7 @@ import { StoreUnavailable } from '../domain/store.ts'
  * the results in the order of the items.
  *
  * At most `maxItems` may be unanswered. Any further item is rejected at once with StoreUnavailable and never executed, unless it is
- * urgent. `isBusy` tells whether half as many are.
+ * urgent. `isBusy` tells whether at least half of `maxItems` are unanswered.
  */
 export function createBatch<Item, Result>(
   roundTrip: (take: () => Item[]) => Promise<Result[]>,

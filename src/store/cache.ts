@@ -6,7 +6,7 @@ const CAPACITY = 25_000
 /** The same for misses. It is small, because anyone can ask for names that do not exist. */
 export const MISS_CAPACITY = 1000
 
-/** In characters; longer than any stored name. Misses of longer keys are not cached. */
+/** Misses of keys with more characters are not cached: no stored name is that long. */
 const LONGEST_NAME = 256
 
 export interface CacheOptions {

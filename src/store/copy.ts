@@ -55,7 +55,7 @@ export interface CopyOptions {
  */
 export async function copy(source: Source, openTarget: () => Promise<Target>, options: CopyOptions): Promise<Copied> {
   try {
-    // First, because an earlier copy may have filled the target, which then only reports that it is not empty.
+    // Checked first: after an earlier copy, the target would only report that it is not empty.
     await source.move.assertNotCopied()
     const target = await openTarget()
     return await copyInto(target, source, options).finally(() => target.close())
@@ -196,7 +196,7 @@ export type ReadPage = (table: Table, after: Row, limit: number) => Promise<Row[
 /** Rows per page. PostgreSQL needs 0.1 s for one page. */
 const PAGE = 5000
 
-/** All rows of a table, page by page; only tokens issued after a given time. */
+/** All rows of a table, page by page; of the tokens, only those issued after a given time. */
 async function* pagesOf(table: Table, readPage: ReadPage, issuedAfter: number): AsyncGenerator<Row[], void> {
   const { keyLength } = TABLES[table]
   let after: Row = table === 'tokens' ? [firstTokenIdAt(issuedAfter).toString('hex')] : Array(keyLength).fill(0)

@@ -4,10 +4,10 @@ import { assertMayRun } from './migrations.ts'
 import * as sql from './shared/statements/figures.ts'
 import { type Ask, toObjects } from './shared/work.ts'
 
-/** A size of SQLite's write-ahead log, in bytes, that it does not reach while checkpoints work. */
+/** A size in bytes that SQLite's write-ahead log does not reach while checkpoints work. */
 export const LARGE_LOG = 64 * 1024 ** 2
 
-/** The size of the log, in bytes, at which changes are refused: 64 times the normal one. A start has to read all of it. */
+/** The size of the log, in bytes, at which changes are refused: 64 times the normal size. Each start has to read all of it. */
 export const FULL_LOG = 1024 ** 3
 
 /**
@@ -56,7 +56,7 @@ export interface Move {
 }
 
 export interface SecretOwner extends Pick<EndingSecret, 'kind' | 'id' | 'name'> {
-  /** When the last of its secrets ends or ended; null if it has none. */
+  /** The latest end of its secrets; null if it has none. */
   endsAt: number | null
 }
 

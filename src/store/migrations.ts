@@ -18,7 +18,7 @@ interface NewerSchema {
   version: number
   /** The latest version that this program knows; lower than `version`. */
   latest: number
-  /** From the database's table `compatibility`; undefined if there is no such table. */
+  /** Read from the database's table `compatibility`; undefined if there is no such table. */
   oldestProgram: string | undefined
   program: string
 }

@@ -11,7 +11,7 @@ export interface OpenOptions {
   /** Whether to create the store if there is none; true by default. */
   create?: boolean
   /**
-   * Whether to flush the whole store to disk first, unless another process has it open; false by default. For the first
+   * Whether to flush the whole store to disk first, unless another process has it open; false by default. Meant for the first
    * process of a server. After a failed fsync this is always done, and opening fails if another process has it open.
    */
   recover?: boolean

@@ -100,7 +100,7 @@ function closeWhenExpired(previous: Previous, { now, observe, lifetime = TOKEN_L
   }
 
   async function isNeeded(): Promise<boolean> {
-    // If it cannot be read now, it may still contain tokens.
+    // A store that cannot be read now may still contain tokens.
     const newest = await previous.newestTokenAt().catch(() => Number.POSITIVE_INFINITY)
     return newest !== undefined && newest + lifetime > now()
   }

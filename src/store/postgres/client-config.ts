@@ -13,7 +13,7 @@ const KEEP_ALIVE_MS = 5000
 export async function clientConfig(location: PostgresLocation, { host, port }: PostgresHost): Promise<ClientConfig> {
   const { database, user, tls } = location
   const file = tls?.rootCertificateFile
-  // Undefined for the authorities that Node.js trusts.
+  // If undefined, the authorities that Node.js trusts apply.
   const ca = file === undefined ? undefined : await readSettingFile('The file of sslrootcert', file)
   return {
     ...{ host, port, database, user },

@@ -11,11 +11,11 @@ const STATEMENT_MS = 8000
 export type Commands = ReturnType<typeof createCommands>
 
 /**
- * Runs the statements that no check waits for, one at a time, on its own connection. If there is a quota, an application's first
- * token request of an hour waits for it, and no other does. `lockTimeout`: how long a change waits for locks, in ms.
+ * Runs the statements that no check waits for, one at a time, on its own connection. With a quota, an application's first token
+ * request of an hour waits for one of them; other requests never do. `lockTimeout`: how long a change waits for locks, in ms.
  */
 export function createCommands(primary: Primary, lockTimeout: number) {
-  // Longer than the server waits for a lock: so the server reports that time-out, and the session stays usable.
+  // The server's own wait for a lock ends earlier: it reports that time-out, and the session stays usable.
   const timeout = lockTimeout + STATEMENT_MS
   let lastAction: Promise<unknown> = Promise.resolve()
 
@@ -43,7 +43,7 @@ export function createCommands(primary: Primary, lockTimeout: number) {
       return result
     })
 
-  /** Makes changes in one transaction. Rejects with StoreUnavailable, also if another node holds a lock too long. */
+  /** Makes changes in one transaction. Rejects with StoreUnavailable, even if another node just holds a lock for too long. */
   const transactWithLock = <Result>(lock: string, begin: () => Work<Result>) =>
     transaction(sql.begin, async (ask) => {
       await ask(sql.prepareTransaction, [`${lockTimeout}ms`])

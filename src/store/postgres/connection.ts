@@ -5,7 +5,7 @@ import type { Ask } from '../shared/work.ts'
 import { clientConfig } from './client-config.ts'
 import { endsSession, type PostgresUnavailable, unavailable } from './errors.ts'
 
-/** The code of an informational notice, such as that a table exists already. */
+/** The code of an informational notice, such as that a table already exists. */
 const SUCCESSFUL_COMPLETION = '00000'
 
 const { BOOL, FLOAT8, INT4, INT8, NUMERIC } = pg.types.builtins
@@ -96,9 +96,9 @@ export async function connect(location: PostgresLocation, host: PostgresHost, pr
 const nameOf = (text: string) => hash('sha256', text).slice(0, 32)
 
 /**
- * Whether a statement was refused, before it ran, because it is or is not prepared on this connection: a PgBouncer before 1.21
- * lends a connection for one transaction, and knows nothing of prepared statements. Or it is refused because a migration changed
- * the types of its rows.
+ * Whether a statement was refused before it ran, because it is or is not prepared on this connection (a PgBouncer before 1.21
+ * lends a connection for one transaction, and knows nothing of prepared statements), or because a migration changed the types
+ * of its rows.
  */
 function isUnprepared(cause: unknown): boolean {
   return cause instanceof pg.DatabaseError && ['26000', '42P05', '0A000'].includes(String(cause.code))

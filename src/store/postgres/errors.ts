@@ -18,7 +18,7 @@ const ADVICE: Record<string, string> = {
   '53300':
     'too many connections: raise max_connections, or the CONNECTION LIMIT of the role, or use fewer nodes or workers',
   '25006': 'it is read-only',
-  [LOCK_TIMEOUT]: 'another node or command is changing the same data, or a pg_dump reads it: wait until that has ended',
+  [LOCK_TIMEOUT]: 'another node or command is changing the same data, or a pg_dump is reading it: wait until it ends',
 }
 
 /** Part of the driver's message if the server asks for a password and there is none. */
@@ -46,7 +46,7 @@ export class PostgresUnavailable extends StoreUnavailable {
   }
 }
 
-/** The error for what a server reported, or for a failure to reach it. */
+/** The error for a problem that a server reported, or for a failure to reach it. */
 export function unavailable(
   { host, port }: PostgresHost,
   error: Error,
@@ -83,6 +83,6 @@ export function isLockedOut(error: unknown): boolean {
 
 /** Whether an error ends the session: the server shuts down or is no longer the primary, or the outcome is unknown. */
 export function endsSession(cause: unknown): boolean {
-  // By the code: the severity is a word in the server's language.
+  // Judged by the code: the severity is a word in the server's language.
   return !(cause instanceof DatabaseError) || /^(25006|57P|08)/.test(String(cause.code))
 }

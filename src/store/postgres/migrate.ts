@@ -15,8 +15,8 @@ export const MIGRATIONS = programFile('../migrations/postgres/')
 const STATEMENT_TIMEOUT_MS = 30 * 60_000
 
 /**
- * How long an attempt waits for others that use a table, such as a pg_dump. All later statements on the table queue behind it. So
- * it is shorter than the time-out of requests, but longer than the second after which an autovacuum gives way.
+ * How long an attempt waits for others that use a table, such as a pg_dump. All later statements on the table queue behind it.
+ * So the wait is shorter than the time-out of requests, but longer than the second after which an autovacuum gives way.
  */
 const LOCK_TIMEOUT = '1200ms'
 

@@ -5,7 +5,7 @@ import { OLD_ROWS, type OldRows } from '../shared/statements/purge.ts'
 import { singleValue } from '../shared/work.ts'
 import type { Commands } from './commands.ts'
 
-// By ctid, which costs a quarter of what a join by key does. Locked rows are skipped: the next purge deletes them.
+// Deletes by ctid, which costs a quarter of a join by key. Locked rows are skipped: the next purge deletes them.
 export const purgeRows = ([table, , old]: OldRows) => `
   WITH deleted AS (
     DELETE FROM ${table}
@@ -14,7 +14,7 @@ export const purgeRows = ([table, , old]: OldRows) => `
   )
   SELECT count(*) FROM deleted`
 
-// Under a lock, so that only one node does it at a time. The commit waits neither for the disk nor for a standby.
+// Takes a lock, so that only one node purges at a time. The commit waits neither for the disk nor for a standby.
 const purgeTokens = purgeRows([
   'tokens',
   'id',

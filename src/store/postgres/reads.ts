@@ -11,13 +11,13 @@ import { type RegistryView, readRegistry, type Wanted } from './registry.ts'
 import { type Session, TIMEOUT_MS } from './session.ts'
 import * as sql from './statements/tokens.ts'
 
-/** For how many turns of the event loop a round trip waits for more reads. It costs as much as dozens of reads. */
+/** How many turns of the event loop a round trip waits for more reads: it costs as much as dozens of them. */
 const READ_TURNS = 9
 
 /** How many reads may wait for an answer. */
 const MAX_READS = 8192
 
-/** After a longer round trip, the database's clock is not known well enough. */
+/** A longer round trip does not tell the database's clock exactly enough. */
 const MAX_CLOCK_ROUND_TRIP_MS = 500
 
 type Read =

@@ -15,7 +15,7 @@ export interface RegistryView {
 
 type RegistryCache = ReturnType<typeof createRegistryCache>
 
-/** Creates the cache of one session. With another server, the same number may mean another version. */
+/** Creates the cache of one session. On another server, the same number may mean another version. */
 export function createRegistryCache() {
   let state: { readonly version: number } | undefined
   const applications = createCache<string, Application>()
@@ -91,7 +91,7 @@ export async function readRegistry(cache: RegistryCache, ask: Ask, wanted: Wante
   }
 }
 
-/** Without names that contain NUL, which PostgreSQL cannot store: no row has one. */
+/** Leaves out names that contain NUL, which PostgreSQL cannot store: no row has one. */
 function storableNames(names: Iterable<string>): string[] {
   return [...names].filter((name) => !name.includes('\0'))
 }

@@ -12,7 +12,7 @@ import { insertTokens, readRegistry, readTokens, readVersion } from './statement
 /** How long a request waits for its reads, and then again for its write. */
 export const TIMEOUT_MS = 1500
 
-/** How often the session commits something, and for how long a commit proves that the server is the primary. */
+/** How often the session commits something, and how long a commit counts as proof that the server is the primary. */
 const HEARTBEAT_MS = 1000
 const PROOF_LIFETIME_MS = 3000
 
@@ -56,7 +56,7 @@ export async function openSession(
     return connection
   }
 
-  /** Reports how long each answer took, or how long it was awaited in vain. */
+  /** Reports how long each answer took or, if none came, how long it was awaited. */
   function timed(connection: Connection, kind: Extract<Measurement, { kind: unknown }>['kind']): Connection {
     const send: Connection['send'] = async (...statement) => {
       const sentAt = monotonic()
@@ -123,7 +123,7 @@ function createSession(
     assertPrimary(): void {
       if (!isProven()) throw sessionUnavailable('it is not certain that this server is still the primary')
     },
-    /** Commits something if the last proof is too old. Rejects with StoreUnavailable. */
+    /** Commits something if the last proof has become too old. Rejects with StoreUnavailable. */
     async proveIfNeeded(): Promise<void> {
       if (!isProven()) await prove()
     },

@@ -7,7 +7,7 @@ import { arrayOf } from './connection.ts'
 import type { Primary } from './primary.ts'
 import * as sql from './statements/tokens.ts'
 
-/** For how many turns of the event loop a round trip waits for more writes. It costs as much as dozens of writes. */
+/** How many turns of the event loop a round trip waits for more writes: it costs as much as dozens of them. */
 const COMMIT_TURNS = 9
 
 /** How many writes may wait for an answer. */
@@ -23,11 +23,11 @@ type Revoke = { type: 'revoke'; id: Buffer; at: number }
 export function createTokenWrites(primary: Primary, observe: Observer) {
   /** Whether a write has failed since `assertWritable` last tried one: the disk may be full. */
   let hasFailed = false
-  // Not repeated if the answer is lost: nobody has the new token, and clients repeat a revocation themselves.
+  // A write is not repeated if its answer is lost: nobody has the new token, and clients repeat a revocation themselves.
   const { add: write, isBusy } = createBatch<Add | Revoke, boolean>(
     async (take) => {
       const session = await primary.session()
-      /** Resolves to whether anything was written. */
+      /** Resolves to true if anything was written. */
       const send = async (statement: string, size: number, values: unknown[]) => {
         const begin = performance.now()
         const { rowCount } = await session.write(statement, values).catch((error) => {

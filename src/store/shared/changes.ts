@@ -77,7 +77,7 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
   'session ended': ({ operator, sessionId }) => ask(operators.deleteSession, [operator, sessionId]),
 }
 
-/** The applications whose approval should change; for an undo, those that nothing else has changed since. */
+/** The applications whose approval should change; for an undo, only those that have not been changed since. */
 function* unchanged({ clientIds, undoes }: Extract<Change, { clientIds: unknown }>): Work<readonly string[]> {
   if (undoes === undefined) return clientIds
   const rows = yield* ask<[clientId: string]>(listUnchangedSince, [namesJson(clientIds), undoes])

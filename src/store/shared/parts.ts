@@ -24,7 +24,7 @@ export const createSharedParts = (database: Database) => ({
   ...createFigures(database),
 })
 
-/** Before every key: ids begin at 1. */
+/** Comes before every key: ids begin at 1. */
 const BEGINNING = 0
 
 /** The lists and counts of the registry, for operators. Each store caches the other reads in its own way. */

@@ -20,9 +20,9 @@ export type Ask = <Row extends unknown[]>(sql: string, values?: unknown[]) => Pr
 /** How the shared parts of a store use its database. Every method rejects with StoreUnavailable. */
 export interface Database {
   ask: Ask
-  /** For permissions: answered only by a server that is certain to be the primary. */
+  /** Asks about permissions: only a server that is certain to be the primary answers. */
   askPrimary: Ask
-  /** For statements that no request waits for. Changes may be lost in a crash. */
+  /** Sends statements that no request waits for. Their changes may be lost in a crash. */
   askInBackground: Ask
   /**
    * Makes a change in one transaction, durable when it resolves. Calls `begin` again whenever the database was locked. `isCopied`
@@ -36,7 +36,7 @@ export interface Database {
   lockOwners: string
 }
 
-/** After every key, id and time. */
+/** Comes after every key, id and time. */
 export const END = Number.MAX_SAFE_INTEGER
 
 /** The first value of the first row, such as a count; undefined if there are no rows. */

@@ -35,7 +35,7 @@ export async function backUpSqlite(
       // SQLite writes into an existing empty file and keeps its permissions.
       closeSync(openSync(copy, 'wx', 0o600))
       withDatabase(path, { readonly: true, timeout: LOCK_TIMEOUT_MS }, (db) => {
-        // One read transaction. SQLite's incremental backup would restart at every commit of another process.
+        // Both ways use one read transaction. SQLite's incremental backup would restart at every commit of another process.
         if (withoutTokens) copyRegistry(db, copy)
         else db.prepare('VACUUM INTO ?').run(copy)
       })

@@ -78,7 +78,7 @@ export function createCheckpoints(
     return cause === undefined ? undefined : { bytes, cause }
   }
 
-  /** Throws StoreUnavailable if the log is full. Not within a transaction, where every checkpoint fails. */
+  /** Throws StoreUnavailable if the log is full. Do not call it within a transaction, where every checkpoint fails. */
   function assertLogNotFull(): void {
     if (!isFull) return
     assertWritable()

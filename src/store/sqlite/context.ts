@@ -109,7 +109,7 @@ function storable(value: unknown): unknown {
   return typeof value === 'boolean' ? Number(value) : (value ?? null)
 }
 
-/** This database as the code that all stores share uses it. `assertNotMoved` throws OperatorError once the store has moved. */
+/** This database, for the code that all stores share. `assertNotMoved` throws OperatorError if the store has moved. */
 export function createShared({ db, runner, read, write, change }: Context, assertNotMoved: () => void): Database {
   const ask: Database['ask'] = (sql, values) =>
     read(() => runner.isRead(sql)).then((isRead) => (isRead ? read : write)(() => runner.ask(sql, values)))

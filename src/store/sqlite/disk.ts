@@ -86,7 +86,7 @@ export function createDisk({ fsync, assertSound, mark }: Options) {
 // for all processes, in the mode of the write-ahead log: that needs no space, outlives every process, and is read by
 // the system call that checks whether the file is still the same (docs/adr/0015).
 
-/** Marks a database, if possible: if its mode cannot be changed, nothing more can be written to the log either. */
+/** Marks a database, if possible: if its mode cannot be changed, the log cannot be written any more, either. */
 export function markUnsound(file: string): void {
   changeMode(file, (mode) => mode | MARK)
 }
@@ -160,7 +160,7 @@ export function recoverLog(file: string): void {
   }
 
   try {
-    // Before the checkpoint: if the disk lacks a part of the log, a power cut during it would leave a half-copied database.
+    // Done before the checkpoint: without all of the log on the disk, a power cut would leave a half-copied database.
     rewriteLog(file)
     db.pragma('wal_checkpoint(TRUNCATE)')
     markSound(file)

@@ -18,7 +18,7 @@ export function isExpected(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error
 }
 
-/** Returns an expected error as one sentence for the operator, and any other unchanged. `use` is the use of an operator's file. */
+/** Returns an expected error as one sentence for the operator, and any other unchanged. `use`: how an operator's file is used. */
 export function toOperatorError(beginning: string, error: unknown, file: string, use?: 'read' | 'write to'): unknown {
   if (!isExpected(error)) return error
   const cause = error instanceof OperatorError ? withPeriod(error.message) : explainUse(error, file, use)
@@ -36,7 +36,7 @@ const SURELY_FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL)/
 export function explain(error: Error & { code?: string; path?: string }, file: string, statfs = statfsSync): string {
   const { code = '', message } = error
   if (code === 'EACCES' || code === 'EPERM') return explainPermission(...nearestExisting(resolve(error.path ?? file)))
-  // SQLite opens a file that it cannot write for reading, and then cannot lock it.
+  // If SQLite cannot write a file, it opens it read-only, and then cannot lock it.
   if (code === 'EROFS' || code === 'SQLITE_IOERR_LOCK') {
     const fix = 'Remount it read-write, or name another place in DATABASE_URL'
     const warning = `do not unmount it before ${file} and ${file}-wal are copied to another disk`

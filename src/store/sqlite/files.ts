@@ -86,7 +86,7 @@ export function logSize(file: string): number {
   return databaseSize(sideFilesOf(file)[0])
 }
 
-/** Undefined if the file does not exist. Throws StoreUnavailable without permission to see that, or after an I/O error. */
+/** Undefined if the file does not exist. Throws StoreUnavailable if a permission is missing, or after an I/O error. */
 function statIfVisible(file: string): Stats | undefined {
   try {
     return statSync(file, { throwIfNoEntry: false })
@@ -99,7 +99,7 @@ function statIfVisible(file: string): Stats | undefined {
 export async function describeFiles(path: string): Promise<StoreFiles> {
   const file = await realpath(path).catch(() => resolve(path))
   const [wal, shm] = sideFilesOf(file)
-  // One after another, so that the first failure is always the one that is reported.
+  // Read one after another, so that always the first failure is reported.
   const [folder, database, log, index] = await Array.fromAsync([dirname(file), file, wal, shm], describeFile)
   return { folder, database, log, index, isUnsound: isMarked(log) }
 }
@@ -180,7 +180,7 @@ function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** Without Node's `recursive`, which never ends under /proc and mistakes a read-only file system for a missing folder. */
+/** Does not use Node's `recursive`, which never ends under /proc and mistakes a read-only file system for a missing folder. */
 function makeFolder(folder: string): void {
   if (exists(folder)) return
   makeFolder(dirname(folder))

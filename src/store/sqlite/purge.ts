@@ -5,7 +5,7 @@ import { hourOf } from '../../domain/usage.ts'
 import { OLD_ROWS, type OldRows } from '../shared/statements/purge.ts'
 import type { Context } from './context.ts'
 
-// By range, which SQLite deletes in one pass.
+// Deletes a range, which SQLite does in one pass.
 const purgeTokens = `
   DELETE FROM tokens
    WHERE id < coalesce((SELECT id FROM tokens WHERE id < $1 ORDER BY id LIMIT 1 OFFSET $2), $1)`

@@ -114,7 +114,7 @@ function lockDatabase(database: string, link: string): Database.Database | undef
   try {
     // Moves the log into the database, so that one rename replaces all of it.
     recoverLog(database)
-    // Under another name, because a connection that closes deletes the -wal file beside its own file.
+    // Linked under another name, because a connection that closes deletes the -wal file beside its own file.
     linkSync(database, link)
     db = new Database(link, { fileMustExist: true, timeout: 0 })
     // In exclusive mode SQLite takes the lock that every other connection shares.

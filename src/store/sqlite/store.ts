@@ -106,7 +106,7 @@ function guard(db: Database, { flush, distrust, assertTrusted, assertAnswering }
   }
   const retryLocked = createRetryLocked(db.name, lockTimeout, { onError, distrust })
   const select = db.prepare('SELECT id FROM applications LIMIT 1')
-  // SQLite skips an update to the same value, so this changes one.
+  // SQLite skips an update that changes nothing, so this one changes a value.
   const tryToWrite = db.prepare('UPDATE changes SET revocations = revocations + 1')
 
   function assertUsable(): void {
@@ -136,8 +136,8 @@ function guard(db: Database, { flush, distrust, assertTrusted, assertAnswering }
     })
 
   async function backlog() {
-    // The leader needs this flush: it purges, and never waits for the disk otherwise. But never twice while the disk hangs: each
-    // fdatasync occupies one of libuv's four threads, which the log and scrypt need.
+    // The leader needs this flush: it purges, and never waits for the disk otherwise. But it does not flush twice while the
+    // disk hangs: each fdatasync occupies one of libuv's four threads, which the log and scrypt need.
     assertWritable()
     await flush()
     return retryLocked(() => {

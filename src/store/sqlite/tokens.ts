@@ -6,10 +6,10 @@ import { createBatch } from '../batch.ts'
 import type { Context } from './context.ts'
 import * as sql from './statements/tokens.ts'
 
-/** For how many turns of the event loop a commit waits for more writes. It costs as much as dozens of writes. */
+/** How many turns of the event loop a commit waits for more writes: it costs as much as dozens of them. */
 const COMMIT_TURNS = 9
 
-/** How many writes may be unanswered: at 1 ms per fsync, 50 ms of work. */
+/** How many writes may be unanswered. With 1 ms per fsync, they take 50 ms. */
 const MAX_WRITES = 1024
 
 /** The tokens per INSERT, highest number first: an INSERT costs more than a token. */

@@ -28,7 +28,7 @@ t.test('Migrations: one waits for a long transaction in steps, so that others ar
   await migrateAt(url, { folder: folderOf(t, RECORDED) })
   const dump = await begin(t, url, 'SELECT FROM a')
   const folder = folderOf(t, EXPANDED)
-  const message = /55P03, .*\(another node .*, or a pg_dump reads it: wait until that has ended\)$/
+  const message = /55P03, .*\(another node .*, or a pg_dump is reading it: wait until it ends\)$/
   await t.rejects(migrateAt(url, { folder, maxTries: 1 }), { name: 'StoreUnavailable', message })
   const migrated = migrateAt(url, { folder })
   await untilLocked(url, "relation = 'a'::regclass AND NOT granted")

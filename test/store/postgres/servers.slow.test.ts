@@ -32,7 +32,7 @@ t.test('Changes: one that waits too long for another is refused, and the session
   // The lock time-out of commands.
   const store = await open(t, location, { lockTimeout: 10_000, observe: (event) => events.push(event) })
   const end = await holdOpen(t, url, 'SELECT registry FROM changes FOR UPDATE')
-  const message = /55P03, .*\(another node or command is changing the same data, or a pg_dump reads it: wait until/
+  const message = /55P03, .*\(another node or command is changing the same data, or a pg_dump is reading it: wait until/
   const newcomers = { suites: [suite('s')], applications: [] }
   await t.rejects(store.register(newcomers, AUDIT), { name: 'StoreUnavailable', message })
   await end()

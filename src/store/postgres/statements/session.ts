@@ -15,7 +15,7 @@ export const listRiskySettings = `
       OR (name = 'synchronous_standby_names' AND setting = '' AND $1::boolean)
    ORDER BY name`
 
-// Statements that wait for a standby or a locked table. No time-out ends them, and another one would wait, too.
+// Statements that wait for a standby or a locked table. No time-out ends them, and any further statement would wait, too.
 export const countStuck = `
   SELECT count(*)
     FROM pg_stat_activity
@@ -23,7 +23,7 @@ export const countStuck = `
      AND (wait_event = 'SyncRep' OR (wait_event_type = 'Lock' AND wait_event = 'relation'))
      AND query_start < now() - interval '1 second'`
 
-// For prepared reads of tokens: a plan made while the table was small would still read all of it after it has grown. The setting
+// For prepared reads of tokens: a plan made while the table was small would still read all of it once it has grown. The setting
 // makes plans look so expensive that PostgreSQL before 18 would compile them. Behind a PgBouncer, other connections of this
 // program may inherit the settings, which harms none of their statements.
 export const planForLargeTables = "SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)"
@@ -40,8 +40,8 @@ export const begin = `
   BEGIN ISOLATION LEVEL READ COMMITTED;
   SET LOCAL idle_in_transaction_session_timeout = '5s'`
 
-// For work that no request waits for. A wait for a lock ends before `countStuck` of other nodes counts it. The commit waits for
-// no standby: if the time-out ended that wait, PostgreSQL would report success.
+// Begins work that no request waits for. A wait for a lock ends before `countStuck` of other nodes counts it. The commit waits
+// for no standby: if the time-out ended that wait, PostgreSQL would report success.
 export const beginInBackground = `
   BEGIN ISOLATION LEVEL READ COMMITTED;
   SET LOCAL idle_in_transaction_session_timeout = '5s';
@@ -90,6 +90,6 @@ export const countTables = `
    WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
      AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')`
 
-// Whether the view new_$1 is not the same as the view $1.
+// Whether the view new_$1 differs from the view $1.
 export const isNewView = `
   SELECT pg_get_viewdef(to_regclass($1)) IS DISTINCT FROM pg_get_viewdef(to_regclass('new_' || $1))`

@@ -1,6 +1,6 @@
 // The audit trail. Each filter has its own index. A filter by time scans the index on `at` from that time on.
 
-// Inserted in the order of the entries. An operator who has just been removed has the email address of the event before.
+// Keeps the order of the entries. The email address of an operator who has just been removed comes from the previous event.
 export const insertAuditEvents = `
   INSERT INTO audit_events (
            at, actor, actor_email, origin, remote_address, request_id, action, subject_kind, subject, before, after)
@@ -18,10 +18,10 @@ const COLUMNS =
 // 1.0.0 does not store email addresses. During a rolling upgrade it may run beside this program.
 const EMAIL = 'coalesce(actor_email, (SELECT email FROM operators WHERE name = actor)) AS actor_email'
 
-// Ordered by id, as the changes were made: clocks go back, and differ between nodes. The first id since a time, and the last one
-// before a time unless a page continues before an id, are found in the index on `at` alone; `+ 0` keeps the planner from choosing
-// another index, whose rows it would have to scan. The last one is searched for only in the day before it, because all older ones
-// would be too many.
+// Ordered by id, the order of the changes: clocks go back, and differ between nodes. The first id since a time is found in the
+// index on `at` alone, and so is the last one before a time, unless a page continues before an id; `+ 0` keeps the planner from
+// another index, whose rows it would have to scan. To read fewer events, the last one before a time is searched for only in the
+// 24 hours that lead up to it.
 const NEWEST = `
      AND id < coalesce($2, CASE WHEN (SELECT at FROM audit_events WHERE id = (SELECT max(id) FROM audit_events)) < $4
                                 THEN 9007199254740991
@@ -47,7 +47,7 @@ const events = (where: string, count = '1') => `
 const byEmail = (column: string, actor: string) =>
   `${column} = ${actor} AND NOT EXISTS (SELECT 1 FROM operators WHERE name = ${actor})`
 
-// By name and by email address separately, because each has its own index.
+// Searches by name and by email address separately, because each has its own index.
 const ofActor = (list: typeof events) => `
   SELECT ${COLUMNS} FROM (${list('actor = $5')}) named
    UNION ALL
@@ -74,7 +74,7 @@ export const listAuditEventsOfSubject = events(`
 export const listAuditEventsOfRequest = events(`
    request_id = $5 AND ${ALSO_OF_ACTOR}`)
 
-// Those of these applications that were not changed since the change that an event belongs to.
+// Which of these applications have not been changed since the change that an event belongs to.
 export const listUnchangedSince = `
   SELECT e.subject
     FROM audit_events e

@@ -28,7 +28,7 @@ export const measure = `
 
 const lastUse = (secret: string) => `coalesce((SELECT last_used_at FROM secret_uses WHERE secret_id = ${secret}.id), 0)`
 
-// For each owner, the secret that was used last, or else the one that ends last. In index order, so that LIMIT stops the scan.
+// For each owner, the secret used last, or else the one that ends last. They come in index order, so that LIMIT stops the scan.
 export const listEndingSecrets = `
   SELECT CASE WHEN s.suite_id IS NULL THEN 'application' ELSE 'suite' END,
          coalesce(a.client_id, u.suite_id),
@@ -40,8 +40,8 @@ export const listEndingSecrets = `
    ORDER BY s.ends_at, s.id
    LIMIT $3`
 
-// For the read-only view of a store (inspect.ts). The end is null for an owner that never had a secret, and the highest number
-// for one that has a secret without an end.
+// Read for the read-only view of a store (inspect.ts). The end is null for an owner that never had a secret, and the highest
+// number for one that has a secret without an end.
 export const listOwnersWithoutSecret = `
   SELECT kind, id, name, ends_at
     FROM (SELECT 'application' AS kind, a.client_id AS id, a.name,
@@ -79,8 +79,8 @@ export const listTokenCounts = `
     LEFT JOIN application_uses u ON u.application_id = id`
 
 /**
- * Keeps the latest use of each owner. Several may be given, and null for none. `lock` locks the owners: see Database. Without IS
- * TRUE, PostgreSQL would compare each row with each owner.
+ * Keeps the latest use of each owner. An owner may be given several times, and a use may be null. `lock` locks the owners: see
+ * Database. Without IS TRUE, PostgreSQL would compare each row with each owner.
  */
 export const recordUses = (owner: 'application' | 'secret', column: string, lock: string) => `
   WITH kept AS MATERIALIZED (

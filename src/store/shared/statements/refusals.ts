@@ -37,7 +37,7 @@ export const listRefusals = `
      AND (client_id = $1 OR CAST($1 AS text) IS NULL)
    ORDER BY last_at DESC`
 
-// Removed owners are left out. Subqueries, because PostgreSQL would rather read all applications to join them.
+// Removed owners are left out. With joins instead of subqueries, PostgreSQL would read all applications.
 export const listLastRefused = `
   SELECT CASE WHEN owner_id > 0 THEN 'application' ELSE 'suite' END,
          client_id, name, reason, suite, count, first_at, last_at

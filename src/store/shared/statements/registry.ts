@@ -56,7 +56,7 @@ export const countApproved = `
 export const listSuites = 'SELECT json FROM suites_as_json WHERE id > $1 ORDER BY id LIMIT $2'
 export const countApplications = 'SELECT count(*) FROM applications'
 
-// Subqueries, because PostgreSQL would rather read all applications to join them.
+// With joins instead of subqueries, PostgreSQL would read all applications.
 export const listOwnedSecrets = `
   SELECT s.id, CASE WHEN s.digest LIKE '$scrypt$%' THEN 'imported' ELSE 'generated' END,
          s.created_at, s.ends_at, s.revoked_at, (SELECT last_used_at FROM secret_uses WHERE secret_id = s.id),
