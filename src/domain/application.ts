@@ -9,7 +9,7 @@ export const MAX_CLIENT_ID_LENGTH = 200
 /** The texts that every application has, by their names in JSON, which are also their columns. Rules: views/registry.ts. */
 export const APPLICATION_COLUMNS = ['name', 'developer_email'] as const
 
-/** The texts that may be empty, likewise. */
+/** The texts that may be empty, by the same names. */
 export const OPTIONAL_COLUMNS = ['note'] as const
 
 export const TEXT_COLUMNS = [...APPLICATION_COLUMNS, ...OPTIONAL_COLUMNS] as const

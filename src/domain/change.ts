@@ -10,7 +10,7 @@ import { timestamp } from './time.ts'
  * `Audit`. `owner`: a client id or a suite id.
  */
 export type Change =
-  /** Sets what is given: `suites` to exactly these, those that do not exist left out. */
+  /** Sets the given fields; `suites` to exactly these, ignoring unknown ones. */
   | {
       type: 'application updated'
       clientId: string
@@ -19,11 +19,11 @@ export type Change =
       suites?: readonly string[]
     }
   | { type: 'application suspended' | 'application resumed'; clientId: string }
-  /** Also removes its secrets. Its tokens stay stored until the purge. */
+  /** Also removes its secrets. Its tokens are kept until the purge. */
   | { type: 'application removed'; clientId: string }
   /**
-   * One audit event, and one line in the log, for each application whose approval changes. `undoes` is an audit event of the
-   * change to undo; applications that were changed since then stay as they are.
+   * Makes one audit event, and one line in the log, for each application whose approval changes. `undoes` is an audit event of
+   * the change to undo; applications that were changed since then stay as they are.
    */
   | {
       type: 'application approved' | 'approval withdrawn'
@@ -42,7 +42,7 @@ export type Change =
    * links end. Those that ended before `deleteEndedBefore` are deleted.
    */
   | ({ type: 'secret rotated'; owner: string } & Rotation)
-  /** Without `force`, only allowed if the owner has another active secret, or this one is not active. */
+  /** Without `force`, this is allowed only if the owner has another active secret, or this one is not active. */
   | { type: 'secret revoked'; owner: string; secretId: number; force: boolean }
   /** `digest` is the digest of its code. */
   | ({ type: 'hand-over link made'; clientId: string; digest: string } & Omit<HandOverLink, 'id' | 'createdAt'>)

@@ -40,7 +40,7 @@ type TokenEvent =
       /** Undefined if the credentials were in the body. */
       authentication?: 'basic' | undefined
     })
-  /** A successful check; only at the level debug. */
+  /** A successful check, which is logged only at the level debug. */
   | (RequestSource & { type: 'token accepted'; suite: string | undefined; clientId: string; tokenId: string })
   | TokenRefused
   | (RequestSource & { type: 'token revoked'; clientId: string; tokenId: string })
@@ -175,7 +175,7 @@ type ServerEvent =
   | { type: 'stopped' | 'restarting' | 'restarted' }
   /**
    * Refusals that were not logged one by one, because this address prefix caused too many. `throttled`: how many of them were
-   * answered with 429. `others`: further prefixes.
+   * answered with 429. The prefix `others` stands for the rest if there are too many prefixes.
    */
   | { type: 'refusals not logged'; prefix: string; count: number; throttled: number; seconds: number }
   /** Closed because of a limit. `listener` is undefined for the public one. `remoteAddress` is that of the last connection. */
@@ -208,7 +208,7 @@ type ServerEvent =
   | { type: 'purge failed' | 'usage not recorded' | 'refusals not recorded'; err: unknown }
   /** A new worker did not start; the remaining old ones continue. */
   | { type: 'rolling restart failed'; err: unknown }
-  /** Once a minute while it lasts: bytes that the store could not reclaim, and why. */
+  /** Reported once a minute while it lasts: how many bytes the store could not reclaim, and why. */
   | { type: 'store backlog'; bytes: number; cause: string }
   | { type: 'store backlog cleared' | 'clock agrees' }
   /** The clock jumped forwards, or backwards if `seconds` is negative. The purge pauses. */
@@ -216,7 +216,7 @@ type ServerEvent =
   /** The database cannot be used until it is found again. `host`: the current primary. */
   | { type: 'database lost'; err: unknown }
   | { type: 'database found'; host: string }
-  /** Once a minute while it lasts: how many seconds the database's clock is ahead, or behind if negative. */
+  /** Reported once a minute while it lasts: how many seconds the database's clock is ahead, or behind if negative. */
   | { type: 'clock differs'; seconds: number }
   /** Repetitions of a logged failure. `message`: the error's. */
   | { type: 'request failures repeated'; reason: RequestReason; message: string; count: number }

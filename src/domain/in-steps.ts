@@ -1,4 +1,4 @@
-/** Rows written at a time: 1.7 ms of work on SQLite. */
+/** Rows written at a time, which takes 1.7 ms on SQLite. */
 const STEP = 100
 
 /** Splits rows into chunks whose total weight is at most this size; a heavier row is a chunk of its own. */
@@ -25,7 +25,7 @@ export async function inSteps<Row>(rows: Iterable<Row>, handle: (step: Row[]) =>
   }
 }
 
-/** How many rows are written at a time. Rows of many applications are far apart in the database: 3 ms on SQLite. */
+/** How many rows are written at a time. Rows of many applications are scattered, so this takes 3 ms on SQLite. */
 const WRITTEN_AT_A_TIME = 50
 
 /** Writes the waiting rows in small steps. If one fails, puts back those that are not written, oldest first, and throws. */

@@ -67,15 +67,15 @@ export type OperatorReason =
 
 export type KeyReason = 'malformed key' | 'unknown key' | 'expired key' | 'revoked key'
 
-/** `unknown`: malformed; `used`: any other code that is not stored, such as one whose operator was removed. */
+/** `unknown`: the code is malformed; `used`: it is not stored, for example because its operator was removed. */
 export type LoginReason = 'unknown login link' | 'used login link' | 'expired login link' | 'login links not accepted'
 
-/** `unknown sign-in`: not begun in this browser within ten minutes; `provider refused`: it did, or its answer is not valid. */
+/** `unknown sign-in`: this browser began none within ten minutes; `provider refused`: it refused, or its answer is invalid. */
 export type ProviderReason = 'unknown sign-in' | 'provider unavailable' | 'provider refused' | 'old sign-in' | 'no role'
 
 export const LOGIN_CODE_LIFETIME = 10 * MINUTE
 
-/** For how long after a sign-in changes that cannot be undone are allowed, in milliseconds. */
+/** How long after a sign-in an operator may make changes that cannot be undone, in milliseconds. */
 const FRESH_SIGN_IN = 15 * MINUTE
 
 const SESSION_LIFETIME = 8 * 60 * MINUTE
@@ -84,7 +84,7 @@ const SESSION_IDLE = 15 * MINUTE
 /** A use is stored only if the previously stored one is at least this old, in milliseconds. */
 export const USE_INTERVAL = MINUTE
 
-/** How far ahead the clock of another machine may be that made a session or login code, in milliseconds. */
+/** How far the clock of another machine that made a session or login code may be ahead, in milliseconds. */
 export const CLOCKS_APART = MINUTE
 
 /** A session ends 15 minutes after it was last seen, and at most 8 hours after it began. */

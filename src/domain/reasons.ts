@@ -29,7 +29,7 @@ export const AUTHENTICATION_REASONS = {
   'expired secret': notAuthenticated('The secret has expired'),
   'revoked secret': notAuthenticated('The secret was revoked'),
   'suspended application': notAuthenticated('The application is suspended'),
-  // Also for a used link, because its code is forgotten.
+  // Covers used links, too, because their codes are forgotten.
   'unknown hand-over link': invalidRequest(
     403,
     'This link was used or withdrawn, or its code is incomplete. If you have not used it, tell the sender',
@@ -149,7 +149,7 @@ export function isTokenReason(reason: string): boolean {
   return reason in CHECK_REASONS && !(reason in AUTHENTICATION_REASONS)
 }
 
-/** Whether requests that fail for this reason are answered with 5xx: they were not at fault. */
+/** Whether requests that fail for this reason are answered with 5xx, because they were not at fault. */
 export function isFailure(reason: string): boolean {
   return Number(factsOf(reason)?.status) >= 500
 }

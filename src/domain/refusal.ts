@@ -66,7 +66,7 @@ export interface RefusalCount {
   readonly count: number
   readonly firstAt: number
   readonly lastAt: number
-  /** Of the last request. */
+  /** The id of the last request. */
   readonly requestId: string | undefined
   readonly traceId: string | undefined
 }
@@ -129,8 +129,8 @@ export interface RefusedRequestFilter
 export const MAX_REFUSED_REQUESTS = 5000
 
 /**
- * How many of them a process keeps between two flushes: per registered client or, for other callers, per address; and per group,
- * of all registered clients or all other callers.
+ * How many of them a process keeps between two flushes: per registered client or, for other callers, per address; and in total,
+ * once for registered clients and once for other callers.
  */
 export const MAX_LISTED = { party: 20, all: 100 }
 

@@ -48,7 +48,7 @@ export function generateSecret(): string {
 /** How long ended secrets are kept, so that the log can tell an expired one from a wrong one. 30 days. */
 const KEEP_ENDED_MS = 30 * 24 * 60 * 60 * 1000
 
-/** A new client secret, and the rotation that adds it at the given time; the others end `overlap` later. Milliseconds. */
+/** A new client secret, and the rotation that adds it at the given time; the others end `overlap` milliseconds later. */
 export function newRotation(at: number, overlap: number) {
   const clientSecret = generateSecret()
   const secret: NewSecret = { digest: digestGenerated(clientSecret), createdAt: at }
@@ -74,7 +74,7 @@ export async function digestImported(secret: string): Promise<string> {
 /** An imported secret that matches nothing: refusing an unknown client must cost as much as refusing a known one. */
 export const DECOY = { digest: importedForm(Buffer.alloc(SALT_BYTES), Buffer.alloc(HASH_BYTES)) }
 
-/** Of a secret, or an admin key. */
+/** The state of a secret or an admin key. */
 export function secretState({ endsAt, revokedAt }: Pick<Secret, 'endsAt' | 'revokedAt'>, now: number): SecretState {
   if (revokedAt !== null) return 'revoked'
   return endsAt !== null && endsAt <= now ? 'expired' : 'active'

@@ -15,7 +15,7 @@ interface Refused {
   since: number
 }
 
-/** An application or a suite whose last secret, or the one that it still uses, will end. */
+/** An application or a suite that will lose its last secret, or the one that it still uses. */
 export interface EndingSecret {
   readonly kind: 'application' | 'suite'
   readonly id: string

@@ -23,8 +23,8 @@ export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens,
   /** The servers that share the store; undefined on SQLite. */
   readonly nodes: Nodes | undefined
   /**
-   * Resolves if the store can be read and, as far as known, written, and the clocks agree. With `isDoubted`, because another
-   * process could not use it, a write is tried.
+   * Resolves if the store can be read and, as far as known, written, and the clocks agree. With `isDoubted` (another process
+   * could not use it), also tries a write.
    */
   ping(isDoubted?: boolean): Promise<void>
   /** Milliseconds by which the store's clock is ahead of this process's; undefined if not known yet. */
@@ -32,8 +32,8 @@ export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens,
   /** Runs maintenance that is due. Resolves to what it could not reclaim; undefined if there is nothing left. */
   backlog(): Promise<Backlog | undefined>
   /**
-   * Deletes at most `limit` rows older than this time, oldest first. Resolves to how many. `findToken` may still find a purged
-   * token: it has expired anyway.
+   * Deletes at most `limit` rows older than this time, oldest first. Resolves to their number. `findToken` may still find a
+   * purged token: it has expired anyway.
    */
   purge(what: Purgeable, before: number, limit: number): Promise<number>
   /** Resolves soon, even if the disk hangs; the process must end then. */
@@ -86,7 +86,7 @@ export interface Registry {
   findHandOverLink(digest: string): Promise<FoundHandOver | undefined>
   /** The unused hand-over links of an application, oldest first, including expired ones until the purge. */
   listHandOverLinks(clientId: string): Promise<HandOverLink[]>
-  /** How many unrevoked imported secrets an application has at most; at least 1 if there is any imported secret. */
+  /** The highest number of unrevoked imported secrets of any application; at least 1 if there is any imported secret. */
   mostImportedSecrets(): Promise<number>
 }
 
@@ -139,10 +139,10 @@ export interface PresentedCredential {
 }
 
 export interface Tokens {
-  /** Whether so many tokens and revocations wait to be written that no request for another should begin. */
+  /** Whether so many tokens and revocations wait to be written that further ones should wait, too. */
   isBusy(): boolean
   /**
-   * Adds a token; with `state`, only if the registry is still in that state. Resolves to whether it was added. Rejects if the id
+   * Adds a token; with `state`, only if the registry is still in that state. Resolves to false if it was not. Rejects if the id
    * is taken.
    */
   addToken(token: StoredToken, state?: RegistryState): Promise<boolean>
@@ -156,7 +156,7 @@ export interface Tokens {
 export interface Usage {
   /** Adds all or none. Resolves to the sums, in the order of the changes. */
   addTokenCounts(changes: readonly TokenUse[]): Promise<TokenCount[]>
-  /** One for each of the applications: its counts in this hour, and when it last got a token, in whatever hour. */
+  /** For each of the applications: its counts in this hour, and when it last got a token, in any hour. */
   listTokenCounts(applicationKeys: readonly ApplicationKey[], hour: number): Promise<TokenUse[]>
   /** Skips secrets that are gone or have a later use. */
   recordSecretUses(uses: readonly SecretUse[]): Promise<void>
@@ -164,7 +164,7 @@ export interface Usage {
   listSecretUses(secretIds: readonly number[]): Promise<SecretUse[]>
   /** Adds to the counts of the spans at this time, each client once. Skips clients that are not registered. */
   addUsage(counts: readonly ClientCounts[], at: number): Promise<void>
-  /** The counts of these clients in the spans that began at these times, oldest first. Spans without any are left out. */
+  /** The counts of these clients in the spans that began at these times, oldest first. Spans without counts are left out. */
   listUsage(clientIds: readonly string[], span: number, beginnings: readonly number[]): Promise<SpanCounts[]>
 }
 
@@ -172,7 +172,7 @@ export interface Usage {
 export interface Refusals {
   /** A row counts refusals with equal client, reason, endpoint, suite and address. Keeps MAX_REFUSALS; skips removed clients. */
   recordRefusals(refusals: readonly RefusalCount[]): Promise<void>
-  /** Newest first. `clientId` is abbreviated if it is not registered; undefined for all that are not registered. */
+  /** Newest first. `clientId` is abbreviated if it is not registered; undefined means all that are not registered. */
   listRefusals(clientId: string | undefined): Promise<RefusalCount[]>
   /** The last refusals of applications and suites, newest first. */
   listLastRefused(limit: number): Promise<RefusedClient[]>
@@ -185,12 +185,12 @@ export interface Refusals {
 export interface Figures {
   measure(now: number): Promise<StoreFigures>
   /**
-   * Suites, and applications that are not suspended, that lose a secret by then, earliest first: the active one that they used
-   * last or, if none was used, the last to end. This includes all that `measure` counts, and those that still use an old secret.
+   * Suites, and applications that are not suspended, that lose a secret before that time, earliest first: the active one they
+   * used last, or else the last to end. This includes all that `measure` counts, and those that still use an old secret.
    */
   listEndingSecrets(now: number, before: number, limit: number): Promise<EndingSecret[]>
   /**
-   * Counts the tokens from this id on that are neither revoked nor of a suspended application, without blocking requests.
+   * Counts the tokens from this id on, except revoked ones and those of suspended applications, without blocking requests.
    * Undefined if that requires reading more than `limit` tokens.
    */
   countLiveTokens(fromId: Buffer, limit: number): Promise<number | undefined>
@@ -217,7 +217,7 @@ export type RegistryState = object
 
 /** The servers that share a store. */
 export interface Nodes {
-  /** Stores a node's report. Deletes nodes that have not reported for a day, and earlier runs of this node, by its name. */
+  /** Stores a node's report. Deletes nodes that have not reported for a day, and earlier runs with the same name. */
   record(node: ServerNode): Promise<void>
   /** The most recently seen first. */
   list(limit: number): Promise<ServerNode[]>

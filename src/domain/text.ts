@@ -33,7 +33,7 @@ export function withPeriod(text: string): string {
   return text.replace(/\.?$/, '.')
 }
 
-/** With a capital and a period. */
+/** The text with a capital letter at the beginning and a period at the end. */
 export function asSentence(text: string): string {
   return withPeriod(text.charAt(0).toUpperCase() + text.slice(1))
 }

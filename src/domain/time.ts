@@ -8,13 +8,13 @@ export const MINUTE = 60_000
 /** How far the clocks of a node and its database may differ, in milliseconds. */
 export const CLOCK_TOLERANCE = 1000
 
-/** Whether a text is an existing date such as `2026-01-31`. Date.parse alone turns February 30 into March 2. */
+/** Whether a text is a date that exists, such as `2026-01-31`. Date.parse alone turns February 30 into March 2. */
 export function isDay(text: string): boolean {
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
 }
 
-/** From milliseconds since the epoch to RFC 3339. */
+/** Converts milliseconds since the epoch to RFC 3339. */
 export function timestamp(time: number): string {
   return new Date(time).toISOString()
 }

@@ -7,7 +7,7 @@ export const TOKEN_LIFETIME = 60 * 60 * 1000
 const ID_BYTES = 16
 const SECRET_BYTES = 32
 
-/** For how many tokens the random generator is called once: a call is expensive (docs/performance). */
+/** How many tokens share a call of the random generator, which is expensive (docs/performance). */
 const TOKENS_PER_DRAW = 64
 let pool = Buffer.alloc(0)
 let used = 0
@@ -55,7 +55,7 @@ export function parseToken(accessToken: string): { id: Buffer; secret: Buffer } 
   return { id: bytes.subarray(0, ID_BYTES), secret: bytes.subarray(ID_BYTES) }
 }
 
-/** Whether a secret is the one of a stored token. Compares in constant time. */
+/** Whether a secret belongs to a stored token. Compares in constant time. */
 export function isTokenSecret(secret: Buffer, stored: StoredToken): boolean {
   return timingSafeEqual(hashTokenSecret(secret), stored.secretHash)
 }

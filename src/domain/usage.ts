@@ -27,7 +27,7 @@ export const HOUR = 60 * 60 * 1000
 const FIVE_MINUTES = HOUR / 12
 export const DAY = 24 * HOUR
 
-/** From milliseconds to hours since the epoch. */
+/** Converts milliseconds to hours since the epoch. */
 export function hourOf(time: number): number {
   return Math.floor(time / HOUR)
 }
@@ -78,7 +78,7 @@ interface Spans {
 /** Twelve of these spans are the last 60 minutes. */
 export const LAST_TWO_HOURS: Spans = { span: FIVE_MINUTES, count: 24 }
 
-/** The points of the chart of each period, and the spans, few of them, by which possibly many applications are compared. */
+/** The points of each period's chart, and the few spans by which applications, of which there may be many, are compared. */
 export const PERIODS = {
   '1h': { span: FIVE_MINUTES, count: 12, compared: { span: FIVE_MINUTES, count: 12 } },
   '24h': { span: HOUR, count: 24, compared: { span: HOUR, count: 24 } },

@@ -52,7 +52,7 @@ export async function authenticate(
     const own = importedCandidates(first.client?.secrets ?? [])
     const decoys = Array(Math.max(0, checks - own.length)).fill(DECOY)
     await imported.verify([...own, ...decoys], clientSecret, failures.partyOf(caller))
-    // Again, because the checks may have taken seconds, and the application may have changed since.
+    // Look it up again: the checks may have taken seconds, and the application may have changed since.
     return authenticated(await tryKnownSecrets(), clientId, options)
   })
 }
@@ -113,7 +113,7 @@ function judgeKnown(
   return judge(application, secret, now)
 }
 
-/** Decides whether a client is authenticated; it or the presented secret may be unknown. */
+/** Decides whether a client is authenticated. The client or the presented secret may be unknown. */
 function judge<Client extends Application | Suite>(
   client: Client | undefined,
   secret: Secret | undefined,

@@ -16,7 +16,7 @@ export interface ActiveToken {
   expiresAt: number
 }
 
-/** Any other token. Its reason, id and client id are only for the log. */
+/** Any other token. The reason and the ids are only for the log. */
 export type RefusedToken = { tokenId?: string; clientId?: string } & (
   | { kind: 'inactive'; reason: InactiveReason }
   | { kind: 'not approved'; reason: 'application not approved' }
@@ -65,8 +65,8 @@ function inactive(reason: InactiveReason, known: { tokenId?: string; clientId?: 
 }
 
 /**
- * Revokes an access token of this application, RFC 7009 §2.1. Resolves to the token's public id when the revocation is durable;
- * to undefined if it was revoked before, is unknown, or belongs to another client. Throws StoreUnavailable.
+ * Revokes an access token of this application, RFC 7009 §2.1. Resolves to the token's public id once the revocation is durable;
+ * to undefined if the token is unknown, already revoked, or another client's. Throws StoreUnavailable.
  */
 export async function revoke(
   { store, now }: { store: Store; now: Clock },
@@ -80,7 +80,7 @@ export async function revoke(
 
   const { stored } = found
   if (stored.applicationKey !== application.key) return undefined
-  // Even if it is already revoked: another request may have done that a moment ago, and it may not be on disk yet.
+  // Done even if it is already revoked: another request may have done that a moment ago, and it may not be on disk yet.
   await store.revokeToken(stored.id, now())
   return stored.revokedAt === null ? tokenIdText(stored.id) : undefined
 }

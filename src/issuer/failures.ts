@@ -72,7 +72,7 @@ export function createFailures({ isLimited, isShared, monotonic }: FailureOption
     budgets.giveBack(client, PER_CLIENT)
   }
 
-  /** The party of a caller in the queue for expensive work: never by client id, which a caller can make up. */
+  /** The party of a caller in the queue for expensive work. It never depends on the client id, which a caller can make up. */
   function partyOf({ remoteAddress, isRegistered = false }: Caller): Party {
     return { prefix: prefixOf(remoteAddress), isShared: isShared(remoteAddress), isRegistered }
   }

@@ -19,9 +19,9 @@ interface Handing {
 }
 
 /**
- * Uses up a hand-over link: makes a secret for its application in the same transaction, so that the store never holds the secret
- * in clear. Only refused codes count as failures, so nobody can stop the links of others at the same address. Throws
- * AuthenticationRefused; RequestRefused for another wrong code after too many; StoreUnavailable.
+ * Uses up a hand-over link: makes a secret for its application in the same transaction, so that the store never holds the
+ * secret in clear text. Only refused codes count as failures, so nobody can stop the links of others at the same address.
+ * Throws AuthenticationRefused; RequestRefused for a wrong code after too many others; StoreUnavailable.
  */
 export async function handOver(
   { store, now, failures, publicFields, observe }: Handing & { observe: Observer },
@@ -44,7 +44,7 @@ export async function handOver(
   const author: Author = { actor: madeBy, origin: 'hand-over link', remoteAddress, requestId }
   const change: Change = { type: 'hand-over link used', clientId, codeDigest, ...rotation }
   const { changed } = await makeChange({ store, observe }, change, { author, at, publicFields })
-  // Someone else was faster.
+  // Another request has just used it.
   if (!changed) return refuse('unknown hand-over link')
   return { clientId, name, clientSecret, othersEndAt: rotation.othersEndAt }
 }

@@ -46,7 +46,7 @@ export function createImportedSecrets({ queue = QUEUE, cacheCapacity = CACHE_CAP
     })
   }
 
-  /** Compares a presented secret with these when it is its party's turn. Throws RequestRefused if too many checks are waiting. */
+  /** Compares a presented secret with these once it is its party's turn. Throws RequestRefused if too many checks are waiting. */
   async function verify(secrets: readonly Imported[], presented: string, party: Party): Promise<boolean> {
     const check = checks.run(party.prefix, () => findMatch(secrets, presented), placesOf(party, queue))
     if (!check) throw new RequestRefused('too many imported secrets to check')

@@ -34,7 +34,7 @@ export interface IssuedToken {
   /** A UUID. */
   tokenId: string
   issuedAt: number
-  /** The whole seconds that it has left. */
+  /** Its remaining lifetime in whole seconds. */
   expiresIn: number
 }
 

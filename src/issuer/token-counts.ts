@@ -40,7 +40,7 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
     const before = counters.get(key)
     if (before && isUnstored(before)) past.set(countKey(before), before)
     const fresh = { applicationKey: key, clientId, hour, stored, issued: 0, refused: 0, lastTokenAt: null }
-    // An hour may come again if the clock is set back. Then it keeps its count and its quota.
+    // If the clock is set back, an hour may come again. It then keeps its count and quota.
     const counter = past.get(countKey(fresh)) ?? fresh
     past.delete(countKey(counter))
     counters.set(key, counter)
