@@ -74,7 +74,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     measure,
     answerMalformed: createMalformedAnswers({ observe, measure }),
     connections,
-    // Not checks, which gateways send with the method of the original request.
+    // This excludes checks, which gateways send with the method of the original request.
     writes: ({ method, url = '' }) => method === 'POST' && WRITING.includes(originForm(url)),
     isBusy: issuer.isBusy,
     limits: connectionLimit === Infinity ? undefined : { perPrefix: connectionLimit, ...proxies },

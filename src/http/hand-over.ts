@@ -24,7 +24,7 @@ const read = () => {
 }
 read()
 addEventListener('hashchange', read)
-// A browser may keep the page with the secret whole, for its Back button.
+// A browser may keep the whole page, with the secret, for its Back button.
 if (!field) {
   addEventListener('pagehide', () => document.body.replaceChildren())
   addEventListener('pageshow', ({ persisted }) => persisted && location.replace(location.pathname))

@@ -4,7 +4,7 @@ import { requesterOf } from './wire/request.ts'
 
 export const REVOKE_PATH = '/v1/oauth/revoke'
 
-/** Revocation, RFC 7009: an application revokes one of its tokens. Any other token is ignored, also with a 200. */
+/** Revocation, RFC 7009: an application revokes one of its tokens. Any other token is ignored, and the answer is also 200. */
 export function revoke(app: FastifyInstance, options: ClientOptions): void {
   const { issuer, observe } = options
   app.post(REVOKE_PATH, clientAuthentication(options), async (request, reply) => {

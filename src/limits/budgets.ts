@@ -3,7 +3,7 @@ import { hash, randomBytes } from 'node:crypto'
 /** How many budgets are remembered: 16 bytes each, 1 MiB in total. */
 const SLOTS = 65_536
 
-/** The number of slots in which the budget of a name can be. */
+/** How many slots can hold the budget of a given name. */
 const WAYS = 8
 
 /** `atOnce` is how much can be spent at once, `interval` the milliseconds until one more can be spent. */
@@ -37,7 +37,7 @@ export function createBudgets(monotonic: () => number, { slots = SLOTS } = {}) {
     return 0
   }
 
-  /** Undoes one spending, if the slot was not replaced. */
+  /** Undoes one spending, unless the slot has been replaced. */
   function giveBack(name: string, { interval }: Budget): void {
     const { fingerprint, first } = place(name)
     const slot = find(fingerprint, first)

@@ -5,8 +5,8 @@ export interface Places {
 }
 
 /**
- * A queue in which parties take turns, so that one that adds much delays only itself. `concurrency`: how many tasks run at the
- * same time.
+ * A queue in which parties take turns, so that a party that adds many tasks delays only itself. `concurrency`: how many tasks
+ * run at the same time.
  */
 export function createFairQueue({ concurrency, ...places }: Places & { concurrency: number }) {
   /** The tasks that wait. The party whose turn is next comes first. */

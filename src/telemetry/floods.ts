@@ -11,14 +11,14 @@ type Failure = EventOf<'request failed'>
 /** How many refusals of one type to one address prefix are logged one by one. */
 const ONE_BY_ONE: Budget = { atOnce: 100, interval: 1000 }
 
-/** For how long events are counted before their number is reported. */
+/** How long events are counted before their number is reported. */
 const WINDOW_MS = 60_000
 
-/** Refusals to further prefixes are counted together. */
+/** Refusals to all prefixes beyond this number are counted together. */
 const MAX_PREFIXES = 1024
 const OTHERS = 'others'
 
-/** Further kinds of failures are distinguished only by their reason. */
+/** Failures of all kinds beyond this number are distinguished only by their reason. */
 const MAX_KINDS = 64
 
 interface Options {

@@ -7,7 +7,7 @@ import { visible } from '../domain/text.ts'
 const CHUNK_BYTES = 64 * 1024
 const INTERVAL_MS = 100
 
-/** How many bytes are buffered while the reader is slow: for all lines, and more for those that are not droppable. */
+/** How many bytes are buffered while the reader is slow: for any line, and in reserve for lines that must not be dropped. */
 const CAPACITY_BYTES = 8 * 1024 * 1024
 const RESERVE_BYTES = 8 * 1024 * 1024
 
@@ -57,7 +57,7 @@ export function createLogStream(
       begin = end = 0
     }
     const bytes = buffer.write(line, end)
-    // JSON escapes control characters except DELETE; all others that `visible` escapes have several bytes, unlike ASCII.
+    // JSON escapes control characters except DELETE; all other characters that `visible` escapes take several bytes.
     if (bytes !== line.length || line.includes(DELETE)) {
       const escaped = visible(line)
       if (escaped !== line) {
@@ -86,7 +86,7 @@ export function createLogStream(
       writer.flush().then(done)
     },
 
-    /** Writes the rest synchronously, but nothing while a write is under way, which may never end. */
+    /** Writes the rest synchronously. Does nothing while a write is under way, because that may never end. */
     flushSync(): void {
       if (writer.writeSync(buffer.subarray(begin, end))) begin = end
     },
@@ -98,7 +98,7 @@ function createWriter(fd: number, { lineOnDropped = () => '', onDropped }: Omit<
   let queuedBytes = 0
   let writing: Promise<void> | undefined
   let dropped = 0
-  /** The rest of a line whose beginning is written. */
+  /** The rest of a line whose beginning has been written. */
   let rest: Buffer = EMPTY
 
   async function writeQueue(): Promise<void> {
@@ -112,7 +112,7 @@ function createWriter(fd: number, { lineOnDropped = () => '', onDropped }: Omit<
     writing = undefined
   }
 
-  /** Drops the lines that are not yet begun, and keeps the rest of the one that is cut. */
+  /** Drops all lines not yet begun, and keeps the rest of the one that was cut. */
   function dropUnwritten(bytes: Buffer, written: number): void {
     if (written === bytes.length) return
     const end = endOfLine(bytes, written)

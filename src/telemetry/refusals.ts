@@ -19,8 +19,8 @@ interface Options {
 
 /**
  * Keeps the last refusals of each client, and refused requests one by one, until `flush` hands them to the store. Memory is
- * bounded: new refusals replace the oldest. Anybody can make up client ids that are not registered, so all of these together
- * have as much room as a few applications.
+ * bounded: new refusals replace the oldest. Anybody can make up client ids that are not registered, so all of those together
+ * get only as much room as a few applications.
  */
 export function createRefusals({ now, count }: Options) {
   let registered = new Map<string, Rows>()
@@ -66,7 +66,7 @@ export function createRefusals({ now, count }: Options) {
   return { observe, flush }
 }
 
-/** Keeps the first refused requests. Registered clients and other callers do not take each other's room. */
+/** Keeps the first refused requests. Registered clients and other callers do not crowd each other out. */
 function createRefusedRequests() {
   let rows: NewRefusedRequest[] = []
   /** How many are kept: per party, for all registered clients, and for all other callers. */

@@ -60,12 +60,12 @@ export function addressVia(client: string, peer: string): string {
   return client === peer ? peer : `${client}${VIA}${peer}`
 }
 
-/** The client in such a text, or the whole text. */
+/** The client in a text from `addressVia`, or the whole of any other text. */
 export function clientIn(address: string): string {
   return address.split(VIA, 1)[0] as string
 }
 
-/** The peer in such a text, or the whole text. */
+/** The peer in a text from `addressVia`, or the whole of any other text. */
 export function peerIn(address: string): string {
   const at = address.indexOf(VIA)
   return at === -1 ? address : address.slice(at + VIA.length)

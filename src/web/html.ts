@@ -18,7 +18,7 @@ export type Part = Html | string | number | false | null | undefined | readonly 
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-/** Text before a value that is an unquoted attribute, which a space in the value would end. */
+/** Matches the text before an unquoted attribute value, which a space in the value would end. */
 const UNQUOTED = /(?:^|[\s"'])[\w:-]+=$/
 
 const checked = new WeakSet<TemplateStringsArray>()

@@ -60,7 +60,7 @@ export interface Form {
   readonly [field: string]: string | undefined
 }
 
-/** The fields of a form: these, which must not be empty, and any others. None may be repeated (RFC 6749 §3.2). */
+/** The fields of a form: the named ones, which must not be empty, and any others. None may be repeated (RFC 6749 §3.2). */
 export function readForm<Name extends string>({ body }: FastifyRequest, required: readonly Name[]) {
   const form = body as Record<string, string | string[]>
   for (const name of required) {

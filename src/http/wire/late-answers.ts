@@ -8,7 +8,7 @@ const DELAY_MS = 1000
 const STEPS = 100
 const STEP_MS = 10
 
-/** On how many connections answers may wait. */
+/** How many connections may have an answer waiting. */
 const CAPACITY = 1024
 
 export type LateAnswers = ReturnType<typeof createLateAnswers>

@@ -1,7 +1,7 @@
 import type { Observer } from '../../domain/events.ts'
 import { isPrivate, rangesOf, withoutZone } from '../../web/address.ts'
 
-/** Untrusted proxies to remember: more than any network has. */
+/** How many untrusted proxies are remembered: more than any network has. */
 const CAPACITY = 1024
 
 export type Proxies = ReturnType<typeof createProxies>

@@ -10,7 +10,7 @@ export function requesterOf(request: FastifyRequest) {
   return { requestId: request.id, traceId: traceIdOf(request.headers), remoteAddress }
 }
 
-/** The same, and what was requested. `endpoint` is the route's pattern; without a route, the loggable form of the path is added. */
+/** The same, and the request. `endpoint` is the route's pattern; without a route, the loggable form of the path is added. */
 export function requestContext(request: FastifyRequest, endpoint: string | undefined) {
   const path = endpoint === undefined ? shownPath(request.url) : undefined
   return { method: request.method, endpoint, path, ...requesterOf(request) }
@@ -26,7 +26,7 @@ export function sendRequestId(request: FastifyRequest, reply: FastifyReply): voi
 /** VERSION-TRACE-PARENT-FLAGS. Version ff is invalid; versions after 00 may have more parts. No id may be all zeros. */
 const TRACEPARENT = /^(?!ff)(?!00.{53}.)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/
 
-/** In characters; version 00 has 55. Limited because the id is a slice of the header, which keeps all of it in memory. */
+/** Version 00 has 55 characters. There is a limit because the id is a slice of the header, which keeps all of it in memory. */
 const MAX_TRACEPARENT_LENGTH = 128
 
 /** The id of the trace that a request is part of: W3C Trace Context §3.2, §4.3. Undefined if missing or malformed. */
@@ -64,8 +64,8 @@ export function pathOf(target: string): string {
 }
 
 /**
- * Refuses requests without a route: 404, or 405 with the allowed methods (RFC 9110 §15.5.6). In a hook, because Fastify reads
- * the body before it calls a not-found handler. Call this before adding routes.
+ * Refuses requests without a route: 404, or 405 with the allowed methods (RFC 9110 §15.5.6). It adds a hook, because Fastify
+ * reads the body before it calls a not-found handler. Call this before adding routes.
  */
 export function refuseUnknownRoutes(app: FastifyInstance): void {
   const methods = new Map<string, Set<string>>()

@@ -30,9 +30,9 @@ const SIZE_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
 /** Every metric, without the prefix. docs/metrics.md is tested against this list. */
 export const CATALOGUE = {
   http_requests_total: counter('Requests that were answered.', { endpoint: ENDPOINTS, status: STATUSES }),
-  http_requests_abandoned_total: counter('Requests whose client was gone before the answer.', { endpoint: ENDPOINTS }),
+  http_requests_abandoned_total: counter('Requests whose client left before the answer.', { endpoint: ENDPOINTS }),
   http_request_duration_seconds: histogram(
-    'From the request to the answer, or until the client disconnects before it; without answers of 429.',
+    'From the request to the answer, or until the client disconnects; answers of 429 are left out.',
     { endpoint: ENDPOINTS },
     REQUEST_BUCKETS,
   ),
@@ -58,25 +58,25 @@ export const CATALOGUE = {
     { kind: ROUND_TRIPS },
     STORE_BUCKETS,
   ),
-  store_up: gauge('Whether the store can be used: 1, or 0.'),
+  store_up: gauge('Whether the store can be used: 1 if so, 0 otherwise.'),
   database_bytes: gauge('The size of the store on disk.'),
   wal_bytes: gauge('The size of the write-ahead log on disk; SQLite only.'),
   purged_tokens_total: counter('Expired tokens that were deleted.'),
   oldest_expired_token_seconds: gauge('How long ago the oldest token that is still stored expired; 0 if none has.'),
-  background_failures_total: counter('Work in the background that failed, and is tried again.', {
+  background_failures_total: counter('Background work that failed and is tried again.', {
     task: ['purge', 'usage', 'refusals'],
   }),
   database_losses_total: counter('How often a process lost its connection to the database; PostgreSQL only.'),
   clock_offset_seconds: gauge("How far the database's clock is ahead of this machine's; 0 on SQLite."),
-  clock_jumps_total: counter("How often this machine's clock was seen to jump."),
+  clock_jumps_total: counter("How often this machine's clock jumped."),
 
   scrypt_running: gauge('Imported secrets that are being checked.'),
   scrypt_waiting: gauge('Imported secrets that wait to be checked.'),
-  log_lines_dropped_total: counter('Lines of the log for which there was no room.'),
+  log_lines_dropped_total: counter('Log lines dropped because there was no room for them.'),
 
   workers: gauge('Processes that answer requests.'),
   workers_expected: gauge('Processes that should answer requests.'),
-  worker_restarts_total: counter('Workers that got a successor.', { reason: REPLACEMENT_REASONS }),
+  worker_restarts_total: counter('Workers that were replaced.', { reason: REPLACEMENT_REASONS }),
   worker_cpu_seconds_total: counter('CPU time of the processes that answer requests.', { worker: [] }),
   worker_resident_memory_bytes: gauge('Resident memory of a process that answers requests.', { worker: [] }),
   worker_event_loop_lag_seconds: gauge('The longest delay of its event loop within the last second.', {

@@ -18,7 +18,7 @@ import type { Counters, MetricName, Series } from './counters.ts'
 /** The metrics that are not counted by events. Each line has the values of its labels, in their order, and the number. */
 export type MeasuredValues = Partial<Record<MetricName, [labels: string[], value: number][]>>
 
-/** The shortest time between two texts. */
+/** The shortest pause between two texts. */
 const PAUSE_MS = 100
 
 /**
@@ -32,7 +32,7 @@ export function createExposition(counters: Counters, measure: () => Promise<Meas
     const { type, help } = metric
     const described = { name: PREFIX + name, help, type }
     const get = async () => ({ ...described, values: linesOf(name as MetricName, metric) })
-    // The part of a metric that a registry uses, and that its own `aggregate` makes too.
+    // A registry uses only these parts of a metric, and its own `aggregate` makes no others.
     registry.registerMetric({ ...described, get } as unknown as LibraryMetric)
   }
   collectProcessMetrics(registry)

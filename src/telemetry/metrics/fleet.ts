@@ -23,8 +23,8 @@ export type Fleet = ReturnType<typeof createFleet>
 export type Member = ReturnType<Fleet['join']>
 
 /**
- * The processes that answer requests. What they have counted stays in the sums when they exit; their samples do not. Each process
- * has one of the slots, which its successor takes over; one that finds none free counts only in the sums.
+ * The processes that answer requests. What they have counted stays in the sums when they exit; their samples do not. Each
+ * process has a slot, which its successor takes over; a process that finds no free slot counts only in the sums.
  */
 export function createFleet(counters: Pick<Counters, 'merge'>, slots: number) {
   const members = new Set<{ slot: number | undefined; sample?: Sample }>()

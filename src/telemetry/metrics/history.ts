@@ -12,7 +12,7 @@ const HOUR = 60 * MINUTE
 /** How many minutes are shown. They end a minute or ten seconds apart. */
 const MINUTES = 60
 
-/** A snapshot that is this late does not count as the beginning or the end of a minute. Seconds. */
+/** A snapshot this many seconds late does not count as the beginning or the end of a minute. */
 const TOO_LATE = 10
 
 const { buckets: BOUNDS } = CATALOGUE.http_request_duration_seconds as Required<Metric>
@@ -42,7 +42,7 @@ export function createHistory(counters: Counters, { now, monotonic }: { now: Clo
       const lastMinute = trafficOf(countedSince(at - MINUTE))
       // Rounded to seconds, because the two clocks do not tick at the same time.
       const clockOffset = Math.round((now() - begin - monotonic()) / 1000) * 1000
-      /** Minutes that end so many seconds apart, and the 60 seconds up to now. */
+      /** Minutes that end `step` seconds apart, and the 60 seconds up to now. */
       const minutesBy = (step: number): Minute[] => {
         const past = Array.from({ length: MINUTES }, (_, n): Minute => {
           const end = at - (at % step) - (MINUTES - 1 - n) * step
@@ -71,7 +71,7 @@ export function createHistory(counters: Counters, { now, monotonic }: { now: Clo
     }
   }
 
-  /** The first snapshot of so many seconds, if any. */
+  /** The first snapshot taken in these seconds, if any. */
   function first(from: number, seconds: number): Float64Array | undefined {
     for (let taken = from; taken < from + seconds; taken++) {
       const found = snapshots.get(taken)
@@ -88,7 +88,7 @@ export function createHistory(counters: Counters, { now, monotonic }: { now: Clo
   }
 }
 
-/** What was counted between two snapshots, by the index of the number. */
+/** How much a number, given by its index, rose between two snapshots. */
 type Counted = (at: number) => number
 
 function difference(from: Float64Array, to: Float64Array): Counted {

@@ -1,4 +1,4 @@
-// The library has no types for its single metrics.
+// The library has no types for its individual metrics.
 declare module '@prometheus-io/client/lib/metrics/*.js' {
   import type { Registry } from '@prometheus-io/client'
 
