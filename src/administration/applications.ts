@@ -38,7 +38,7 @@ export type ApplicationSettings = z.infer<typeof settingsSchema>
 export interface RegisteredApplication extends ApplicationValues, Pick<ApplicationChanges, keyof ApplicationExtras> {
   clientId: string
   status?: Application['status'] | undefined
-  /** The generated secret, shown only this once. Undefined if the secret was imported. */
+  /** The generated secret, which is shown only once. Undefined if the secret was imported. */
   clientSecret: string | undefined
 }
 
@@ -83,13 +83,13 @@ export async function shownApplication(context: ReadContext, application: Applic
 function createApplicationChanges(context: Context) {
   const { now, change } = context
 
-  /** Changes the given fields. Resolves to whether any differed. Throws OperatorError with all that is wrong. */
+  /** Changes the given fields. Resolves to true if any differed. Throws OperatorError with everything that is wrong. */
   async function update(clientId: string, changes: ApplicationChanges): Promise<boolean> {
     const values = valid(updateSchema, changes)
     return changeExisting({ type: 'application updated', clientId, values })
   }
 
-  /** Sets an application to these values. Resolves to what differed. Throws OperatorError with all that is wrong. */
+  /** Sets an application to these values. Resolves to what differed. Throws OperatorError with everything that is wrong. */
   async function set(clientId: string, settings: ApplicationSettings): Promise<ChangeResult> {
     const { status, suites, ...values } = valid(settingsSchema, settings)
     await find(context, clientId)
@@ -103,11 +103,11 @@ function createApplicationChanges(context: Context) {
     const { secrets } = await find(context, clientId)
     const active = secrets.filter((secret) => secretState(secret, now()) === 'active')
     const same = await findSame(active, clientSecret)
-    if (same) throw new OperatorError(`${clientId} has this secret already, as secret ${same.id}.`)
+    if (same) throw new OperatorError(`${clientId} already has this secret: secret ${same.id}.`)
     const imported = secrets.filter((secret) => isImported(secret) && secret.revokedAt === null)
     if (imported.length >= MAX_IMPORTED) {
       const ids = imported.map(({ id }) => id).join(' and ')
-      throw new OperatorError(`${clientId} has ${MAX_IMPORTED} imported secrets already (${ids}): revoke one first.`)
+      throw new OperatorError(`${clientId} already has ${MAX_IMPORTED} imported secrets (${ids}): revoke one first.`)
     }
     const secret = { digest: await digestImported(clientSecret), createdAt: now() }
     await change({ type: 'secret added', owner: clientId, secret })
@@ -128,7 +128,7 @@ function createApplicationChanges(context: Context) {
     return changed
   }
 
-  /** Resolves to whether anything changed. Throws OperatorError if the application does not exist. */
+  /** Resolves to true if anything changed. Throws OperatorError if the application does not exist. */
   async function changeExisting(one: Change & { clientId: string }): Promise<boolean> {
     await find(context, one.clientId)
     return (await change(one)).changed

@@ -13,7 +13,7 @@ const SUITES = 'The suites must be a list, or "all"'
 /** The search for problems ends at this number: each takes memory, and an alias can repeat one in many entries. */
 const MAX_PROBLEMS = 1000
 
-/** For faults whose message quotes text that may contain a secret. Others quote it only after a colon or a semicolon. */
+/** Shorter messages for faults whose own quotes text that may be a secret. Others quote it only after a colon or a semicolon. */
 const QUOTING: Partial<Record<ErrorCode, string>> = {
   BAD_DIRECTIVE: 'Invalid directive',
   BAD_DQ_ESCAPE: 'Invalid escape',
@@ -41,7 +41,7 @@ const applyFile = z
   .strictObject({
     suites: listOf(appliedSuite).optional(),
     applications: listOf(appliedApplication).optional(),
-    // Of a page of the API.
+    // Present in a page of the API.
     next: z.null('This is one page of several: put all into one file').optional(),
     total: z.unknown().optional(),
   })
@@ -49,7 +49,7 @@ const applyFile = z
 
 const seededApplication = z.strictObject({
   ...jsonNamed(registrationSchema.shape),
-  // In every version, a new application without suites was approved for all.
+  // Every version has approved a new application without suites for all of them.
   suites: z
     .preprocess((value) => (value === 'all' ? undefined : value), z.array(suiteId, SUITES).optional())
     .transform((suites) => suites ?? 'all'),

@@ -36,16 +36,16 @@ export interface Wanted extends Partial<Record<`${Kind}s`, readonly Fields[] | u
   refuse(problems: Problem[]): OperatorError
 }
 
-/** What a file is compared with, by their names in JSON; applications oldest first. */
+/** The fields that a file is compared with, by their names in JSON; applications oldest first. */
 export type Present = Record<Kind, readonly Fields[]>
 
 /** `before` and `after` are the fields that differ; null if it does not exist. */
 export interface PlannedChange {
   action: 'add' | 'change' | 'remove'
   kind: Kind
-  /** Empty for a new one, which then gets one. */
+  /** Empty if a new one is yet to be generated. */
   id: string
-  /** Before the change or, if it is new, the one that it gets. */
+  /** The name before the change or, if it is new, after it. */
   name: string
   before: Fields | null
   after: Fields | null
@@ -61,13 +61,13 @@ interface PlanOptions {
   isSeed?: boolean
 }
 
-/** The changes after which the registry is as the file says, with counts. Throws OperatorError with every problem and its place. */
+/** The changes that make the registry match the file, and their counts. Throws OperatorError with every problem and its place. */
 export function planOf(wanted: Wanted, present: Present, { prune = '', isSeed = false }: PlanOptions = {}) {
   const problems: Problem[] = []
   const changes: PlannedChange[] = []
   /** Where each entry is in the file, by its key. */
   const places = new Map<string, string>()
-  /** By id and by identity; if several share an identity, the oldest. */
+  /** Entries by id and by identity; if several share an identity, it leads to the oldest. */
   const byKey = (kind: Kind) => {
     const keysOf = (fields: Fields) => [identityOf(fields), String(fields[KINDS[kind].id])]
     return new Map(present[kind].toReversed().flatMap((fields) => keysOf(fields).map((key) => [key, fields] as const)))

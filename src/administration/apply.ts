@@ -14,7 +14,7 @@ export interface Registry {
   register(added: PlannedChange[]): AsyncIterable<SeedStep>
   /** Throws OperatorError (`not found`). */
   find(kind: Kind, id: string): Promise<{ fields: Fields; version: string }>
-  /** Sets these fields, or removes it (null). Throws OperatorError (`another version`, `not found`) if it has changed since. */
+  /** Sets the fields; null removes it all. Throws OperatorError (`another version`, `not found`) if it has changed since. */
   change(kind: Kind, id: string, version: string, values: Fields | null): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export function databaseRegistry(on: (conditions: Conditions) => Administration)
   }
 }
 
-/** Makes a planned change, unless it is made already. Throws OperatorError if others have changed what it would change. */
+/** Makes a planned change, unless it has already been made. Throws OperatorError if others have changed what it would change. */
 export async function applyChange(registry: Registry, { kind, id, before, after }: PlannedChange): Promise<void> {
   // Tries again if others have just changed something that it leaves unchanged.
   for (let tries = 0; tries < 3; tries++) {

@@ -5,7 +5,7 @@ import type { Store } from '../domain/store.ts'
 import { ROWS_PER_STEP, stepsOf } from './pages.ts'
 import { finderOf } from './search.ts'
 
-/** An omitted field matches every event. Parts are found in any case. */
+/** An omitted field matches every event. Parts match regardless of case. */
 export interface AuditQuery extends AuditFilter {
   /** As in the log: `secret rotated`. */
   action?: string | undefined
@@ -15,7 +15,7 @@ export interface AuditQuery extends AuditFilter {
   search?: string | undefined
 }
 
-/** How many steps of events are compared for a page, while other operators wait, and for a page of an export. */
+/** How many steps of events are compared for a page, for which other operators wait, and for a page of an export. */
 const MAX_STEPS = 50
 export const EXPORT_STEPS = 5
 
@@ -91,15 +91,15 @@ export interface Removal {
   at: number
 }
 
-/** Undefined if no such application is known, or it was not removed. */
+/** Undefined if no such application was removed. */
 export async function findRemoval(store: Trail, clientId: string): Promise<Removal | undefined> {
   const [last] = await store.listAuditEvents({ subject: clientId, kind: 'application', limit: 1 })
   return last?.action === 'application removed' ? removalOf(last) : undefined
 }
 
 /**
- * Those not registered again, newest first. Reads this many hundreds of the last changes in small steps; the changes of one
- * request count as one.
+ * The removed applications that have not been registered again, newest first. Reads this many hundreds of the last changes in
+ * small steps; the changes of one request count as one.
  */
 export async function listRemovals(store: Trail, hundreds: number): Promise<Removal[]> {
   const query = { action: 'application removed', grouped: true, limit: hundreds * 100 }

@@ -160,7 +160,7 @@ function withWarning(found: Diagnosis, line: string): Diagnosis {
   return { ...found, health: found.health === 'well' ? 'doubtful' : found.health, lines: [...found.lines, line] }
 }
 
-/** Adds a warning if it got as many tokens as the log warns of, in the last 60 minutes or the 60 before. */
+/** Adds a warning if it got so many tokens that the log warns, in the last 60 minutes or in the 60 before. */
 function withManyTokens(found: Diagnosis, { application }: ApplicationFindings): Diagnosis {
   const { tokensThisHour, tokensLastHour } = application
   if (!isHeavy(application)) return found

@@ -6,7 +6,7 @@ import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 
 interface NewHandOver {
-  /** Contains the code, and is shown only this once. */
+  /** Contains the code, and is shown only once. */
   link: string
   endsAt: number
 }

@@ -124,7 +124,7 @@ async function claimsOf(
   if (isComplete && identity.emailIn(own) !== null) return own
   if (config.serverMetadata().userinfo_endpoint === undefined) return own
   const info = await oidc.fetchUserInfo(config, access_token, own.sub)
-  // Each can verify only the email address that it names itself.
+  // Each of the two can verify only the email address that it names itself.
   const isOfInfo = own.email === undefined || (own.email_verified === undefined && own.email === info.email)
   return { ...info, ...own, email_verified: (isOfInfo ? info : own).email_verified }
 }

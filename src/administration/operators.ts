@@ -34,7 +34,7 @@ export function createOperators(context: Context) {
     assertCommandLine(context, name)
     valid(operatorSchema, { name, role })
     const { changed } = await change({ type: 'operator added', operator: name, role })
-    if (!changed) throw new OperatorError(`There is an operator with the name ${name} already.`, { kind: 'taken id' })
+    if (!changed) throw new OperatorError(`There is already an operator with the name ${name}.`, { kind: 'taken id' })
     return show(name)
   }
 
@@ -63,7 +63,7 @@ export function createOperators(context: Context) {
 function createCredentials(context: Context) {
   const { audit, change } = context
 
-  /** Creates an admin key, which is shown only this once. Throws OperatorError if the lifetime is not within 365 days. */
+  /** Creates an admin key, which is shown only once. Throws OperatorError if the lifetime is not within 365 days. */
   async function addKey(name: string, lifetimeMs: number): Promise<{ adminKey: string; id: number; endsAt: number }> {
     assertCommandLine(context, name)
     if (!(lifetimeMs > 0 && lifetimeMs <= LONGEST_KEY_MS)) {
@@ -78,7 +78,7 @@ function createCredentials(context: Context) {
     return { adminKey, id, endsAt }
   }
 
-  /** Resolves to false if the key was revoked before. */
+  /** Resolves to false if the key was already revoked. */
   async function revokeKey(name: string, id: number): Promise<boolean> {
     const { changed } = await change({ type: 'operator key revoked', operator: name, keyId: id })
     if (changed) return true

@@ -49,7 +49,7 @@ export const registrationSchema = z.object({
     )
     .refine(canBeInPath, `The client id ${NO_SEGMENT}`)
     .describe(
-      'A client id that it has already: 1 to 200 printable ASCII characters without spaces. If omitted, it gets a new one',
+      'A client id that it already has: 1 to 200 printable ASCII characters without spaces. If omitted, it gets a new one',
     )
     .optional(),
   clientSecret: textInput('The client secret')
@@ -108,7 +108,7 @@ export const operatorSchema = z.object({
   role: z.enum(ROLES, { error: 'The role must be admin or viewer' }),
 })
 
-/** Parses an input. Throws OperatorError with all that is wrong. */
+/** Parses an input. Throws OperatorError with everything that is wrong. */
 export function valid<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const result = schema.safeParse(input)
   if (result.success) return result.data

@@ -54,7 +54,7 @@ export function isQuiet({ status, lastTokenAt = 0 }: Pick<Application, 'status'>
   return status === 'active' && lastTokenAt < now - 7 * DAY
 }
 
-/** How many applications are read per step, with their suites and secrets: 0.1 to 0.2 ms of work. */
+/** How many applications are read per step, with their suites and secrets, which takes 0.1 to 0.2 ms. */
 const LOADED_AT_A_TIME = 10
 
 const USES_AT_A_TIME = 500

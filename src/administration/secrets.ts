@@ -28,11 +28,11 @@ interface SecretQuery {
   limit: number
 }
 
-/** How many secrets are read per step: about a millisecond of work. */
+/** How many secrets are read per step, which takes about a millisecond. */
 const READ_AT_A_TIME = 500
 
 interface RotatedSecret {
-  /** Shown only this once. */
+  /** Shown only once. */
   clientSecret: string
   othersEndAt: number
 }
@@ -76,7 +76,7 @@ export function createSecrets(context: Context) {
     })
   }
 
-  /** Resolves to false if it was revoked before. Throws OperatorError if no active one would be left, unless forced. */
+  /** Resolves to false if it was already revoked. Throws OperatorError if no active one would be left, unless forced. */
   async function revoke(owner: string, secretId: number, { force = false } = {}): Promise<boolean> {
     const { changed } = await change({ type: 'secret revoked', owner, secretId, force })
     if (changed) return true

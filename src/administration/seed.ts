@@ -19,7 +19,7 @@ export interface SeedPlan {
   added: PlannedChange[]
   /** The number of entries that exist and are left as they are. */
   existing: number
-  /** Those whose names or developers differ in the file. */
+  /** Entries whose names or developers differ in the file. */
   differing: PlannedChange[]
   /** New applications, each paired with an existing one of the same name but another developer, which is not in the file. */
   namesakes: { added: PlannedChange; application: Fields }[]

@@ -25,7 +25,7 @@ import type { AdministrationOptions } from './administration.ts'
 /** 256 bits. */
 const REFERENCE_LENGTH = 43
 
-/** Longer User-Agent headers are cut off. Characters. */
+/** User-Agent headers are cut off after this many characters. */
 const LONGEST_USER_AGENT = 200
 
 export interface LoginOrigin {

@@ -17,7 +17,7 @@ import { type ListedSecret, listSecrets } from './secrets.ts'
 
 export type SuiteRegistration = z.infer<typeof suiteSchema>
 
-/** A registered suite. Its secret is shown only this once. */
+/** A registered suite. Its secret is shown only once. */
 export interface RegisteredSuite extends SuiteRegistration {
   clientSecret: string
 }
@@ -52,7 +52,7 @@ export function createSuites(context: Context) {
     registration: SuiteRegistration,
     repeatable: Repeatable = {},
   ): Promise<RegisteredSuite & { notApproved: number }> {
-    // Before the suite is registered: if this failed afterwards, its secret would be lost.
+    // Comes before the registration: if this failed afterwards, the suite's secret would be lost.
     const notApproved = await store.countApplications()
     const registered = await once<RegisteredSuite>(context, repeatable, async (auditOf) => {
       const { newSuite, registered } = prepareSuite(registration, now)
@@ -69,7 +69,7 @@ export function createSuites(context: Context) {
     return { ...suite, secrets: await listSecrets(context, suite.secrets) }
   }
 
-  /** Changes the given fields. Resolves to whether any differed. Throws OperatorError with all that is wrong. */
+  /** Changes the given fields. Resolves to true if any differed. Throws OperatorError with everything that is wrong. */
   async function update(suiteId: string, changes: SuiteChanges): Promise<boolean> {
     const values = valid(suiteUpdateSchema, changes)
     const { changed } = await change({ type: 'suite updated', suite: suiteId, values })
@@ -77,7 +77,7 @@ export function createSuites(context: Context) {
     return changed
   }
 
-  /** Effective from the next check on. */
+  /** Takes effect with the next check. */
   async function remove(suiteId: string): Promise<void> {
     const { changed } = await change({ type: 'suite removed', suite: suiteId })
     if (!changed) throw unknownSuite(suiteId)
@@ -125,7 +125,7 @@ function createSuiteApprovals(context: Context) {
     const ofSuite = { action: 'suite registered', subject: suite, kind: 'suite', limit: 1 } as const
     const { events } = await searchAuditEvents(store, ofSuite, Infinity)
     if (events.some(({ id }) => id > eventId))
-      throw new OperatorError(`The suite ${suite} was removed and registered again since.`)
+      throw new OperatorError(`The suite ${suite} has been removed and registered again since.`)
     // The request id is the caller's: another change may have the same one.
     const isOfChange = (one: AuditEvent) =>
       one.at === at &&

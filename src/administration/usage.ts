@@ -18,10 +18,10 @@ export async function usageOf({ store, now }: Source, clientId: string, period: 
   return { period, stepSeconds: span / 1000, ...sumOf(points), points }
 }
 
-/** How many applications are looked up per step: a millisecond of work. */
+/** How many applications are looked up per step, which takes a millisecond. */
 const STEP = 25
 
-/** What the applications that were active in a period did in it. Works in steps, between which other requests are handled. */
+/** The counts of all applications that were active in a period. Works in steps, between which other requests are handled. */
 export async function usageOfAll({ store, now }: Source, period: Period): Promise<ApplicationCounts[]> {
   const { compared } = PERIODS[period]
   const beginnings = beginningsOf(compared, now())

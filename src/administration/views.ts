@@ -118,7 +118,7 @@ export const shownApplicationView = (shown: ShownApplication) => view(SHOWN_APPL
 
 const REGISTERED = APPLICATION.omit({ suites: true, created_at: true, tokens_valid_from: true })
 
-/** Includes a generated secret, only this once. An answer stored by an older version may lack some fields. */
+/** Includes a generated secret, which is shown only once. An answer stored by an older version may lack some fields. */
 export function registeredApplicationView(registered: RegisteredApplication) {
   const { clientSecret, status = 'active' } = registered
   const { client_id, ...fields } = view(REGISTERED, { ...registered, status, ...extrasOf(registered) })
@@ -127,7 +127,7 @@ export function registeredApplicationView(registered: RegisteredApplication) {
 
 export const shownSuiteView = (suite: ShownSuite) => view(SHOWN_SUITE, suiteSource(suite))
 
-/** Includes the secret, only this once. */
+/** Includes the secret, which is shown only once. */
 export function registeredSuiteView({ suiteId, clientSecret, name, labels = {}, note = '' }: RegisteredSuite) {
   return { id: suiteId, client_id: suiteId, client_secret: clientSecret, name, labels, note }
 }

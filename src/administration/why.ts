@@ -98,7 +98,7 @@ const SHORTEST = 6
 /** The shortest beginning that identifies a client id. */
 const SHORTEST_BEGINNING = 4
 
-/** Characters that surround a client id by mistake. */
+/** Characters that may surround a client id by mistake. */
 const WRAPPING = /["'\s<>]/
 
 /** Whether an unregistered client id may be this one: quoted, cut off, or in another case. */

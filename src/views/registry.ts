@@ -69,7 +69,7 @@ export const APPLICATION = object('ApprovedApplication', 'An application that is
   quota: whole("How many tokens it may get in a clock hour; null for the server's TOKEN_QUOTA").nullable(),
 })
 
-/** The source of the view of an application, also of a view with more fields. */
+/** The source of a view of an application, which may have more fields. */
 export function applicationSource<Shown extends Application>({ tokensValidFrom, ...application }: Shown) {
   return { ...application, tokensValidFrom: tokensValidFrom || null }
 }
@@ -83,7 +83,7 @@ export const SUITE = object('ListedSuite', 'A suite in a list', {
   ...SHOWN_ANNOTATIONS,
 })
 
-/** The source of the view of a suite, also of a view with more fields. */
+/** The source of a view of a suite, which may have more fields. */
 export const suiteSource = <Shown extends Suite>({ suiteId: id, ...suite }: Shown) => ({ id, ...suite })
 
 export const suiteFields = (suite: Suite) => view(SUITE, suiteSource(suite))
@@ -99,7 +99,7 @@ export const SECRET = object('Secret', 'A secret, without its value', {
 })
 
 export const OWNED_SECRET = object('OwnedSecret', 'A secret and its owner', {
-  kind: choice(['application', 'suite'], 'What its owner is'),
+  kind: choice(['application', 'suite'], 'Whether its owner is an application or a suite'),
   owner: text('The client id of the application, or the id of the suite'),
   name: text('The name of the owner'),
   ...SECRET.shape,

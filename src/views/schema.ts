@@ -3,7 +3,7 @@ import { type CamelCase, camelCase } from '../domain/text.ts'
 import { timestamp } from '../domain/time.ts'
 
 // A view is an object as callers see it. Its schema, with JSON names and descriptions, determines its JSON (`view`), the serializer of
-// the API, and its part of the OpenAPI document (`jsonSchema`). A server that makes no changes loads none of this folder.
+// the API, and its part of the OpenAPI document (`jsonSchema`). A server that makes no changes does not load this folder.
 
 export const text = (description: string) => z.string().describe(description)
 
@@ -120,7 +120,7 @@ export function jsonSchema(schema: z.ZodType): JsonSchema {
   return json
 }
 
-/** Replaces `anyOf` a schema and null by one schema. */
+/** Replaces the `anyOf` of a schema and null by a single schema. */
 function joinNull({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   const { anyOf: [value, none] = [], ...own } = jsonSchema
   if (none?.type !== 'null') return

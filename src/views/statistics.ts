@@ -12,7 +12,7 @@ const TRAFFIC = object('Traffic', 'What the server did in a period', {
   active_checks: whole('How many checks found the token active'),
   inactive_checks: whole('How many checks found the token not active'),
   refusals: whole('How many requests other than checks were refused'),
-  failures: whole('How many requests failed: they were answered with 5xx'),
+  failures: whole('How many requests failed, with a status of 5xx'),
   token_latency: LATENCY,
   check_latency: LATENCY,
 })
@@ -48,7 +48,7 @@ const LIVE_TOKENS = object('LiveTokens', 'Tokens that are valid now', {
 
 const ENDING_SECRET = object(
   'EndingSecret',
-  'An application or a suite whose last secret, or the one that it still uses, will end',
+  'An application or a suite that will lose its last secret, or the one that it still uses',
   {
     kind: choice(['application', 'suite'], 'Its kind'),
     id: text('Its client id or id'),
@@ -61,7 +61,7 @@ const ENDING_SECRETS = object('EndingSecrets', 'Applications and suites that wil
   in_a_day: whole('How many within a day'),
   in_a_week: whole('How many within a week'),
   next: list(
-    'Some of them, and some that still use a secret that will end although they have another; the next to end first',
+    'Some of them, and some that have another secret but still use one that will end; earliest end first',
     ENDING_SECRET,
   ),
 })
@@ -157,7 +157,7 @@ export interface Statistics extends WithoutNull<Omit<Figures, 'nodes' | 'store'>
   readonly lastTenMinutes: readonly Minute[]
   readonly nodes: readonly NodeStatistics[]
   readonly trouble: Trouble | undefined
-  /** The applications that got many tokens in the last 60 minutes, on all nodes, most first. */
+  /** The applications that got many tokens in the last 60 minutes, on all nodes, most tokens first. */
   readonly heavy: readonly Pick<ApplicationCounts, 'clientId' | 'name' | 'tokens'>[]
   /** In the first hour after the start, what all applications did in the last hour, on all nodes, up to two minutes late. */
   readonly stored: Counts
@@ -179,9 +179,9 @@ export type NodeStatistics = ServerNode & Pick<SourceOf<typeof NODE>, 'isThis' |
 export interface StatisticsSource {
   /** Resolves soon even if the store or a worker hangs: missing values are those of the last call, or undefined. */
   read(): Promise<Statistics>
-  /** The `trouble` of `read`. */
+  /** Only the `trouble` of `read`. */
   readTrouble(): Promise<Trouble | undefined>
-  /** The `outages` of `read`. */
+  /** Only the `outages` of `read`. */
   outages(): readonly Outage[]
   /** What each active application did in a period, a minute or two late. Resolves soon; undefined if not known yet. */
   readUsage(period: Period): Promise<readonly ApplicationCounts[] | undefined>

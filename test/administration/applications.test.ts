@@ -184,7 +184,7 @@ t.test('Administration: an application has two imported secrets that are not rev
   const { administration, store } = await createWorld(t)
   await registerImported(store, 'moved', 'legacy-one')
   await on(store).addSecret('moved', { digest: cheapDigest('legacy-two'), createdAt: START })
-  const message = 'moved has 2 imported secrets already (2 and 3): revoke one first.'
+  const message = 'moved already has 2 imported secrets (2 and 3): revoke one first.'
   await t.rejects(administration.addSecret('moved', 'legacy-three'), { message, kind: 'refused' })
   await administration.revokeSecret('moved', 2)
   await administration.addSecret('moved', 'legacy-three')

@@ -260,7 +260,7 @@ t.test('Suites: an undo takes back all approvals, however many, unless the suite
   await suites.remove('store')
   await t.rejects(undo(), { message: 'There is no suite with the id store.' })
   await register()
-  await t.rejects(undo(), { message: 'The suite store was removed and registered again since.' })
+  await t.rejects(undo(), { message: 'The suite store has been removed and registered again since.' })
   t.strictSame(await suites.listApproved('store'), [])
 })
 

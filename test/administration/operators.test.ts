@@ -45,7 +45,7 @@ t.test('Operators: a name is safe in a URL, in the log and in a command', async 
     await t.rejects(operators.add(name, 'viewer'), { name: 'OperatorError', message: /^The name must be/ }, name)
   }
   await t.rejects(operators.add('b', 'root' as 'admin'), { message: 'The role must be admin or viewer.' })
-  await t.rejects(operators.add('a', 'admin'), { message: 'There is an operator with the name a already.' })
+  await t.rejects(operators.add('a', 'admin'), { message: 'There is already an operator with the name a.' })
 })
 
 t.test('Operators: a key is shown once, ends within a year, and is revoked once', async (t) => {
