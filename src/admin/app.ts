@@ -25,7 +25,7 @@ export async function buildAdminApp(
   const { observe, trustProxy } = context
   const app = fastify({
     serverFactory: () => server,
-    // The server has its own.
+    // The server has a handler of its own.
     clientErrorHandler: () => {},
     bodyLimit: BODY_LIMIT,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },

@@ -60,7 +60,7 @@ const SET = {
 
 const APPLICATIONS = '/admin/v1/applications'
 
-/** API calls, followed by the same as commands, for people who read the answer. */
+/** API calls, followed by commands that do the same, for people who read the answer. */
 const API_INSTRUCTIONS: Instructions = {
   resume: (clientId) => `DELETE ${pathOf(clientId)}/suspension (or ${COMMANDS.resume(clientId)})`,
   quota: (clientId) => `PATCH ${pathOf(clientId)} (or ${COMMANDS.quota(clientId)})`,

@@ -9,7 +9,7 @@ import { administrationOf, callerOf } from '../wire/caller.ts'
 import { ProblemError } from '../wire/problem.ts'
 import { choiceOf, type Query } from './query.ts'
 
-/** `params`: the parameters in the path of the route. `body`: as the schema of the route describes it. */
+/** `params`: the parameters in the path of the route. `body` is what the schema of the route describes. */
 interface ApiRequest<Body> extends FastifyRequest {
   params: Record<'client_id' | 'suite_id' | 'owner' | 'name' | 'id', string>
   query: Query

@@ -62,7 +62,7 @@ export function secrets(route: AddRoute): void {
   }
 }
 
-/** Adds the parameter that revokes the last active secret to the message. */
+/** Adds to the message how to revoke even the last active secret. */
 function withForce(error: unknown): never {
   if (!(error instanceof OperatorError) || error.kind !== 'last secret') throw error
   throw new OperatorError(`${error.message} To revoke it anyway, use force=true.`, { kind: 'last secret' })

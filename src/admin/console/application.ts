@@ -247,7 +247,7 @@ function approvalsIn(body: unknown) {
 async function save(context: AdminContext, id: string, changes: Changes, request: FastifyRequest): Promise<boolean> {
   const { applications, suites } = administrationOf(context, request)
   const { ticked, unticked } = approvalsIn(request.body)
-  // Before anything is saved, because it throws if one does not exist.
+  // Called before anything is saved, because it throws if one does not exist.
   await Promise.all(ticked.map(suites.show))
   const isUpdated = Object.keys(changes).length > 0 && (await applications.update(id, changes))
   const approved = await applications.approve(id, ...ticked)

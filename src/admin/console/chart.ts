@@ -37,7 +37,7 @@ export interface Series {
 /** Mantissas of round numbers: 10, 15, 20, 25 … */
 const ROUND = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]
 
-/** The interval of the labels of a y axis: the smallest round multiple of `least` of which `steps` cover all figures. */
+/** The interval of a y axis's labels: the smallest round multiple of `least` such that `steps` of it cover all figures. */
 export function scaleFor(figures: readonly number[], { steps, least }: { steps: number; least: number }): number {
   const needed = Math.max(...figures, 0) / steps / least
   if (needed <= 1) return least

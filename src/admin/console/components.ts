@@ -32,7 +32,7 @@ export function time(moment: number | null | undefined, never = 'never', withSec
   return html`<time datetime="${iso}"${withSeconds && html` data-seconds`}>${iso.slice(0, 10)} ${iso.slice(11, withSeconds ? 19 : 16)} UTC</time>`
 }
 
-/** How long before `now` a time was, with the time as tooltip. No time: `never`. */
+/** How long before `now` a time was, with the time as a tooltip. No time: `never`. */
 export function age(moment: number | null | undefined, now: number, never = 'never'): Html {
   if (moment === undefined || moment === null) return time(moment, never)
   const iso = new Date(moment).toISOString()

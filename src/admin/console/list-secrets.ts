@@ -24,7 +24,6 @@ const FILTERS: { value: string; label: string; matches: Test }[] = [
 ]
 
 const ORDERS: { value: string; label: string; rank: (secret: BrowsedSecret) => number }[] = [
-  // Those with an end, the earliest first.
   { value: '', label: 'Default order', rank: ({ createdAt }) => createdAt },
   { value: 'age', label: 'Oldest first', rank: ({ createdAt }) => createdAt },
   { value: 'end', label: 'Ending first', rank: ({ endsAt }) => endsAt ?? Infinity },

@@ -25,7 +25,7 @@ interface Wanted {
 
 interface Found<Row> {
   rows: readonly Row[]
-  /** Where the next page begins, unless a total says it. */
+  /** Where the next page begins, unless `total` tells. */
   next?: string | number | undefined
   /** How many there are on all pages. Undefined if they are not counted. */
   total?: number | undefined
@@ -33,7 +33,7 @@ interface Found<Row> {
 
 export interface List<Asked extends Wanted, Row> extends Pick<Page, 'title' | 'lead'> {
   path: Section
-  /** What a row is, such as `suite`. */
+  /** The word for what a row shows, such as `suite`. */
   noun: string
   caption: string
   columns: readonly Column[]
@@ -56,7 +56,7 @@ export interface List<Asked extends Wanted, Row> extends Pick<Page, 'title' | 'l
     inputs: (asked: Asked, stateOf: (name: string) => FieldState, administration: Administration) => Promise<Part>
   }
   empty: (asked: Asked, why: Emptiness) => Html
-  /** Leads to the form that registers one: all that the page has until there is one. */
+  /** A link to the registration form, which is all that the page shows while the list is empty. */
   register?: Html
   /** What the page shows in addition, or instead. */
   page?: (parts: Parts<Asked, Row>, administration: Administration, request: FastifyRequest) => Promise<Partial<Page>>

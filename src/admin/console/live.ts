@@ -76,7 +76,7 @@ function keyOf({ query }: FastifyRequest, credential: string): string {
   return `${credential} ${fieldsOf(query).text('window')}`
 }
 
-/** Returns a function that makes the value of a key once a second. */
+/** Returns a function that makes the value of a key at most once a second. */
 function everySecond(now: Clock) {
   let madeIn = 0
   const made = new Map<string, unknown>()

@@ -18,7 +18,7 @@ const WHY: Record<string, Part> = {
 
 const WRONG: Record<LoginReason, string> = {
   'unknown login link': 'This code is wrong: something is missing or different. Copy the whole link.',
-  'used login link': 'This link was used already. Each link works once.',
+  'used login link': 'This link has already been used. Each link works once.',
   'expired login link': 'This link has expired. Each link works for ten minutes.',
   'login links not accepted': 'Login links are not accepted here (OPERATORS=provider).',
 }
@@ -204,7 +204,7 @@ export function shortCookie(request: FastifyRequest, name: string, value: string
   return `${nameFor(request, name)}=${value}; ${ATTRIBUTES}Lax; Max-Age=${seconds}`
 }
 
-/** The cookie name. Contains the port: cookies ignore ports, and each SSH tunnel to localhost may lead to another server. */
+/** The name of the cookie, with the port: cookies ignore ports, and each SSH tunnel to localhost may lead to another server. */
 function nameFor({ headers: { host = '' } }: FastifyRequest, name: string): string {
   const [port = ''] = /:\d+$/.exec(host) ?? []
   return `__Host-${name}${port.replace(':', '-')}`
@@ -231,8 +231,8 @@ export class NewSignInNeeded extends Error {
 }
 
 /**
- * Before a change that cannot be undone: with an identity provider, throws NewSignInNeeded unless the operator has just signed
- * in. `back` is the page of the change.
+ * Called before a change that cannot be undone: with an identity provider, throws NewSignInNeeded unless the operator has just
+ * signed in. `back` is the page of the change.
  */
 export function assertNewSignIn(context: AdminContext, request: FastifyRequest, back: string): void {
   const { provider, adminUrl, now } = context

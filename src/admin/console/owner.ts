@@ -39,7 +39,7 @@ export interface Owners {
   parent: List
   /** Throws OperatorError if the id does not exist, or belongs to the other kind. */
   find: (id: string, request: FastifyRequest) => Promise<Owner>
-  /** Changes these values, and whatever else the form has. Resolves to whether anything differed. Throws OperatorError. */
+  /** Changes these values, and whatever else the form has. Resolves to true if anything differed. Throws OperatorError. */
   update: (id: string, changes: Changes, request: FastifyRequest) => Promise<boolean>
   remove: (id: string, request: FastifyRequest) => Promise<unknown>
   /** What stops working after a removal. */

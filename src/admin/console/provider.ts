@@ -24,7 +24,7 @@ export function providerLogin(console: FastifyInstance, context: AdminContext): 
   const { provider, adminUrl, signIn, administration } = context
   const budgets = createBudgets(() => performance.now(), { slots: 1024 })
 
-  // Counted separately, so that beginning many sign-ins keeps nobody from completing one.
+  // Both steps are counted separately, so that people can complete a sign-in even if others begin many.
   function providerFor({ remoteAddress }: FastifyRequest, step: 'begin' | 'complete') {
     if (!provider) throw new ProblemError('not_found', 'There is no identity provider: see OIDC_ISSUER.')
     if (budgets.spend(`${step} ${prefixOf(clientIn(remoteAddress))}`, SIGN_INS) === 0) return provider
@@ -107,7 +107,7 @@ function wordsFor(
     'unknown sign-in': 'This sign-in was not begun in this browser, or more than ten minutes ago. Sign in again.',
     'provider unavailable': html`${host} does not answer as expected. Try again, or ${acceptsLinks ? 'sign in with a link from' : 'use'} the command line.`,
     'old sign-in': html`Nothing was changed: ${host} does not say that you have signed in again within the last 15 minutes (<bdi>${detail}</bdi>). Sign out there, and try again. If it never sends auth_time, this can be done on the command line only.`,
-    'provider refused': html`${host} has refused the sign-in, or its answer is not valid: <bdi>${detail}</bdi>`,
+    'provider refused': html`${host} refused the sign-in, or sent an invalid answer: <bdi>${detail}</bdi>`,
     'no role': html`You are signed in at ${host} as <bdi>${identity && readableName(identity)}</bdi>, but this account has no role here. Ask an admin of this server. To use another account, sign out at ${host} first.`,
   }[reason]
 }

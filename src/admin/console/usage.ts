@@ -78,7 +78,7 @@ const TOP = 5
 
 const MORE = html`<a href="/applications?sort=tokens">All, by tokens in the last hour</a>`
 
-/** The applications that did most in a period. `all` is undefined if not known yet. */
+/** The most active applications in a period. `all` is undefined if not known yet. */
 export function topPanel(all: readonly ApplicationCounts[] | undefined, period: Period): Html {
   const list = (kind: Kind) => {
     const top = mostOf(all ?? [], kind)
@@ -94,7 +94,7 @@ ${bar(kind === 'refusals' ? 'series-2' : 'series-1', (times * 100) / (top[0] as 
   return section('top', `Most active applications ${WORDS[period].text}`, all ? lists : unknown, MORE)
 }
 
-/** In one pass, because there may be many applications. */
+/** Works in one pass, because there may be many applications. */
 function mostOf(all: readonly ApplicationCounts[], kind: Kind): ApplicationCounts[] {
   let most: ApplicationCounts[] = []
   for (const one of all) {

@@ -12,7 +12,7 @@ export function createNotFoundHandler(app: FastifyInstance): (request: FastifyRe
     routes.push({ pattern, method })
   })
 
-  // Before the body is read: Fastify answers a QUERY without a Content-Type with 400.
+  // Runs before the body is read: Fastify answers a QUERY without a Content-Type with 400.
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     if (request.is404) refuse(request)
     done()

@@ -18,7 +18,7 @@ declare module 'fastify' {
 const QUEUE = { concurrency: 1, perParty: 32, total: 64 }
 
 /**
- * Handles one request at a time, of each operator in turn, and yields to the event loop after each. The process may also issue
+ * Handles one request at a time, taking operators in turn, and yields to the event loop after each. The process may also issue
  * tokens: a token request then waits for one step of one admin request at most.
  */
 export function takeTurns(app: FastifyInstance): void {

@@ -17,7 +17,7 @@ t.test('Login: a code signs its operator in, once; any other is refused with a w
   t.match(first.headers['set-cookie'], ofThisHostOnly, 'neither for scripts nor for other sites')
   const wrong = ['unknown login link', 'This code is wrong'] as const
   for (const [form, reason, words] of [
-    [{ code }, 'used login link', 'This link was used already'],
+    [{ code }, 'used login link', 'This link has already been used'],
     [{ code: late }, 'expired login link', 'This link has expired. Each link works for ten minutes.'],
     [{ code: '<script>' }, ...wrong],
     [{ code: '' }, ...wrong],

@@ -152,7 +152,7 @@ t.test('Sign-in with the provider: a failure says what to do, keeps the link as 
   t.equal(refused.statusCode, 403)
   t.match(
     refused.body,
-    /<bdi>127\.0\.0\.1:\d+<\/bdi> has refused the sign-in, or its answer is not valid: <bdi>access_denied: &lt;b&gt;No/,
+    /<bdi>127\.0\.0\.1:\d+<\/bdi> refused the sign-in, or sent an invalid answer: <bdi>access_denied: &lt;b&gt;No/,
   )
   t.match(events.at(-1), {
     type: 'operator refused',
@@ -168,7 +168,7 @@ t.test('Sign-in with the provider: a failure says what to do, keeps the link as 
   }
   state.tamper = ({ claims }) => (claims.nonce = 'x')
   const invalid = await get(next, cookies)
-  t.match(invalid.body, /its answer is not valid: <bdi>[^<]*nonce.*Request id <code>/s)
+  t.match(invalid.body, /sent an invalid answer: <bdi>[^<]*nonce.*Request id <code>/s)
   t.match(events.at(-1), { reason: 'provider refused', detail: /nonce/ })
 
   state.tamper = undefined
