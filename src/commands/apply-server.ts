@@ -84,7 +84,7 @@ function createCalls(url: string, key: string, wait: NonNullable<Options['wait']
       const isTaken = status === 409 || status === 422
       const kind = status === 404 ? 'not found' : status === 412 ? 'another version' : isTaken ? 'taken id' : 'refused'
       const { detail = `It answers ${status}, but not as this API does.` } = answered ?? {}
-      // Of a request that was sent twice, the first one may have been carried out.
+      // If a request was sent twice, the first may have been carried out.
       const cause = { isNo: tries === 1 && status >= 400 && status < 500 }
       throw new OperatorError(`${origin}: ${detail}`, { kind, cause })
     }
@@ -141,7 +141,7 @@ export function serverRegistry(url: string, key: string, { journal, wait = sleep
         const { idempotencyKey } = unwritten
         const at = requests.findIndex((request) => isDeepStrictEqual({ ...request, idempotencyKey }, unwritten))
         if (at < 0) throw unlike(unwritten, journal?.place)
-        // First, because the journal keeps one request.
+        // Repeated first, because the journal keeps only one request.
         requests.splice(at, 1)
         requests.unshift(unwritten)
       }

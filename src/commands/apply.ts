@@ -15,8 +15,8 @@ import { addCommand, type JsonOption, print, prompt, readInput, say, show, type 
 
 const NONE = { suites: [], applications: [] }
 const LOST = 'Entries that could not be written are not registered'
-const ROTATE = ', but for the first one: "secrets rotate" makes another secret for it'
-const NEXT = ', but for the first one, whose secret the next run writes'
+const ROTATE = ', except for the first one: "secrets rotate" makes another secret for it'
+const NEXT = ', except for the first one, whose secret the next run writes'
 const AGAIN = 'Run apply again to do the rest.'
 
 /** How many changes are made at once: a disk, or a server, needs hardly more time for several than for one. */

@@ -7,7 +7,7 @@ import type { BackupContents, BackupTarget, Restored } from '../store/opened.ts'
 import { commandAuthor, commandLog, readCommandConfig } from './shared/administer.ts'
 import { addCommand, type JsonOption, type OutputFailed, print, type Terminal, write } from './shared/terminal.ts'
 
-/** `backup FILE`. Prints its result on standard error if the backup goes to standard output. */
+/** Adds `backup FILE`, which prints its result on standard error if the backup goes to standard output. */
 export function addBackup(program: Command, terminal: Terminal): void {
   addCommand(program, 'backup', 'make a copy of the database while the server runs')
     .argument('<file>', 'the file to create or to replace, or - for standard output')
@@ -30,7 +30,7 @@ function targetOf(terminal: Terminal, file: string): BackupTarget {
     throw new OperatorError('Standard output is a terminal: redirect it to a file or a program.')
   return (chunk) =>
     write(terminal, chunk).catch(({ message, cause }: OutputFailed) => {
-      // Not an OutputFailed, which may end the command silently: the operator must know that the backup is incomplete.
+      // An OutputFailed might end the command silently, but the operator must know that the backup is incomplete.
       throw new OperatorError(message, { cause })
     })
 }

@@ -9,7 +9,7 @@ interface Place {
 
 const SHELLS = { bash: forBash, zsh: forZsh, fish: forFish }
 
-/** `completion`. It needs all commands. */
+/** Adds `completion`, which needs all commands. */
 export function addCompletion(program: Command, terminal: Terminal): void {
   program
     .command('completion')
@@ -73,5 +73,5 @@ function forFish(places: Place[]): string {
   return lines.join('')
 }
 
-/** As all three shells read it: the descriptions have no backslashes. */
+/** Quotes a text for all three shells: the descriptions have no backslashes. */
 const quoted = (text: string) => `'${text.replaceAll("'", `'"'"'`)}'`

@@ -12,7 +12,7 @@ const FIRST_ADMIN_PORT = 8081
 /** Short, so that new tokens show up in the console at once. This is cheap with a store in memory. */
 const USAGE_INTERVAL_MS = 1000
 
-/** `demo`: a server with a store in memory, which listens on this machine only. */
+/** Adds `demo`, a server with a store in memory that listens on this machine only. */
 export function addDemo(program: Command, terminal: Terminal): void {
   const command = program.command('demo').description('run a throw-away server with its console, on this machine only')
   command.action(() => demo(terminal))

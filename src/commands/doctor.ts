@@ -6,7 +6,7 @@ import { VERSION } from '../version.ts'
 import { ENV_FILE, misspeltVariables, readEnvFile } from './shared/env-file.ts'
 import { addCommand, type JsonOption, show, type Terminal } from './shared/terminal.ts'
 
-/** `doctor`. It reads `.env` itself, and reports errors in the file as findings. */
+/** Adds `doctor`, which reads `.env` itself, and reports errors in the file as findings. */
 export function addDoctor(program: Command, terminal: Terminal): void {
   const description = 'check settings, files, store and server, and report problems; changes nothing'
   addCommand(program, 'doctor', description).action(async (options: JsonOption) => {

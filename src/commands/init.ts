@@ -27,7 +27,7 @@ type Question = 'data' | 'publicUrl' | 'operator'
 /** Resolves to the answer: the option, else what is typed, else the default. `check` throws an error for an invalid one. */
 type Ask = (words: string, option: Question, proposed: string, check: (answer: string) => unknown) => Promise<string>
 
-/** `init` makes what a new installation needs. Whatever exists stays as it is. */
+/** Adds `init`, which makes what a new installation needs. Whatever exists stays as it is. */
 export function addInit(program: Command, terminal: Terminal): void {
   addCommand(program, 'init', 'create the settings file, the database and the first operator, unless they exist')
     .option('--data <place>', 'where the data goes: a folder, or postgres://USER@HOST/DATABASE')
@@ -118,7 +118,7 @@ function createAsk(terminal: Terminal, options: InitOptions): Ask {
       throw new OperatorError('This is not a terminal: answer with --data, --public-url and --operator, or give --yes.')
     }
     const typed = given ?? (await prompt(terminal, `${words} [${proposed}]: `))
-    if (typed === undefined) throw new OperatorError('Nothing was made: the input ended.')
+    if (typed === undefined) throw new OperatorError('Nothing was created: the input ended.')
     const answer = typed.trim() || proposed
     try {
       check(answer)
@@ -152,7 +152,7 @@ async function newSettings(ask: Ask, env: NodeJS.ProcessEnv): Promise<NodeJS.Pro
   }
 }
 
-/** The environment and, where that has no value, the file. Throws OperatorError if an option asks for other settings. */
+/** The environment, with the values of the file where it has none. Throws OperatorError if an option asks for other settings. */
 function oldSettings(file: string, env: NodeJS.ProcessEnv, { data, publicUrl }: InitOptions): NodeJS.ProcessEnv {
   const { settings, errors } = readEnvFile(file)
   if (errors.length > 0) throw new OperatorError(errors.join('\n'))

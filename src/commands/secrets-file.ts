@@ -20,7 +20,7 @@ const { O_RDONLY, O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants
 export function outputTo(terminal: Terminal, place: string): Terminal {
   const descriptor = descriptorOf(place)
   if (descriptor === 1) return terminal
-  // Open until the process ends.
+  // The file stays open until the process ends.
   const file = descriptor ?? openOwn(place, O_WRONLY | O_APPEND | O_CREAT)
   const stats = explained(() => fstatSync(file))
   const flush = stats.isFile()
@@ -53,8 +53,8 @@ function descriptorOf(place: string): number | undefined {
 }
 
 /**
- * Opens a file. Throws OperatorError, also if it is a link, belongs to another user, or has a second name: others could have put
- * it into a shared folder.
+ * Opens a file. Throws OperatorError if that fails, or if it is a link, belongs to another user, or has a second name: others
+ * could have put it into a shared folder.
  */
 function openOwn(place: string, flags: number): number {
   return explained(() => {

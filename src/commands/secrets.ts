@@ -48,7 +48,7 @@ export function addSecrets(program: Command, terminal: Terminal): void {
     })
 }
 
-/** Adds --force, which revokes the last active secret, to the message. */
+/** Adds to the message how to revoke even the last active secret. */
 function withForce(error: unknown): never {
   if (!(error instanceof OperatorError) || error.kind !== 'last secret') throw error
   throw new OperatorError(`${error.message} To do it anyway, use --force.`, { cause: error })

@@ -5,7 +5,7 @@ import { type CreateOption, createOption, isDefaultPlace, readCommandConfig } fr
 import { ENV_FILE, readSettings, watchSettings } from './shared/env-file.ts'
 import { addCommand, print, show, type Terminal } from './shared/terminal.ts'
 
-/** `serve`. Only this command loads the code of the server, so that the others start fast. */
+/** Adds `serve`, the only command that loads the code of the server, so that the others start fast. */
 export function addServe(program: Command, terminal: Terminal): void {
   const command = program.command('serve').description('run the server').addOption(createOption())
   command.action(async (options: CreateOption) => {
@@ -33,7 +33,7 @@ export function addMigrate(program: Command, terminal: Terminal): void {
   })
 }
 
-/** `healthcheck`, for containers without a shell. */
+/** Adds `healthcheck`, for containers without a shell. */
 export function addHealthcheck(program: Command, terminal: Terminal): void {
   addCommand(program, 'healthcheck', 'ask the running server whether it is ready').action(async (options) => {
     const { addressOf, ask } = await import('../doctor/listeners.ts')
@@ -47,7 +47,7 @@ export function addHealthcheck(program: Command, terminal: Terminal): void {
   })
 }
 
-/** `version`, for bug reports. */
+/** Adds `version`, for bug reports. */
 export function addVersion(program: Command, terminal: Terminal): void {
   addCommand(program, 'version', 'print the versions of this program, Node.js and SQLite').action(async (options) => {
     const { sqliteVersion } = await import('../store/open.ts')

@@ -99,7 +99,7 @@ t.test('Commands: an imported secret comes from a file or from standard input, a
       `${REGISTER} --client-id c --client-secret-file ${file} --all-suites`,
       /client_secret {2}the imported one\n {2}suites {9}s1\n$/,
     ],
-    [add('b'), fails(/^b has this secret already, as secret 3\.\n$/, 'legacy-secret-17')],
+    [add('b'), fails(/^b already has this secret: secret 3\.\n$/, 'legacy-secret-17')],
     [add('a'), { stdin: 'legacy-secret-16\n', out: /^The secret is added to a; its others stay valid\.\n$/ }],
     [add('b'), { stdin: 'another-secret', json: { client_id: 'b', status: 'added' } }],
     ['secrets list a', { json: ['generated', 'imported'].map((origin) => ({ origin, ends_at: null })) }],
@@ -156,7 +156,7 @@ t.test('Commands: the name and the developer email of an application are updated
     [`${update} --name New`, { json: { client_id: 'a', name: 'New', developer_email: 'a@b.example' } }],
     [`${update} --developer-email c@d.example`, { json: { name: 'New', developer_email: 'c@d.example' } }],
     [`${update} --name N --developer-email e@f.example`, { json: { name: 'N', developer_email: 'e@f.example' } }],
-    [`${update} --name N`, /^The application a has these values already\.\n$/],
+    [`${update} --name N`, /^The application a already has these values\.\n$/],
     [`${update} --name M`, /^The application a is updated\.\n$/],
     [`${update} --developer-email x`, fails(/email address/)],
     ['apps update nobody --name M', fails(/^There is no application with the client id nobody\.\n$/)],
@@ -258,7 +258,7 @@ t.test('Suites: their names are updated, and their secrets rotated, listed and r
   const { run } = await startShell(t, ({ suites }) => suites.register({ suiteId: 'store', name: 'Store' }))
   await expectAll(t, { run }, [
     ['suites update store --name Shop', /^The suite store is updated\.\n$/],
-    ['suites update store --name Shop', /^The suite store has these values already\.\n$/],
+    ['suites update store --name Shop', /^The suite store already has these values\.\n$/],
     ['suites update store --name Shop', { json: { id: 'store', name: 'Shop' } }],
     ['suites update nobody --name A', UNKNOWN],
     ['suites update store --name ', fails(/^The name must not be empty\.\n$/)],

@@ -428,7 +428,7 @@ t.test('Apply: where secrets cannot be written nothing is registered; a server h
   t.equal((await store.listSuites({ limit: 1 })).length, 0)
   t.match(await run(apply + server()), {
     status: 1,
-    err: new RegExp(`${lost.source}, but for the first one: "secrets rotate"`),
+    err: new RegExp(`${lost.source}, except for the first one: "secrets rotate"`),
   })
   t.equal((await store.listSuites({ limit: 2 })).length, 1)
 })

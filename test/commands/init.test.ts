@@ -126,7 +126,7 @@ t.test('Init: on a terminal it asks, again after a wrong answer; an empty answer
     return run(`init --settings ${file}`, { env, stdin: Readable.from(lines), isTTY: true })
   }
   const ended = await typed([`${folder}/x\n`])
-  t.match(ended, { status: 1, err: /Nothing was made: the input ended\.\n$/ })
+  t.match(ended, { status: 1, err: /Nothing was created: the input ended\.\n$/ })
   t.strictSame(readdirSync(folder), [])
   const { status, out, err } = await typed([
     ...['postgres://\n', `${folder}/x/\n`],

@@ -87,7 +87,7 @@ export async function makeTraffic(
   pause = () => sleep(PAUSE_MS, undefined, { ref: false }),
 ): Promise<void> {
   try {
-    // One request with the right secret, so that the diagnosis can say when it was last used.
+    // Sends one request with the right secret, so that the diagnosis can say when it was last used.
     await ask({ ...wrongSecret, clientSecret: wrongSecret.rightSecret })
     while (true) {
       await useToken(notApproved, 'invoices')

@@ -65,12 +65,12 @@ export function completeUpdate<Shown extends { labels: Labels }>(
       const isChanged = await owners.update(id, annotated(options, (await owners.show(id)).labels))
       return { isChanged, shown: await owners.show(id) }
     })
-    const words = `The ${kind} ${id} ${isChanged ? 'is updated' : 'has these values already'}.`
+    const words = `The ${kind} ${id} ${isChanged ? 'is updated' : 'already has these values'}.`
     await print(terminal, { json }, view(shown), words)
   })
 }
 
-/** For `labelled`. Leaves out what is not set. */
+/** The values for `labelled`, without those that are not set. */
 export function annotationTexts(labels: Labels, texts: Record<string, string>): Record<string, string> {
   const all = { labels: labelTexts(labels).join(', '), ...texts }
   return Object.fromEntries(Object.entries(all).filter(([, text]) => text !== ''))

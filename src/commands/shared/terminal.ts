@@ -48,14 +48,14 @@ export function show(terminal: Terminal, { json }: JsonOption, result: unknown, 
   return write(terminal, `${json ? JSON.stringify(result, null, 2) : words}\n`)
 }
 
-/** Like `show`, for the result of a change. Rejects with OperatorError. `lost` says what to do if a secret was not shown. */
+/** Shows the result of a change like `show`. Rejects with OperatorError. `lost` says what to do if a secret was not shown. */
 export async function print(terminal: Terminal, options: JsonOption, result: unknown, words: string, lost = '') {
   await show(terminal, options, result, words).catch(({ message, cause }: OutputFailed) => {
     throw new OperatorError(`The change was made. ${message} ${lost}`.trimEnd(), { cause })
   })
 }
 
-/** Like `print`, for a result that contains a new secret of an application or a suite. */
+/** Prints a result that contains a new secret of an application or a suite. */
 export function printSecret(owner: string, ...rest: Parameters<typeof show>): Promise<void> {
   const lost = `The new secret of ${owner} is lost: "secrets rotate ${owner}" makes another one. The lost one ends with the others.`
   return print(...rest, lost)
