@@ -41,7 +41,7 @@ const OPPOSITE = {
   'approval withdrawn': 'application approved',
 } as const
 
-/** A few milliseconds of work. */
+/** Looking up this many takes a few milliseconds. */
 const LOOKED_UP_AT_A_TIME = 100
 
 export function createSuites(context: Context) {

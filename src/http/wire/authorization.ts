@@ -50,8 +50,8 @@ export function basicCredentials(authorization: string): Credentials | undefined
 }
 
 /**
- * The credentials in the Authorization header. Undefined if there is no header. Throws RequestRefused if it has none, or if the
- * form also has a secret (RFC 6749 §2.3). `client`: what the answer calls the client.
+ * The credentials in the Authorization header. Undefined if there is no header. Throws RequestRefused if that has none, or if
+ * the form also has a secret (RFC 6749 §2.3). `client`: what the answer calls the client.
  */
 export function credentialsInHeader(
   request: Request,

@@ -95,7 +95,7 @@ function labelsOf({ labels }: Metric, values: readonly string[]): Record<string,
   return Object.fromEntries(Object.keys(labels).map((label, index) => [label, values[index] as string]))
 }
 
-/** All of the library's except `gc` and `eventLoopUtilization`: these cost 3 % or more of a check's CPU time (docs/adr/0020). */
+/** The library's metrics except `gc` and `eventLoopUtilization`, which take 3 % or more of a check's CPU time (docs/adr/0020). */
 const PROCESS_METRICS = [
   processCpuTotal,
   processStartTime,
