@@ -13,7 +13,7 @@ export const OLD_ROWS: Record<Exclude<Purgeable, 'tokens'>, OldRows[]> = {
     `span = ${span} AND since < CAST($1 AS bigint) - ${kept} ORDER BY since`,
   ]),
   refusals: [['refusals', 'rowid', 'last_at < $1 ORDER BY last_at']],
-  // Among the first rows by id, because there is no index on the time.
+  // Searched among the first rows by id, because there is no index on the time.
   'refused requests': [
     [
       'refused_requests',
