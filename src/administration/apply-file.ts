@@ -100,7 +100,7 @@ function parse<Data>(file: string, content: string, check: (value: unknown) => z
   const lines = new LineCounter()
   const document = parseDocument(content, { lineCounter: lines, prettyErrors: false, merge: true, uniqueKeys: false })
 
-  /** Where a value begins or, if it is missing, the nearest one around it. */
+  /** Where a value begins or, if it is missing, where the nearest one around it begins. */
   function offsetOf(path: PropertyKey[]): number {
     const node = document.getIn(isSeq(document.contents) ? path.slice(1) : path, true)
     if (isNode(node) && node.range) return node.range[0]

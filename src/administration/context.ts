@@ -11,7 +11,7 @@ export interface ReadContext {
 export interface Context extends ReadContext {
   /** The author and time of a change, for the store's audit trail. */
   audit: () => Audit
-  /** Reports a change, which must be durable already. */
+  /** Reports a change, which must already be durable. */
   report: (change: ChangeEvent) => void
   /** Makes a change, and reports it if it changed anything. */
   change: (change: Change, audit?: Audit) => Promise<ChangeResult>

@@ -58,7 +58,7 @@ export interface Application extends ApplicationValues, ApplicationExtras {
   readonly key: ApplicationKey
   readonly clientId: string
   readonly status: 'active' | 'suspended'
-  /** Tokens of an earlier generation are revoked: revoke-all increments it, so it does not depend on clocks. */
+  /** Tokens of an earlier generation are revoked. Revoke-all increments this number, so it needs no clock. */
   readonly tokenGeneration: number
   /** When revoke-all was last used, for information only; 0 if never. */
   readonly tokensValidFrom: number

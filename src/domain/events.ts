@@ -222,5 +222,5 @@ type ServerEvent =
   | { type: 'request failures repeated'; reason: RequestReason; message: string; count: number }
   /** The buffer was full: nothing read the log, or its disk was full. */
   | { type: 'log lines dropped'; count: number }
-  /** `unexpected error`: a bug, which ends the process. `shutdown cut short`: a second signal, a deadline, or an error. */
+  /** `unexpected error` is a bug, which ends the process. `shutdown cut short`: by a second signal, a deadline, or an error. */
   | { type: 'unexpected error' | 'shutdown cut short'; err: unknown }

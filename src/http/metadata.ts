@@ -4,7 +4,7 @@ import { ACCESS_TOKEN_PATH } from './access-token.ts'
 import { INTROSPECT_PATH } from './introspect.ts'
 import { REVOKE_PATH } from './revoke.ts'
 
-/** The metadata that clients can discover, RFC 8414 §2. The only answer that may be cached. */
+/** The metadata that clients can discover, RFC 8414 §2. This is the only answer that may be cached. */
 export function metadata(
   app: FastifyInstance,
   { publicUrl, acceptsBasic, docsUrl }: { publicUrl: string; acceptsBasic: boolean; docsUrl?: string | undefined },

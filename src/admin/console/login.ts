@@ -27,7 +27,7 @@ export function loginPath(why?: keyof typeof WHY): string {
   return why === undefined ? '/login' : `/login?why=${why}`
 }
 
-/** Signs operators in with the code of a one-time link, and out; provider.ts with the identity provider. */
+/** Signs operators in with the code of a one-time link, and signs them out. For the identity provider, see provider.ts. */
 export function login(console: FastifyInstance, context: AdminContext): void {
   const { signIn, administration, observe } = context
   console.get('/login', (request, reply) => {

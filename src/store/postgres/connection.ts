@@ -64,7 +64,7 @@ export async function connect(location: PostgresLocation, host: PostgresHost, pr
     warning = undefined
     const giveUp = () =>
       destroy(unavailable(host, new Error(`no answer within ${Math.round(timeout)} ms`), { isSilent: true }))
-    // If this process itself was stalled, the answer may have arrived already. An immediate runs after it has been read.
+    // If this process itself was stalled, the answer may already have arrived. An immediate runs after it has been read.
     let immediate: NodeJS.Immediate | undefined
     const timer = setTimeout(() => {
       immediate = setImmediate(giveUp)
