@@ -76,7 +76,7 @@ export function roleIn(claims: object, rules: ProviderSettings['rules']): Role |
   })
 }
 
-/** The most characters of an explanation: enough for the claims of any provider. */
+/** The length limit of an explanation, in characters: enough for the claims of any provider. */
 const LONGEST_WHY = 2000
 
 /** Why claims give no role: what each rule found, and the names of all claims. */
