@@ -153,6 +153,15 @@ export const settings = {
       return valid(url, url === LOCAL_URL || (isHttpUrl(url) && !/[?#]|\/$/.test(url)), message)
     },
   ),
+  INTROSPECTION_URL: setting(
+    'none',
+    'Where suites reach introspection, if not at /v1/oauth/introspect of PUBLIC_URL: the whole http or https URL, or none',
+    optional('none', (url) => {
+      const message =
+        'must be an http or https URL with a path, without a query, a fragment or a slash at the end, or none'
+      return valid(url, isHttpUrl(url) && !/[?#]|\/$/.test(url) && new URL(url).pathname !== '/', message)
+    }),
+  ),
   HANDOVER: setting(
     'off',
     'Whether partners can get new secrets from hand-over links, at /hand-over of PUBLIC_URL: on or off',
@@ -265,6 +274,11 @@ function contradictions(config: Config) {
 /** Where hand-over links lead; undefined if they are off. */
 export function handOverUrl({ HANDOVER, PUBLIC_URL }: Pick<Config, 'HANDOVER' | 'PUBLIC_URL'>): string | undefined {
   return HANDOVER ? PUBLIC_URL + HAND_OVER_PATH : undefined
+}
+
+/** Where suites reach introspection. */
+export function introspectionUrl({ INTROSPECTION_URL, PUBLIC_URL = '' }: Partial<Config>): string {
+  return INTROSPECTION_URL ?? `${PUBLIC_URL}/v1/oauth/introspect`
 }
 
 /** Defines a setting. `parse` throws a SyntaxError that explains what is wrong without repeating the value. */

@@ -26,6 +26,7 @@ const DEFAULTS = {
   OIDC_VIEWERS: undefined,
   OPERATORS: 'any',
   PUBLIC_URL: 'http://localhost:8080',
+  INTROSPECTION_URL: undefined,
   HANDOVER: false,
   DOCS_URL: undefined,
 }
@@ -70,6 +71,7 @@ const VALID: [Setting, text: string, value: unknown][] = [
   ['OIDC_VIEWERS', 'https://a.example/roles=x', { claim: 'https://a.example/roles', values: ['x'] }],
   ['PUBLIC_URL', 'https://auth.example', 'https://auth.example'],
   ['PUBLIC_URL', 'http://auth.example:8443/token-server', 'http://auth.example:8443/token-server'],
+  ['INTROSPECTION_URL', 'https://api.internal:8443/introspect', 'https://api.internal:8443/introspect'],
   ['HANDOVER', 'on', true],
   ['DOCS_URL', 'https://docs.example/a?b#c', 'https://docs.example/a?b#c'],
 ]
@@ -112,6 +114,16 @@ const INVALID: [Setting, message: string, texts: string][] = [
   ['OIDC_ADMINS', 'must be a claim', '|groups|groups=|=a|groups=a,|groups=,a|a b=c'],
   ['OIDC_VIEWERS', 'must be a claim', 'off|groups=a,,b'],
   ['PUBLIC_URL', '', '|auth.example|ftp://a.example|https://a.example/|https://a.example?b|https://a"b|https://[a'],
+  [
+    'INTROSPECTION_URL',
+    'must be an http or https URL with a path',
+    '|off|a.example/i|ftp://a.example/i|https://a.example',
+  ],
+  [
+    'INTROSPECTION_URL',
+    'must be an http',
+    'https://a.example/|https://a.example/i/|https://a.example/i?b|https://a.example#i',
+  ],
   ['OPERATORS', 'must be any or provider', '|off|Provider'],
   ['HANDOVER', 'must be on or off', '|ON|yes'],
   ['DOCS_URL', '', '|off|docs.example|ftp://a.example|https://[a|https://a.example/b c'],

@@ -32,8 +32,16 @@ export interface About {
   store: 'SQLite' | 'PostgreSQL'
   /** Milliseconds since the epoch. */
   startedAt: number
-  /** Where clients reach this server, the documentation for developers, and the address of the ops listener, if any. */
-  urls: { publicUrl: string; docsUrl: string | undefined; opsAddress: string | undefined }
+  urls: {
+    /** Where clients reach this server. */
+    publicUrl: string
+    /** Where suites reach introspection. */
+    introspectionUrl: string
+    /** The documentation for developers. */
+    docsUrl: string | undefined
+    /** Where the ops listener is. */
+    opsAddress: string | undefined
+  }
   /** The settings with their values as text, without passwords. */
   settings: readonly { name: string; value: string; meaning: string }[]
 }

@@ -29,6 +29,8 @@ export interface AppOptions extends CheckOptions, ClientOptions {
   trustProxy: false | string[]
   /** How many connections one address prefix may have; Infinity: connections are not limited. */
   connectionLimit: number
+  /** Where suites reach introspection. */
+  introspectionUrl: string
   /** The documentation for developers: the service_documentation of RFC 8414. */
   docsUrl?: string | undefined
   /** How long a request may take to arrive, in milliseconds. */

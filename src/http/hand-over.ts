@@ -92,7 +92,7 @@ export function handOver(
     const code = readForm(request, ['code']).code.split('#').at(-1)?.trim() as string
     const handedOver = await use(code, requesterOf(request), observe)
     const { name, clientId, clientSecret, othersEndAt } = handedOver
-    const command = curl(ACCESS_TOKEN_PATH, 'grant_type=client_credentials', { clientId, clientSecret, publicUrl })
+    const command = curl(publicUrl + ACCESS_TOKEN_PATH, 'grant_type=client_credentials', { clientId, clientSecret })
     return showPage(
       reply,
       'Your new client secret',

@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import type { Issuer } from '../issuer/issuer.ts'
 import { ACCESS_TOKEN_PATH } from './access-token.ts'
-import { INTROSPECT_PATH } from './introspect.ts'
 import { REVOKE_PATH } from './revoke.ts'
 
 /** The metadata that clients can discover, RFC 8414 §2. This is the only answer that may be cached. */
 export function metadata(
   app: FastifyInstance,
-  { publicUrl, acceptsBasic, docsUrl }: { publicUrl: string; acceptsBasic: boolean; docsUrl?: string | undefined },
+  options: { publicUrl: string; introspectionUrl: string; acceptsBasic: boolean; docsUrl?: string | undefined },
 ): void {
+  const { publicUrl, introspectionUrl, acceptsBasic, docsUrl } = options
   const methods = ['client_secret_basic', 'client_secret_post']
   const ofApplications = acceptsBasic ? methods : ['client_secret_post']
   app.get('/.well-known/oauth-authorization-server', async (_request, reply) => {
@@ -19,7 +19,7 @@ export function metadata(
       token_endpoint_auth_methods_supported: ofApplications,
       grant_types_supported: ['client_credentials'],
       response_types_supported: [],
-      introspection_endpoint: publicUrl + INTROSPECT_PATH,
+      introspection_endpoint: introspectionUrl,
       introspection_endpoint_auth_methods_supported: methods,
       revocation_endpoint: publicUrl + REVOKE_PATH,
       revocation_endpoint_auth_methods_supported: ofApplications,

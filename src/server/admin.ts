@@ -5,7 +5,7 @@ import type { About } from '../admin/context.ts'
 import { listenForAdmin } from '../admin/listener.ts'
 import { type AdminServer, createAdminServer } from '../admin/server.ts'
 import type { IdentityProvider } from '../administration/identity-provider.ts'
-import { type Config, handOverUrl, providerSettings, settings } from '../config.ts'
+import { type Config, handOverUrl, introspectionUrl, providerSettings, settings } from '../config.ts'
 import { locationText } from '../domain/database-location.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
@@ -104,7 +104,12 @@ export function describe(config: Partial<Config> & Pick<Config, 'DATABASE_URL'>,
     node: NODE_VERSION,
     store: STORES[config.DATABASE_URL.kind],
     startedAt,
-    urls: { publicUrl: PUBLIC_URL, docsUrl: DOCS_URL, opsAddress: OPS_ADDRESS && textOf(OPS_ADDRESS, 'off') },
+    urls: {
+      publicUrl: PUBLIC_URL,
+      introspectionUrl: introspectionUrl(config),
+      docsUrl: DOCS_URL,
+      opsAddress: OPS_ADDRESS && textOf(OPS_ADDRESS, 'off'),
+    },
     settings: names
       .filter((name) => name in config)
       .map((name) => ({ name, value: textOf(config[name], settings[name].default), meaning: settings[name].meaning })),

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import type { AddressInfo, Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '../config.ts'
+import { type Config, introspectionUrl } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { REFUSALS_INTERVAL_MS } from '../domain/refusal.ts'
@@ -62,7 +62,8 @@ export async function buildServer(
   const failures = createFailures({ isLimited: config.FAILURE_LIMIT, isShared: proxies.isShared, monotonic })
   const issuer = createIssuer({ store, now, failures, tokenQuota: config.TOKEN_QUOTA, publicFields })
   const connections = new Set<Socket>()
-  const options = { connections, proxies, trustProxy, connectionLimit, acceptsBasic, publicUrl, docsUrl, ...times }
+  const urls = { publicUrl, introspectionUrl: introspectionUrl(config), docsUrl }
+  const options = { connections, proxies, trustProxy, connectionLimit, acceptsBasic, ...urls, ...times }
   const app = await buildApp({ issuer, observe, observeDetails, measure, countCheck: usage.countCheck, ...options })
   return { app, issuer, usage, refusals, observe, connections }
 }

@@ -3,17 +3,15 @@ export interface Client {
   clientId: string
   /** Undefined unless the secret is new, because it is shown only once. */
   clientSecret?: string | undefined
-  publicUrl: string
 }
 
 /**
  * The command that sends a form with the credentials of a client. Quoted and URL-encoded, because a client id that was registered
  * elsewhere may have any ASCII character.
  */
-export function curl(path: string, data: string, client: Client): string {
-  const { clientId, clientSecret = 'CLIENT_SECRET', publicUrl } = client
+export function curl(url: string, data: string, { clientId, clientSecret = 'CLIENT_SECRET' }: Client): string {
   return [
-    `curl ${quoted(`${publicUrl}${path}`)}`,
+    `curl ${quoted(url)}`,
     `-d ${quoted(data)}`,
     `--data-urlencode ${quoted(`client_id=${clientId}`)}`,
     `--data-urlencode ${quoted(`client_secret=${clientSecret}`)}`,

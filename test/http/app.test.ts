@@ -21,6 +21,16 @@ t.test('RFC 8414 §2: the metadata has the URLs of existing endpoints, and of th
   t.equal(metadata.service_documentation, 'https://docs.example/tokens?v=1')
 })
 
+t.test('RFC 8414 §2: the metadata has the introspection endpoint of INTROSPECTION_URL', async (t) => {
+  const { app } = await createWorld(t, { introspectionUrl: 'https://api.internal/introspect' })
+  t.match((await app.inject('/.well-known/oauth-authorization-server')).json(), {
+    issuer: PUBLIC_URL,
+    token_endpoint: `${PUBLIC_URL}/v1/oauth/accesstoken`,
+    introspection_endpoint: 'https://api.internal/introspect',
+    revocation_endpoint: `${PUBLIC_URL}/v1/oauth/revoke`,
+  })
+})
+
 t.test('Log: Fastify logs nothing, because a target or a header could be in it', async (t) => {
   const { app } = await createWorld(t)
   t.equal(app.log.level, undefined)

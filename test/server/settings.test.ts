@@ -25,7 +25,12 @@ t.test('About: every setting is shown as it is written, without passwords', asyn
   }
   const about = describe(readConfig({ ...env, PGPASSWORD: 'hunter2' }), 5)
   t.match(about, { version: VERSION, node: process.versions.node, store: 'PostgreSQL', startedAt: 5 })
-  t.strictSame(about.urls, { publicUrl: 'http://localhost:8080', docsUrl: undefined, opsAddress: '[::1]:9464' })
+  t.strictSame(about.urls, {
+    publicUrl: 'http://localhost:8080',
+    introspectionUrl: 'http://localhost:8080/v1/oauth/introspect',
+    docsUrl: undefined,
+    opsAddress: '[::1]:9464',
+  })
   const values = Object.fromEntries(about.settings.map(({ name, value }) => [name, value]))
   t.strictSame(Object.keys(values), Object.keys(settings))
   t.match(values, { ...env, DATABASE_URL: 'postgres://db.example:5433/tokens', TOKEN_QUOTA: 'off', DOCS_URL: 'none' })

@@ -39,6 +39,7 @@ export async function createWorld(
     connectionLimit = Infinity,
     logDetails = false,
     acceptsBasic = false,
+    introspectionUrl = undefined as string | undefined,
     docsUrl = undefined as string | undefined,
     handsOver = false,
     counts = false,
@@ -56,6 +57,7 @@ export async function createWorld(
     TOKEN_QUOTA: tokenQuota,
     CONNECTION_LIMIT: connectionLimit,
     CLIENT_AUTHENTICATION: acceptsBasic ? ('body,basic' as const) : ('body' as const),
+    INTROSPECTION_URL: introspectionUrl,
     DOCS_URL: docsUrl,
     HANDOVER: handsOver,
   }

@@ -260,7 +260,7 @@ const METADATA_FIELDS = jsonSchema(
     ),
     grant_types_supported: words('The only grant'),
     response_types_supported: words('None, because there is no authorization endpoint'),
-    introspection_endpoint: url('Where suites ask about tokens'),
+    introspection_endpoint: url('Where suites ask about tokens: `INTROSPECTION_URL`, if it is set'),
     introspection_endpoint_auth_methods_supported: words('How suites authenticate there'),
     revocation_endpoint: url('Where applications revoke tokens'),
     revocation_endpoint_auth_methods_supported: words('How applications authenticate there, the same'),

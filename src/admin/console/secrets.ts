@@ -4,7 +4,7 @@ import { OperatorError } from '../../domain/operator-error.ts'
 import { HOUR } from '../../domain/usage.ts'
 import { type Client, curl, quoted } from '../../web/curl.ts'
 import { type Html, html, type Part, path } from '../../web/html.ts'
-import type { AdminContext } from '../context.ts'
+import type { About, AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { idOf } from '../wire/routing.ts'
 import { age, badge, section, table, time } from './components.ts'
@@ -39,7 +39,7 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
       const overlap = overlapIn(request.body)
       if (overlap === 0) assertNewSignIn(context, request, base)
       const { clientSecret, othersEndAt } = await secrets.rotate(id, overlap, repeatable)
-      const client = { clientId: id, clientSecret, publicUrl: context.about.urls.publicUrl }
+      const client = { clientId: id, clientSecret, ...context.about.urls }
       const page = credentialsPage({
         ...headBelow(parent, base, ['A new secret for ', owner.name]),
         clientId: id,
@@ -199,31 +199,31 @@ export function copyable(id: string, label: string, value: string): Html {
   return html`<div class="copyable"><p class="copyable-label" id="${id}-label">${label}</p><div class="copyable-value"><code id="${id}"${value.includes('\n') && html` tabindex="0"`}>${value}</code><button type="button" class="button" data-copy="${id}" aria-describedby="${id}-label" hidden>Copy</button></div></div>`
 }
 
-export function tryIt({ suites: [suiteId], ...client }: Client & { suites: readonly string[] }): Html {
-  const command = curl('/v1/oauth/accesstoken', 'grant_type=client_credentials', client)
+export function tryIt({
+  suites: [suiteId],
+  publicUrl,
+  ...client
+}: Client & Pick<About['urls'], 'publicUrl'> & { suites: readonly string[] }): Html {
+  const command = curl(`${publicUrl}/v1/oauth/accesstoken`, 'grant_type=client_credentials', client)
   const content = html`${copyable('curl', 'In a terminal', command)}
-${suiteId !== undefined && copyable('use', `Use it at ${suiteId}, with the access_token of the answer`, useCommand(suiteId, client.publicUrl))}`
+${suiteId !== undefined && copyable('use', `Use it at ${suiteId}, with the access_token of the answer`, useCommand(suiteId, publicUrl))}`
   return section('try', 'Get a token', content)
 }
 
 /** How to check tokens for a suite: through a gateway, or with introspection. */
-export function howToCheckTokens({
-  suiteId,
-  docsUrl,
-  ...client
-}: Omit<Client, 'clientId'> & { suiteId: string; docsUrl: string | undefined }): Html {
-  const { publicUrl } = client
+export function howToCheckTokens(suite: Client & Omit<About['urls'], 'opsAddress'>): Html {
+  const { clientId: suiteId, publicUrl, introspectionUrl, docsUrl } = suite
   return html`<div class="prose"><p>A gateway in front of the suite sends the Authorization header of each request to this address, and lets the request through if the answer is 200:</p></div>
 ${copyable('verify', 'Gateway check', verifyUrl(suiteId, publicUrl))}
 ${copyable('use', 'Try it in a terminal, with the token of an approved application', useCommand(suiteId, publicUrl))}
 <div class="prose"><p>A suite that checks tokens itself uses introspection (RFC 7662), with its client id and secret:</p></div>
-${copyable('introspect', 'Introspection', `${publicUrl}/v1/oauth/introspect`)}
-${introspectionCommand({ clientId: suiteId, ...client })}
+${copyable('introspect', 'Introspection', introspectionUrl)}
+${introspectionCommand(suite)}
 ${docsUrl && html`<p><a href="${docsUrl}" rel="noreferrer">Read more</a></p>`}`
 }
 
-function introspectionCommand(suite: Client): Html {
-  const command = curl('/v1/oauth/introspect', 'token=ACCESS_TOKEN', suite)
+function introspectionCommand(suite: Client & Pick<About['urls'], 'introspectionUrl'>): Html {
+  const command = curl(suite.introspectionUrl, 'token=ACCESS_TOKEN', suite)
   return copyable('introspect-curl', 'Try it in a terminal, with the token of an approved application', command)
 }
 

@@ -120,7 +120,7 @@ function registeredPage(suite: RegisteredSuite & { notApproved: number }, urls: 
     clientSecret,
     advice: 'It is needed for introspection, not for the gateway check.',
     content: html`${notApproved > 0 && note('warn', html`<p>No application is approved for it yet (there ${notApproved === 1 ? 'is 1' : `are ${notApproved.toLocaleString('en')}`}). <a href="${address('/applications', { for: suiteId })}">Approve those that may use it</a>.</p>`)}
-${section('gateway', 'How tokens are checked', howToCheckTokens({ suiteId, clientSecret, ...urls }))}
+${section('gateway', 'How tokens are checked', howToCheckTokens({ clientId: suiteId, clientSecret, ...urls }))}
 <div class="buttons"><a class="button primary" href="${path`/suites/${suiteId}`}">Go to the suite</a></div>`,
   })
 }
@@ -182,7 +182,7 @@ ${approvedPanel(suiteId, await suites.countApproved(suiteId), mayChange)}
 ${live.checks}
 ${live.refusals}
 ${secretsPanel({ base, secrets, now: at, request, hours: statesOf(errors)('hours') })}
-${section('gateway', 'How tokens are checked', howToCheckTokens({ suiteId, ...about.urls }))}
+${section('gateway', 'How tokens are checked', howToCheckTokens({ clientId: suiteId, ...about.urls }))}
 ${await lastChanges(administration, { kind: 'suite', id: suiteId })}
 ${mayChange && section('endings', 'Remove this suite', html`<div class="actions"><a class="button danger-quiet" href="${base}/remove">Remove…</a></div>`)}`)}`,
     }

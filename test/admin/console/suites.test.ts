@@ -46,8 +46,10 @@ t.test('New suite: the response says how to use the credentials', async (t) => {
   t.match(body, '<a href="/applications?for=product">Approve those that may use it</a>')
   await register('b', [])
   t.match(textOf((await send('third')).body), '(there are 2)')
-  const docs = (docsUrl: string | undefined) =>
-    howToCheckTokens({ suiteId: 'store', publicUrl: 'https://token.example', docsUrl }).text
+  const urls = { publicUrl: 'https://token.example', introspectionUrl: 'https://api.internal/introspect' }
+  const docs = (docsUrl: string | undefined) => howToCheckTokens({ clientId: 'store', ...urls, docsUrl }).text
+  t.equal(copyOf(docs(undefined), 'introspect'), urls.introspectionUrl)
+  t.match(copyOf(docs(undefined), 'introspect-curl'), /^curl 'https:\/\/api\.internal\/introspect' /)
   t.match(docs('https://docs.example'), '<a href="https://docs.example" rel="noreferrer">Read more</a>')
   t.notMatch(docs(undefined), 'Read more')
 })
