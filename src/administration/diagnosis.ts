@@ -1,6 +1,6 @@
 import { ABBREVIATED, type ApplicationNames } from '../domain/application.ts'
 import { factsOf } from '../domain/reasons.ts'
-import { visibleOnOneLine } from '../domain/text.ts'
+import { enumerated, visibleOnOneLine } from '../domain/text.ts'
 import { ago, timestamp } from '../domain/time.ts'
 import { MANY_TOKENS } from '../domain/usage.ts'
 import type { Removal } from './audit-trail.ts'
@@ -113,7 +113,7 @@ interface UnknownFindings extends Pick<Findings, 'clientId' | 'similarRefusals' 
 export function diagnoseUnknown(findings: UnknownFindings): Diagnosis {
   const { clientId, similarRefusals, similarApplications, now, instructions } = findings
   const [group] = groupsOf(similarRefusals) as [RefusalGroup]
-  const ids = similarApplications.map((application) => application.clientId).join(', ')
+  const ids = enumerated(similarApplications.map((application) => application.clientId))
   const advice = ids
     ? `Did you mean ${ids}? Compare character by character.`
     : `Compare it with ${instructions.list}. Is it in another database?`

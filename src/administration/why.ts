@@ -2,7 +2,7 @@ import { ABBREVIATED, type ApplicationNames, MAX_CLIENT_ID_LENGTH } from '../dom
 import { OperatorError } from '../domain/operator-error.ts'
 import { isTokenReason } from '../domain/reasons.ts'
 import { REFUSALS_INTERVAL_MS, type RefusalCount } from '../domain/refusal.ts'
-import { differsBy } from '../domain/text.ts'
+import { differsBy, enumerated } from '../domain/text.ts'
 import { USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import { type ShownApplication, shownApplication } from './applications.ts'
 import { findRemoval } from './audit-trail.ts'
@@ -76,7 +76,7 @@ export class NothingKnown extends OperatorError {
 
   /** `list` is the command, call or page that lists all applications. */
   constructor(clientId: string, similarApplications: ApplicationNames[], list: string) {
-    const ids = similarApplications.map((application) => application.clientId).join(', ')
+    const ids = enumerated(similarApplications.map((application) => application.clientId))
     super(
       `No application has the client id ${clientId}, and no similar client id was refused. ` +
         (ids ? `Did you mean ${ids}?` : `Look for the application in ${list}.`),

@@ -4,6 +4,7 @@ import { diagnosisText, explanationView, secretView, timestamp } from '../admini
 import type { Explanation } from '../administration/why.ts'
 import type { Finding } from '../doctor/finding.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
+import { firstTen } from '../domain/text.ts'
 import { ago } from '../domain/time.ts'
 import { sinceFullHour } from '../domain/usage.ts'
 import { administer, readCommandConfig } from './shared/administer.ts'
@@ -46,8 +47,9 @@ function explanationText(explanation: Explanation, now: number): string {
     parts.push(`Refused client ids that look like it:\n${refusalsTable(similarRefusals, now, { withClient: true })}`)
   }
   if (similarApplications.length > 0) {
-    const rows = similarApplications.map(({ clientId, name }) => [clientId, name])
-    parts.push(`Applications with nearly the same client id:\n${table(['client id', 'name'], rows)}`)
+    const { shown, more } = firstTen(similarApplications)
+    const rows = shown.map(({ clientId, name }) => [clientId, name])
+    parts.push(`Applications with nearly the same client id:\n${table(['client id', 'name'], rows)}\n${more}`.trim())
   }
   return parts.join('\n\n')
 }

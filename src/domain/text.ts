@@ -38,6 +38,21 @@ export function asSentence(text: string): string {
   return withPeriod(text.charAt(0).toUpperCase() + text.slice(1))
 }
 
+/** How many of a list that may be long are shown. */
+const SHOWN = 10
+
+/** The first ten, and how many more there are: `and 3 more`, or nothing. */
+export function firstTen<Item>(items: readonly Item[]): { shown: readonly Item[]; more: string } {
+  const left = items.length - SHOWN
+  return { shown: items.slice(0, SHOWN), more: left > 0 ? `and ${left} more` : '' }
+}
+
+/** The first ten in a sentence. */
+export function enumerated(words: readonly string[]): string {
+  const { shown, more } = firstTen(words)
+  return `${shown.join(', ')} ${more}`.trim()
+}
+
 /** Whether at most `limit` edits turn one text into the other: adding, removing, replacing, or swapping two neighbours. */
 export function differsBy(limit: number, a: string, b: string): boolean {
   if (a === b) return true

@@ -378,6 +378,16 @@ t.test('Why: an application that was removed: by whom, when, and whether it stil
   await says(/^(?!.*removed)/, id)
 })
 
+t.test('Why: of the similar client ids ten are named, and how many more there are', async (t) => {
+  const { administration, says, send, explain } = await createAskedWorld(t)
+  for (let n = 10; n < 22; n++) await administration.register({ clientId: `shop-${n}` })
+  const named = Array.from({ length: 10 }, (_, n) => `shop-${n + 10}`).join(', ')
+  await t.rejects(explain('shop'), { message: new RegExp(`Did you mean ${named} and 2 more\\?$`) })
+  await send({ client_id: 'shop' })
+  await says(new RegExp(`Did you mean ${named} and 2 more\\? Compare character by character\\.`), 'shop')
+  t.equal((await explain('shop')).similarApplications.length, 12)
+})
+
 t.test('Why: a client id that is nobody’s: what looks like it, and whose it may be', async (t) => {
   const { says, send, id, later, explain, token, clock } = await createAskedWorld(t)
   const cut = id.slice(0, -1)

@@ -66,6 +66,10 @@ t.test('why: the diagnosis comes first, then what is known, in words and as JSON
   t.match(mistyped.out, /\n\nApplications with nearly the same client id:\nclient id +name\nfG\w+3Z +A\n$/)
   const similarApplications = [{ client_id: ID, name: 'A' }]
   t.match(await json(`why ${ID.slice(0, -1)}`), { application: null, similar_applications: similarApplications })
+  const names = '--name B --developer-email a@b.example'
+  for (let n = 0; n < 11; n++) await run(`apps register --client-id ${ID.slice(0, -1)}${n} ${names}`)
+  const ten = /\n\nApplications with nearly the same client id:\nclient id +name\n(\S+ +[AB]\n){10}and 2 more\n$/
+  t.match((await run(`why ${ID.slice(0, -1)}`)).out, ten)
   const err = /^No application has the client id nobody, .* Look for the application in "applications list"\.\n$/
   t.match(await run('why nobody'), { status: 1, out: /^$/, err })
 })

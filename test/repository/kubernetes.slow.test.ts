@@ -146,11 +146,13 @@ t.test('Helm: a wrong value is refused', HELM, async (t) => {
     ['ingress.enabled=yes', /ingress.*enabled/],
     ['image=', /image/],
   ] as const) {
-    const args = ['template', 'any-name', join(ROOT, FOLDER), `--set=${wrong}`]
-    const { status, stderr } = spawnSync('helm', args, { encoding: 'utf8' })
-    t.equal(status, 1, wrong)
-    t.match(stderr, /values don't meet the specifications of the schema/, wrong)
-    t.match(stderr, message, wrong)
+    for (const command of [['template', 'any-name'], ['lint']]) {
+      const args = [...command, join(ROOT, FOLDER), `--set=${wrong}`]
+      const { status, stdout, stderr } = spawnSync('helm', args, { encoding: 'utf8' })
+      t.equal(status, 1, wrong)
+      t.match(stdout + stderr, /values don't meet the specifications of the schema/, wrong)
+      t.match(stdout + stderr, message, wrong)
+    }
   }
 })
 

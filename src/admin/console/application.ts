@@ -5,6 +5,7 @@ import { endingSecret } from '../../administration/diagnosis.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
 import { type Application, columnsOf } from '../../domain/application.ts'
 import type { Suite } from '../../domain/suite.ts'
+import { firstTen } from '../../domain/text.ts'
 import { DAY, sinceFullHour } from '../../domain/usage.ts'
 import { address, type Html, html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
@@ -216,7 +217,7 @@ function consequencesOf({ clientId, secrets, suites, lastTokenAt }: ShownApplica
 }
 
 function unknownApplicationPage(clientId: string, asked: Explanation | NothingKnown, now: number): Page {
-  const { similarApplications } = asked
+  const { shown, more } = firstTen(asked.similarApplications)
   const { suite, similarRefusals = [] }: Partial<Explanation> = asked instanceof NothingKnown ? {} : asked
   return {
     title: 'No such application',
@@ -224,7 +225,7 @@ function unknownApplicationPage(clientId: string, asked: Explanation | NothingKn
     trail: [PARENT],
     content: html`${asked instanceof NothingKnown || suite ? note('warn', html`<p>No application has the client id <code>${clientId}</code>. It may belong to another server, or to an application that was removed long ago.</p>`) : diagnosisNote(asked)}
 ${suite && section('suite', 'Did you mean this suite?', html`<ul><li><a href="${path`/suites/${clientId}`}"><code>${clientId}</code></a> ${name(suite.name)}</li></ul>`)}
-${similarApplications.length > 0 && section('similar', 'Did you mean one of these?', html`<ul>${similarApplications.map(({ clientId, name: named }) => html`<li><a href="${pathOf(clientId)}"><code>${clientId}</code></a> ${name(named)}</li>`)}</ul>`)}
+${shown.length > 0 && section('similar', 'Did you mean one of these?', html`<ul>${shown.map(({ clientId, name: named }) => html`<li><a href="${pathOf(clientId)}"><code>${clientId}</code></a> ${name(named)}</li>`)}${more && html`<li>${more}</li>`}</ul>`)}
 ${similarRefusalsPanel('refusals', 'Refused client ids that look like it', similarRefusals, now)}
 <div class="buttons"><a class="button" href="/applications">All applications</a><a class="button" href="${address('/audit', { subject: clientId })}">Changes to this client id</a></div>`,
   }

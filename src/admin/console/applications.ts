@@ -176,7 +176,7 @@ function nothingFound({ filter }: Asked): Html {
   return emptyState(
     'No matches',
     html`<p>No application matches${text !== '' && html`: none has “${name(text)}” in its name, client id, developer’s email, labels or note`}.</p>
-${whyRefused(text)}<p><a class="button" href="${address('/applications', { for: target })}">Clear the search</a></p>`,
+${text !== '' && html`<p>This list has no removed applications: <a href="${address('/search', { q: text })}">the search finds them, too</a>.</p>`}${whyRefused(text)}<p><a class="button" href="${address('/applications', { for: target })}">Clear the search</a></p>`,
   )
 }
 

@@ -296,7 +296,7 @@ t.test('Application: it is suspended, resumed and, after confirmation, removed, 
 })
 
 t.test('Application: refused ids that look like its own are shown, and for an unknown one similar ones', async (t) => {
-  const { browser, page, clientId, refuse } = await setting(t)
+  const { administration, browser, page, clientId, refuse } = await setting(t)
   const sent = `${clientId.slice(0, 4).toLowerCase()}... (33 characters)`
   await refuse({ clientId: sent, isKnown: false, reason: 'unknown client' })
   t.match(await page(), `<span class="code">${sent}</span>`, 'which wraps where the table is too wide, unlike <code>')
@@ -315,6 +315,10 @@ t.test('Application: refused ids that look like its own are shown, and for an un
     for (const part of parts) t.match(part.startsWith('<a') ? body : textOf(body), part)
     t.notMatch(body, '<script>alert')
   }
+  const names = { name: 'Shop', developerEmail: 'dev@partner.example' }
+  for (let n = 0; n < 11; n++) await administration.applications.register({ ...names, clientId: `${clientId}${n}` })
+  const { body } = await browser(`/applications/${clientId.slice(0, -1)}`)
+  t.match(textOf(body), /Did you mean one of these\? (\S+ Shop ){10}and 2 more /)
 })
 
 t.test('Application: its page and forms work with every allowed client id', async (t) => {
