@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freePort } from './free-port.ts'
@@ -26,6 +26,8 @@ interface Addresses {
   tokenServer: string
   store: string
   productInformation: string
+  /** The secrets of the suites, for gateways that ask by introspection. */
+  secrets: Record<(typeof SUITES)[number], string>
   /** The files of its certificate: it is the one host with TLS. */
   tls?: { certificate: string; key: string }
 }
@@ -34,7 +36,13 @@ interface Addresses {
 export type Edit = (example: string) => string
 
 export interface Gateway {
+  /** The program, or the skip of its tests. */
   name: string
+  skip?: string | false
+  /** The folder of its example, if it has another name. */
+  folder?: string
+  /** What it asks the token server, instead of the gateway check. */
+  asks?: '/v1/oauth/introspect'
   spawn: (folder: string, addresses: Addresses, edit: Edit) => ChildProcess
   /** The recipe for one host with TLS. */
   oneHost?: boolean
@@ -48,6 +56,22 @@ const GATEWAYS: Gateway[] = [
   { name: 'caddy', spawn: spawnCaddy },
   { name: 'envoy', spawn: spawnEnvoy },
 ]
+
+const APACHE_MODULES = '/usr/lib/apache2/modules'
+
+const apache = (example: string, module: string, ...modules: string[]): Gateway => ({
+  name: 'apache2',
+  skip: needs('apache2') || needs(`mod_${module}`, existsSync(`${APACHE_MODULES}/mod_${module}.so`)),
+  folder: 'apache',
+  asks: '/v1/oauth/introspect',
+  spawn: (...args) => spawnApache(example, [module, ...modules], ...args),
+})
+
+/** Apache with mod_oauth2. */
+export const APACHE = apache('apache/apache.conf', 'oauth2')
+
+/** Apache with mod_auth_openidc, in front of the store only. */
+export const APACHE_OPENIDC = apache('apache/auth-openidc.conf', 'auth_openidc', 'authn_core')
 
 /** A test of the rule with each gateway and its own example. */
 export function testEachGateway(rule: string, run: (t: Test, gateway: Gateway) => Promise<void>): void {
@@ -137,8 +161,43 @@ function spawnEnvoy(folder: string, { gateway, tokenServer, store, productInform
   return spawn('envoy', ['-c', file, ...options], { env: { ...process.env, PATH } })
 }
 
+/** Apache with an example, the modules that this needs, and the secrets of the suites. */
+function spawnApache(name: string, modules: string[], folder: string, addresses: Addresses, edit: Edit) {
+  const { gateway, tokenServer, store, productInformation, secrets } = addresses
+  const defined = [
+    `Define STORE_SECRET ${secrets.store}`,
+    `Define PRODUCT_INFORMATION_SECRET ${secrets['product-information']}`,
+  ]
+  const secretsFile = writeFile(folder, 'suite-secrets.conf', defined.join('\n'))
+  const example = edit(readExample(name))
+    .replaceAll('127.0.0.1:8000', gateway)
+    .replaceAll('127.0.0.1:8080', tokenServer)
+    .replaceAll('127.0.0.1:8081', store)
+    .replaceAll('127.0.0.1:8082', productInformation)
+    .replace('/etc/apache2/suite-secrets.conf', secretsFile)
+  const common = 'mpm_event authn_core authz_core headers setenvif alias proxy proxy_http'.split(' ')
+  const loaded = new Set([...common, ...modules])
+  const file = writeFile(
+    folder,
+    'apache.conf',
+    [
+      `ServerRoot ${folder}`,
+      `PidFile ${folder}/pid`,
+      'ServerName localhost',
+      `ErrorLog ${folder}/error.log`,
+      'Mutex posixsem',
+      `Listen ${gateway}`,
+      ...(process.getuid?.() === 0 ? ['User nobody', 'Group nogroup'] : []),
+      ...[...loaded].map((name) => `LoadModule ${name}_module ${APACHE_MODULES}/mod_${name}.so`),
+      example,
+    ].join('\n'),
+  )
+  // One process only, so that no worker outlives the test.
+  return spawn('apache2', ['-X', '-f', file], { env: { ...process.env, PATH } })
+}
+
 /** A certificate for `localhost`, signed by itself. */
-function makeCertificate(folder: string): { certificate: string; key: string } {
+export function makeCertificate(folder: string): { certificate: string; key: string } {
   const [certificate, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')]
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
   const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
@@ -167,7 +226,13 @@ export async function untilItAnswers(t: Test, child: ChildProcess, status: numbe
 }
 
 /** The suites of the examples, each an HTTP server that notes what arrives, behind one gateway with its own example. */
-export async function startGateway(t: Test, gateway: Gateway, tokenServer: string, edit: Edit = (example) => example) {
+export async function startGateway(
+  t: Test,
+  gateway: Gateway,
+  tokenServer: string,
+  edit: Edit = (example) => example,
+  secrets: Addresses['secrets'] = { store: 'a', 'product-information': 'b' },
+) {
   const answerAsSuite: Parameters<typeof startRecorder>[1] = (response, headers) => {
     if (headers['x-answer-with'] === 'nothing') return
     const own = { 'www-authenticate': 'Suite', location: '/elsewhere', 'x-request-id': 'of-the-suite' }
@@ -179,7 +244,7 @@ export async function startGateway(t: Test, gateway: Gateway, tokenServer: strin
   const address = `127.0.0.1:${await freePort()}`
   const folder = temporaryFolder(t)
   const tls = gateway.oneHost ? makeCertificate(folder) : undefined
-  const addresses = { tokenServer, store: store.address, productInformation: productInformation.address }
+  const addresses = { tokenServer, store: store.address, productInformation: productInformation.address, secrets }
   const child = gateway.spawn(folder, { gateway: address, ...addresses, ...(tls && { tls }) }, edit)
   const ca = tls && readFileSync(tls.certificate, 'utf8')
   const sendHere = (path: string, options?: Parameters<typeof send>[2]) =>
@@ -210,8 +275,17 @@ export async function startGateway(t: Test, gateway: Gateway, tokenServer: strin
 /** A world of suites behind a gateway. Its application is approved for `store` only, and has a token. */
 export async function createGatewayWorld(t: Test, gateway: Gateway, edit?: Edit) {
   const world = await createWorldOfSuites(t, { trustProxy: ['127.0.0.1'] })
+  // They compare `exp` with the clock of the machine.
+  if (gateway.asks) world.clock.time = Date.now()
   const tokenServer = new URL(await world.app.listen({ host: '127.0.0.1', port: 0 })).host
   const accessToken = await world.token()
   const authorization = `Bearer ${accessToken}`
-  return { ...world, accessToken, authorization, front: await startGateway(t, gateway, tokenServer, edit) }
+  const secrets = { store: world.suiteSecret, 'product-information': world.otherSecret }
+  return {
+    ...world,
+    tokenServer,
+    accessToken,
+    authorization,
+    front: await startGateway(t, gateway, tokenServer, edit, secrets),
+  }
 }

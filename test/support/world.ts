@@ -122,7 +122,7 @@ export async function createWorldOfSuites(t: Test, options: Parameters<typeof cr
   const world = await createWorld(t, options)
   const { app, administration, credentials } = world
   const store = await administration.registerSuite({ suiteId: 'store', name: 'Store API' })
-  await administration.registerSuite({ suiteId: 'product-information', name: 'Product information API' })
+  const other = await administration.registerSuite({ suiteId: 'product-information', name: 'Product information API' })
   await administration.approve(credentials.client_id, 'store')
   const basic = `Basic ${btoa(`store:${store.clientSecret}`)}`
 
@@ -135,7 +135,7 @@ export async function createWorldOfSuites(t: Test, options: Parameters<typeof cr
     return app.inject({ url: `/v1/oauth/verify${path}`, headers })
   }
 
-  return { ...world, suiteSecret: store.clientSecret, basic, introspect, verify }
+  return { ...world, suiteSecret: store.clientSecret, otherSecret: other.clientSecret, basic, introspect, verify }
 }
 
 /** The same, with its store in a file, and another connection to it. */
