@@ -175,14 +175,17 @@ const CAUSES: Record<string, Cause> = {
     },
   },
   // By default nginx waits for 60 s, Envoy for 15 s.
-  'the suite does not answer for 60 s': hanging('proxy_set_header X-Client-Id', 'proxy_read_timeout 200ms; $&'),
-  'the suite does not answer for 15 s': hanging('cluster: store }', 'cluster: store, timeout: 0.2s }'),
+  'the suite does not answer for 60 s': hanging(
+    ['proxy_set_header X-Client-Id', 'proxy_read_timeout 200ms; $&'],
+    ['response-timeout: 60s', 'response-timeout: 200ms'],
+  ),
+  'the suite does not answer for 15 s': hanging(['cluster: store }', 'cluster: store, timeout: 0.2s }']),
 }
 
-function hanging(from: string, to: string): Cause {
+function hanging(...edits: [from: string, to: string][]): Cause {
   return {
     alone: true,
-    edit: () => (example) => example.replace(from, to),
+    edit: () => (example) => edits.reduce((text, [from, to]) => text.replace(from, to), example),
     ask: ({ front, authorization }, { store }) =>
       front.send(store, { headers: { authorization, 'x-answer-with': 'nothing' } }),
   }

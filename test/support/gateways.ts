@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freePort } from './free-port.ts'
@@ -195,6 +195,30 @@ function spawnApache(name: string, modules: string[], folder: string, addresses:
   // One process only, so that no worker outlives the test.
   return spawn('apache2', ['-X', '-f', file], { env: { ...process.env, PATH } })
 }
+
+const FOLDER_OF_SPRING = join(EXAMPLES, 'spring-cloud-gateway')
+
+/** Builds the example for Spring Cloud Gateway in a folder. Returns its program. */
+export function buildSpring(folder: string): string {
+  cpSync(FOLDER_OF_SPRING, folder, { recursive: true })
+  execFileSync('mvn', ['-q', '-B', 'package'], { cwd: folder, stdio: 'pipe' })
+  return join(folder, 'target/gateway.jar')
+}
+
+/** Spring Cloud Gateway with its example, which has been built. */
+export const spring = (jar: string): Gateway => ({
+  name: 'spring-cloud-gateway',
+  spawn: (folder, { gateway, tokenServer, store, productInformation }, edit) => {
+    const yaml = edit(readFileSync(join(FOLDER_OF_SPRING, 'src/main/resources/application.yml'), 'utf8'))
+      .replace('port: 8000', `port: ${gateway.split(':')[1]}`)
+      .replace('127.0.0.1:8080', tokenServer)
+      .replace('127.0.0.1:8081', store)
+      .replace('127.0.0.1:8082', productInformation)
+    const file = writeFile(folder, 'application.yml', yaml)
+    const options = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-Xmx256m', '-Dspring.main.banner-mode=off']
+    return spawn('java', [...options, '-jar', jar, `--spring.config.location=file:${file}`], { env: process.env })
+  },
+})
 
 /** A certificate for `localhost`, signed by itself. */
 export function makeCertificate(folder: string): { certificate: string; key: string } {
