@@ -38,13 +38,9 @@ export function asSentence(text: string): string {
   return withPeriod(text.charAt(0).toUpperCase() + text.slice(1))
 }
 
-/** How many of a list that may be long are shown. */
-const SHOWN = 10
-
 /** The first ten, and how many more there are: `and 3 more`, or nothing. */
 export function firstTen<Item>(items: readonly Item[]): { shown: readonly Item[]; more: string } {
-  const left = items.length - SHOWN
-  return { shown: items.slice(0, SHOWN), more: left > 0 ? `and ${left} more` : '' }
+  return { shown: items.slice(0, 10), more: items.length > 10 ? `and ${items.length - 10} more` : '' }
 }
 
 /** The first ten in a sentence. */

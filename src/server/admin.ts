@@ -98,18 +98,14 @@ const STORES = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const
 /** Describes the server for the console: versions, and the given settings without passwords. */
 export function describe(config: Partial<Config> & Pick<Config, 'DATABASE_URL'>, startedAt: number): About {
   const { PUBLIC_URL = '', DOCS_URL, OPS_ADDRESS } = config
+  const opsAddress = OPS_ADDRESS && textOf(OPS_ADDRESS, 'off')
   const names = Object.keys(settings) as (keyof typeof settings)[]
   return {
     version: VERSION,
     node: NODE_VERSION,
     store: STORES[config.DATABASE_URL.kind],
     startedAt,
-    urls: {
-      publicUrl: PUBLIC_URL,
-      introspectionUrl: introspectionUrl(config),
-      docsUrl: DOCS_URL,
-      opsAddress: OPS_ADDRESS && textOf(OPS_ADDRESS, 'off'),
-    },
+    urls: { publicUrl: PUBLIC_URL, introspectionUrl: introspectionUrl(config), docsUrl: DOCS_URL, opsAddress },
     settings: names
       .filter((name) => name in config)
       .map((name) => ({ name, value: textOf(config[name], settings[name].default), meaning: settings[name].meaning })),

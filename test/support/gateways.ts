@@ -36,8 +36,9 @@ interface Addresses {
 export type Edit = (example: string) => string
 
 export interface Gateway {
-  /** The program, or the skip of its tests. */
+  /** The program. */
   name: string
+  /** Of its tests, if not only the program is needed. */
   skip?: string | false
   /** The folder of its example, if it has another name. */
   folder?: string
@@ -59,19 +60,21 @@ const GATEWAYS: Gateway[] = [
 
 const APACHE_MODULES = '/usr/lib/apache2/modules'
 
-const apache = (example: string, module: string, ...modules: string[]): Gateway => ({
+const apache = (example: string, module: string): Gateway => ({
   name: 'apache2',
-  skip: needs('apache2') || needs(`mod_${module}`, existsSync(`${APACHE_MODULES}/mod_${module}.so`)),
+  get skip() {
+    return needs('apache2') || needs(`mod_${module}`, existsSync(`${APACHE_MODULES}/mod_${module}.so`))
+  },
   folder: 'apache',
   asks: '/v1/oauth/introspect',
-  spawn: (...args) => spawnApache(example, [module, ...modules], ...args),
+  spawn: (...args) => spawnApache(example, module, ...args),
 })
 
 /** Apache with mod_oauth2. */
 export const APACHE = apache('apache/apache.conf', 'oauth2')
 
 /** Apache with mod_auth_openidc, in front of the store only. */
-export const APACHE_OPENIDC = apache('apache/auth-openidc.conf', 'auth_openidc', 'authn_core')
+export const APACHE_OPENIDC = apache('apache/auth-openidc.conf', 'auth_openidc')
 
 /** A test of the rule with each gateway and its own example. */
 export function testEachGateway(rule: string, run: (t: Test, gateway: Gateway) => Promise<void>): void {
@@ -162,7 +165,7 @@ function spawnEnvoy(folder: string, { gateway, tokenServer, store, productInform
 }
 
 /** Apache with an example, the modules that this needs, and the secrets of the suites. */
-function spawnApache(name: string, modules: string[], folder: string, addresses: Addresses, edit: Edit) {
+function spawnApache(name: string, module: string, folder: string, addresses: Addresses, edit: Edit) {
   const { gateway, tokenServer, store, productInformation, secrets } = addresses
   const defined = [
     `Define STORE_SECRET ${secrets.store}`,
@@ -175,8 +178,7 @@ function spawnApache(name: string, modules: string[], folder: string, addresses:
     .replaceAll('127.0.0.1:8081', store)
     .replaceAll('127.0.0.1:8082', productInformation)
     .replace('/etc/apache2/suite-secrets.conf', secretsFile)
-  const common = 'mpm_event authn_core authz_core headers setenvif alias proxy proxy_http'.split(' ')
-  const loaded = new Set([...common, ...modules])
+  const modules = `mpm_event authn_core authz_core headers setenvif alias proxy proxy_http ${module}`.split(' ')
   const file = writeFile(
     folder,
     'apache.conf',
@@ -188,7 +190,7 @@ function spawnApache(name: string, modules: string[], folder: string, addresses:
       'Mutex posixsem',
       `Listen ${gateway}`,
       ...(process.getuid?.() === 0 ? ['User nobody', 'Group nogroup'] : []),
-      ...[...loaded].map((name) => `LoadModule ${name}_module ${APACHE_MODULES}/mod_${name}.so`),
+      ...modules.map((name) => `LoadModule ${name}_module ${APACHE_MODULES}/mod_${name}.so`),
       example,
     ].join('\n'),
   )
