@@ -17,7 +17,7 @@ interface Address {
 /** Where the admin listener listens. `socket`: the path of a Unix socket. */
 export type AdminPlace = Address | { socket: string }
 
-/** The default PUBLIC_URL: the word PORT is replaced by the value of that setting. */
+/** The default PUBLIC_URL: the word PORT is replaced by the value of that setting, and http by https with TLS_CERT_FILE. */
 const LOCAL_URL = 'http://localhost:PORT'
 
 /** Every setting: its name, default, meaning and rules. `npm run docs` writes docs/operations/settings.md from this. */
@@ -28,6 +28,12 @@ export const settings = {
   PORT: setting('8080', 'The port to listen on; 0 picks a free one', (text) =>
     valid(Number(text), isPort(text), 'must be a number from 0 to 65535'),
   ),
+  TLS_CERT_FILE: setting(
+    'none',
+    'A file with the certificate of HOST and PORT, followed by those of its issuers (PEM); none: plain HTTP',
+    optional('none', String),
+  ),
+  TLS_KEY_FILE: setting('none', 'A file with the private key of TLS_CERT_FILE (PEM)', optional('none', String)),
   DATABASE_URL: setting(
     'sqlite:./data/token-server.db',
     'Where the store is: sqlite: and the path of a file, or postgres://USER@HOST/DATABASE',
@@ -93,6 +99,17 @@ export const settings = {
       return valid(address, address !== undefined, 'must be an address and a port, such as 127.0.0.1:9464, or off')
     }),
   ),
+  OPS_TLS_CERT_FILE: setting(
+    'none',
+    'The same as TLS_CERT_FILE, for OPS_ADDRESS; it may be the same file',
+    optional('none', String),
+  ),
+  OPS_TLS_KEY_FILE: setting('none', 'A file with the private key of OPS_TLS_CERT_FILE', optional('none', String)),
+  OPS_CLIENT_CA_FILE: setting(
+    'none',
+    'A file with certificates of authorities (PEM): only their clients get the metrics; none: everyone does',
+    optional('none', String),
+  ),
   ADMIN_ADDRESS: setting(
     'off',
     'Where the console and the administration API listen: HOST:PORT, [HOST]:PORT, unix:/absolute/path of a socket, or off',
@@ -105,9 +122,15 @@ export const settings = {
       return valid(place, Buffer.byteLength(socket ?? '') <= LONGEST_SOCKET, tooLong)
     }),
   ),
+  ADMIN_TLS_CERT_FILE: setting(
+    'none',
+    'The same as TLS_CERT_FILE, for ADMIN_ADDRESS; it may be the same file',
+    optional('none', String),
+  ),
+  ADMIN_TLS_KEY_FILE: setting('none', 'A file with the private key of ADMIN_TLS_CERT_FILE', optional('none', String)),
   ADMIN_URL: setting(
     'none',
-    'Where operators reach ADMIN_ADDRESS through a proxy with TLS, without a path: https://HOST, or none',
+    'Where operators reach ADMIN_ADDRESS by TLS, here or at a proxy, without a path: https://HOST, or none',
     optional('none', (url) => {
       const message =
         'must be an https URL without a path, such as https://console.example (http for this machine only), or none'
@@ -210,7 +233,9 @@ export function parseSettings(
     problems.push({ ...problem, text: `${problem.text} ${valueText(problem.name, env, file)}` })
     Object.assign(config, { [problem.name]: settings[problem.name].parse(settings[problem.name].default) })
   }
-  if (config.PUBLIC_URL === LOCAL_URL) config.PUBLIC_URL = `http://localhost:${config.PORT}`
+  if (config.PUBLIC_URL === LOCAL_URL) {
+    config.PUBLIC_URL = `${config.TLS_CERT_FILE ? 'https' : 'http'}://localhost:${config.PORT}`
+  }
   const { DATABASE_URL: location, DATABASE_PASSWORD_FILE: passwordFile } = config
   if (location.kind === 'postgres') {
     config.DATABASE_URL = { ...location, passwordFile, password: location.password ?? env.PGPASSWORD }
@@ -265,10 +290,33 @@ function contradictions(config: Config) {
     add('OPERATORS', 'be any without OIDC_ISSUER', 'OIDC_ISSUER')
   }
   if (isSame(ADMIN_ADDRESS, OPS_ADDRESS)) add('ADMIN_ADDRESS', 'not be the address of OPS_ADDRESS')
+  for (const prefix of ['', 'ADMIN_', 'OPS_'] as const) {
+    const pair = [`${prefix}TLS_CERT_FILE`, `${prefix}TLS_KEY_FILE`] as const
+    const [given, missing] = config[pair[0]] === undefined ? pair.toReversed() : pair
+    if (config[given] && !config[missing]) add(given, `be none without ${missing}`)
+  }
+  if (ADMIN_ADDRESS && 'socket' in ADMIN_ADDRESS && config.ADMIN_TLS_CERT_FILE) {
+    add('ADMIN_TLS_CERT_FILE', 'be none if ADMIN_ADDRESS is a Unix socket', 'ADMIN_ADDRESS')
+  }
+  if (config.OPS_CLIENT_CA_FILE && !config.OPS_TLS_CERT_FILE) {
+    add('OPS_CLIENT_CA_FILE', 'be none without OPS_TLS_CERT_FILE', 'OPS_TLS_CERT_FILE')
+  }
   if (config.HANDOVER && config.PUBLIC_URL !== LOCAL_URL && isPlainTextUrl(config.PUBLIC_URL)) {
     add('HANDOVER', 'be off unless PUBLIC_URL is an https URL (http for this machine only)', 'PUBLIC_URL')
   }
   return found
+}
+
+/** The files of the certificate of each listener that is on and speaks TLS. */
+export function certificateFiles(config: Config) {
+  const { TLS_CERT_FILE, TLS_KEY_FILE, OPS_ADDRESS, OPS_CLIENT_CA_FILE, ADMIN_ADDRESS } = config
+  const files = (certificate: string | undefined, key: string | undefined, clientCa?: string) =>
+    certificate === undefined || key === undefined ? undefined : { certificate, key, clientCa }
+  return {
+    public: files(TLS_CERT_FILE, TLS_KEY_FILE),
+    admin: ADMIN_ADDRESS && files(config.ADMIN_TLS_CERT_FILE, config.ADMIN_TLS_KEY_FILE),
+    ops: OPS_ADDRESS && files(config.OPS_TLS_CERT_FILE, config.OPS_TLS_KEY_FILE, OPS_CLIENT_CA_FILE),
+  }
 }
 
 /** Where hand-over links lead; undefined if they are off. */

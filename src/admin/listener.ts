@@ -15,6 +15,7 @@ const OWNER_ONLY = 0o177
 export async function listenForAdmin(
   server: Server,
   place: { host: string; port: number } | { socket: string },
+  scheme: 'http' | 'https' = 'http',
 ): Promise<string> {
   if ('socket' in place) {
     await withoutStaleSocket(place.socket, () => startListening(server, () => listenOnSocket(server, place.socket)))
@@ -29,7 +30,7 @@ export async function listenForAdmin(
     throw new OperatorError(`Cannot listen on ADMIN_ADDRESS, ${hostInUrl(host)}:${port}: ${message}.`, { cause })
   }
   const { address, port: bound } = server.address() as AddressInfo
-  return `http://${hostInUrl(address)}:${bound}`
+  return `${scheme}://${hostInUrl(address)}:${bound}`
 }
 
 /** The socket is created before `listen` returns, so setting the umask around it is enough. */

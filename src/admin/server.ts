@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Observer } from '../domain/events.ts'
 import { serverOptions } from '../listener/answer.ts'
 import { protect } from '../listener/protect.ts'
+import type { Tls } from '../listener/tls.ts'
 import { createServer } from '../web/http.ts'
 import { answerFailure, answerMalformed } from './wire/problem.ts'
 
@@ -21,7 +22,7 @@ const CLOSE_MS = 250
 export type AdminServer = ReturnType<typeof createAdminServer>
 
 /** Creates the server of the admin listener, which is protected. `loadApp` is called for each request until it has succeeded. */
-export function createAdminServer(loadApp: () => Promise<FastifyInstance>, observe: Observer) {
+export function createAdminServer(loadApp: () => Promise<FastifyInstance>, observe: Observer, tls?: () => Tls) {
   let app: FastifyInstance | undefined
   const server = createServer(serverOptions(REQUEST_TIMEOUT_MS), async (request, response) => {
     try {
@@ -36,6 +37,7 @@ export function createAdminServer(loadApp: () => Promise<FastifyInstance>, obser
   const drain = protect(server, {
     observe,
     listener: 'admin',
+    tls,
     answerMalformed,
     drainTimeout: CLOSE_MS,
     limits: { total: MAX_CONNECTIONS },

@@ -145,12 +145,18 @@ export const CLOSING_REASONS = [
   'too many connections of one address',
   'too many unanswered requests',
   'answers not taken',
+  'TLS handshake failed',
 ] as const
 
 export type ClosingReason = (typeof CLOSING_REASONS)[number]
 
 /** A listener besides the public one. */
 export type ListenerName = 'admin' | 'ops'
+
+/** The listeners that can speak TLS. */
+export const CERTIFIED_LISTENERS = ['public', 'admin', 'ops'] as const
+
+export type CertifiedListener = (typeof CERTIFIED_LISTENERS)[number]
 
 type ServerEvent =
   /** `ops` and `admin` are the addresses of these listeners, `previous` is the store that was moved. */
@@ -186,6 +192,12 @@ type ServerEvent =
       connections: number
       remoteAddress: string | undefined
     }
+  /** New connections get the certificate that the files of the listener contain now. */
+  | { type: 'certificate loaded'; listener: CertifiedListener; endsAt: string }
+  /** What the files contain cannot be used, so the last certificate is used on. `problem`: why, in a sentence. */
+  | { type: 'certificate refused'; listener: CertifiedListener; problem: string }
+  /** Once a day, from 14 days before the end of the certificate that is used. */
+  | { type: 'certificate ends'; listener: CertifiedListener; endsAt: string }
   /** All clients behind this private address count as one, until the setting names it. Reported once. */
   | { type: 'proxy not trusted'; remoteAddress: string; setting: 'TRUST_PROXY' }
   /** Settings that have changed in `.env` since the start. Workers do not get the new values. */

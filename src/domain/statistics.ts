@@ -41,6 +41,9 @@ export const OUTAGE_GAP_MS = 60_000
 /** The age at which a backup causes a warning. Milliseconds. */
 export const OLD_BACKUP_MS = 48 * 60 * 60_000
 
+/** How long before the end of a certificate a warning begins. Milliseconds. */
+export const CERTIFICATE_ENDS_MS = 14 * 24 * 60 * 60_000
+
 /** Interval of the reports. Milliseconds. */
 export const NODE_INTERVAL_MS = 10_000
 

@@ -7,6 +7,7 @@ import { HAND_OVER_PATH } from '../domain/secret.ts'
 import { serverOptions } from '../listener/answer.ts'
 import { originForm } from '../listener/pipeline.ts'
 import { protect } from '../listener/protect.ts'
+import type { Tls } from '../listener/tls.ts'
 import { ACCESS_TOKEN_PATH, accessToken } from './access-token.ts'
 import { handOver } from './hand-over.ts'
 import { introspect } from './introspect.ts'
@@ -31,6 +32,7 @@ export interface AppOptions extends CheckOptions, ClientOptions {
   connectionLimit: number
   /** Where suites reach introspection. */
   introspectionUrl: string
+  tls?: (() => Tls) | undefined
   /** The documentation for developers: the service_documentation of RFC 8414. */
   docsUrl?: string | undefined
   /** How long a request may take to arrive, in milliseconds. */
@@ -49,7 +51,7 @@ const NO_SCHEMAS = { compilersFactory: { buildValidator: assert.fail, buildSeria
 
 /** Builds the app of the public port. The caller calls `listen`. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
-  const { issuer, observe, measure, connections, proxies, trustProxy, connectionLimit } = options
+  const { issuer, observe, measure, connections, proxies, trustProxy, connectionLimit, tls } = options
   const { requestTimeout = REQUEST_TIMEOUT_MS, later } = options
   const app = fastify({
     bodyLimit: BODY_LIMIT,
@@ -76,6 +78,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     measure,
     answerMalformed: createMalformedAnswers({ observe, measure }),
     connections,
+    tls,
     // This excludes checks, which gateways send with the method of the original request.
     writes: ({ method, url = '' }) => method === 'POST' && WRITING.includes(originForm(url)),
     isBusy: issuer.isBusy,

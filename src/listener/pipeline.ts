@@ -56,6 +56,10 @@ export interface Handle {
   /** Counts what waits for the kernel, too: `writeQueueSize`. */
   bytesWritten: number
   writeQueueSize: number
+  /** The handle that sends what this one encrypts. */
+  _parent?: Handle
+  /** What is wrong with the certificate of the client. */
+  verifyError?(): Error | null
 }
 
 /** The number of requests that are being handled on these connections. */

@@ -4,6 +4,7 @@ import net, { type Socket } from 'node:net'
 import { type ClosingOptions, countClosedConnections, limitConnections } from './connection-limits.ts'
 import { endConnection, type MalformedReason, malformedReason } from './malformed.ts'
 import { boundParser, type Handle, handleOf, isFull, pipelineOf } from './pipeline.ts'
+import { isInHandshake, speakTls, type Tls } from './tls.ts'
 import { handleInTurns, type TurnOptions } from './turns.ts'
 
 /** From this many connections on, each one of a crowd may have only one unanswered request. */
@@ -26,6 +27,8 @@ const EXCESS_BYTES = 64 * 1024
 export interface ProtectOptions extends ClosingOptions, Pick<TurnOptions, 'writes' | 'isBusy'> {
   /** Undefined for any number of connections. */
   limits: Parameters<typeof limitConnections>[1] | undefined
+  /** What the server shows clients of new connections; undefined: it speaks plain HTTP. */
+  tls?: (() => Tls) | undefined
   /** Answers input that is not a valid request, and ends the connection. */
   answerMalformed: (reason: MalformedReason, socket: Socket, request?: IncomingMessage) => void
   manyConnections?: number
@@ -68,6 +71,7 @@ export function protect(server: Server, options: ProtectOptions): () => void {
     connection.once('close', () => connections.delete(connection))
   })
   if (limits) limitConnections(server, limits, closed.count)
+  if (options.tls) speakTls(server, options.tls)
   server.on('upgrade', (request: IncomingMessage, connection: Socket) => {
     const pipeline = pipelineOf(connection)
     if (isFull(pipeline)) closed.count('too many unanswered requests', connection.remoteAddress)
@@ -77,8 +81,10 @@ export function protect(server: Server, options: ProtectOptions): () => void {
   // Node.js would close the connection without an answer.
   server.on('connect', (request, connection) => answerMalformed('not HTTP', connection as Socket, request))
   // Replaces Fastify's listener.
-  server.removeAllListeners('clientError').on('clientError', (error: NodeJS.ErrnoException, connection) => {
-    answerMalformed(malformedReason(error), connection as Socket)
+  server.removeAllListeners('clientError').on('clientError', (error: NodeJS.ErrnoException, connection: Socket) => {
+    if (!isInHandshake(connection)) return answerMalformed(malformedReason(error), connection)
+    closed.count('TLS handshake failed', connection.remoteAddress)
+    connection.destroy()
   })
   // Unknown expectations are ignored (RFC 9110 §10.1.1): Node.js would answer with a bare 417.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
@@ -113,7 +119,8 @@ export function protect(server: Server, options: ProtectOptions): () => void {
  */
 function isStalled(connection: Socket): boolean {
   const pipeline = pipelineOf(connection)
-  const { bytesWritten, writeQueueSize } = handleOf(connection) as Handle
+  const handle = handleOf(connection) as Handle
+  const { bytesWritten, writeQueueSize } = handle._parent ?? handle
   const taken = bytesWritten - writeQueueSize
   const isWaiting = connection.writableEnded || connection.writableLength > 0
   pipeline.stalls = isWaiting ? Math.max(pipeline.stalls + 1 - (taken - pipeline.taken) / MIN_BYTES, 0) : 0

@@ -5,6 +5,7 @@ import { OperatorError } from '../domain/operator-error.ts'
 import { serverOptions } from '../listener/answer.ts'
 import { MALFORMED_STATUSES, type MalformedReason, sendFinal } from '../listener/malformed.ts'
 import { protect } from '../listener/protect.ts'
+import type { Tls } from '../listener/tls.ts'
 import { hostInUrl } from '../web/address.ts'
 import { createServer } from '../web/http.ts'
 
@@ -15,8 +16,8 @@ export interface Page {
   body: string
 }
 
-/** The page at each path. One that throws is answered with 500. */
-export type Pages = Record<string, () => Page | Promise<Page>>
+/** The page at each path, for this connection. One that throws is answered with 500. */
+export type Pages = Record<string, (connection: Socket) => Page | Promise<Page>>
 
 export interface Listener {
   address: string
@@ -44,6 +45,7 @@ export async function listenForOperators(
   { host, port }: { host: string; port: number },
   pages: Pages,
   observe: Observer,
+  tls?: () => Tls,
 ): Promise<Listener> {
   const server = createServer(serverOptions(TIMEOUT_MS))
   server.on('request', async (request, response) => {
@@ -59,6 +61,7 @@ export async function listenForOperators(
   const drain = protect(server, {
     observe,
     listener: 'ops',
+    tls,
     answerMalformed,
     drainTimeout: CLOSE_MS,
     stallTimeout: TIMEOUT_MS,
@@ -74,7 +77,7 @@ export async function listenForOperators(
   server.unref()
   const { address, port: bound } = server.address() as AddressInfo
   return {
-    address: `http://${hostInUrl(address)}:${bound}`,
+    address: `${tls ? 'https' : 'http'}://${hostInUrl(address)}:${bound}`,
     async close() {
       const ended = new Promise((resolve) => server.close(resolve))
       drain()
@@ -88,7 +91,10 @@ function answerMalformed(reason: MalformedReason, socket: Socket): void {
   sendFinal(socket, { status: MALFORMED_STATUSES[reason], headers, body: `Refused: ${reason}.\n` })
 }
 
-async function answer({ method, url = '', headers, httpVersion }: IncomingMessage, pages: Pages): Promise<Page> {
+async function answer(
+  { method, url = '', headers, httpVersion, socket }: IncomingMessage,
+  pages: Pages,
+): Promise<Page> {
   // RFC 9112 §3.2.
   if (headers.host === undefined && httpVersion === '1.1')
     return { status: 400, type: TEXT, body: 'Refused: Host header missing.\n' }
@@ -98,7 +104,7 @@ async function answer({ method, url = '', headers, httpVersion }: IncomingMessag
   if (!METHODS.includes(String(method)))
     return { status: 405, type: TEXT, headers: { allow: METHODS.join(', ') }, body: 'Use GET.\n' }
   try {
-    return await page()
+    return await page(socket)
   } catch {
     return { status: 500, type: TEXT, body: 'The server failed.\n' }
   }

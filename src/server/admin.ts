@@ -12,6 +12,7 @@ import type { Store } from '../domain/store.ts'
 import type { Listener } from '../ops/listener.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
 import { hostInUrl, isWildcard } from '../web/address.ts'
+import type { Certificates } from './certificates.ts'
 import type { ServerFigures } from './figures.ts'
 import { onDemand } from './on-demand.ts'
 import { startPresence, startStatistics } from './statistics.ts'
@@ -24,7 +25,12 @@ export type AdminConfig = Config & {
 /** Starts the admin listener on ADMIN_ADDRESS; undefined if it is off. Throws OperatorError if it cannot listen. */
 export async function startAdmin(
   config: AdminConfig,
-  { store, observe, figures }: { store: Store; observe: Observer; figures: ServerFigures | undefined },
+  {
+    store,
+    observe,
+    figures,
+    certificates,
+  }: { store: Store; observe: Observer; figures: ServerFigures | undefined; certificates: Certificates },
 ): Promise<Listener | undefined> {
   const { ADMIN_ADDRESS: place, ADMIN_URL: adminUrl, TRUST_PROXY: trustProxy, PORT } = config
   if (!place || !figures) return undefined
@@ -33,11 +39,13 @@ export async function startAdmin(
   const statistics = await startStatistics(store, figures, {
     storeKind: config.DATABASE_URL.kind,
     name: `${hostname()}:${PORT}`,
+    certificates,
     findTrouble: async () => (await refusals()).findTrouble(context),
   })
+  const tls = certificates.tlsOf('admin')
   const about = describe(config, Date.now())
   let app: FastifyInstance | undefined
-  const server: AdminServer = createAdminServer(() => loadApp(), observe)
+  const server: AdminServer = createAdminServer(() => loadApp(), observe, tls)
   // Loaded when an operator comes, because these modules are large.
   const loadApp = await onDemand(config, async () => {
     // Token requests have their turn in between.
@@ -71,7 +79,7 @@ export async function startAdmin(
   })
   let presence: ReturnType<typeof startPresence> | undefined
   try {
-    const address = await listenForAdmin(server.server, place)
+    const address = await listenForAdmin(server.server, place, tls && 'https')
     presence = store.nodes && startPresence(store.nodes, statistics.thisNode)
     return { address, close }
   } catch (error) {

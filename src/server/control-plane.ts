@@ -2,6 +2,7 @@ import type { Listener } from '../ops/listener.ts'
 import type { Opened } from '../store/opened.ts'
 import { VERSION } from '../version.ts'
 import { type AdminConfig, startAdmin } from './admin.ts'
+import { type Certificates, openCertificates } from './certificates.ts'
 import { createServerFigures, type Workers } from './figures.ts'
 import { startOps } from './ops.ts'
 import { startPurgeLoop } from './purge-loop.ts'
@@ -16,6 +17,7 @@ export function createControlPlane(
   workers: Workers,
 ) {
   const figures = counters && createServerFigures(counters, workers)
+  let certificates: Certificates | undefined
   let ops: Listener | undefined
   let store: Opened | undefined
   let admin: Listener | undefined
@@ -23,7 +25,7 @@ export function createControlPlane(
 
   /** Closes everything. The store stays open until `answering` has ended. */
   async function close(answering?: Promise<unknown>): Promise<void> {
-    await Promise.all([admin?.close(), answering])
+    await Promise.all([admin?.close(), answering, certificates?.stop()])
     await purgeLoop?.stop()
     await Promise.all([store?.close(), ops?.close()])
   }
@@ -33,13 +35,17 @@ export function createControlPlane(
     fleet: figures?.fleet,
 
     /** Opens the store and the listeners. Throws OperatorError. */
-    async open(): Promise<Opened> {
-      ops = await startOps(config, { figures, observe })
+    async open(): Promise<{ store: Opened; certificates: Certificates }> {
+      certificates = await openCertificates(config, { observe })
+      ops = await startOps(config, { figures, observe, certificates })
       store = await open()
       figures?.storeFigures.open(store)
-      admin = await startAdmin(config, { store, observe, figures })
-      return store
+      admin = await startAdmin(config, { store, observe, figures, certificates })
+      return { store, certificates }
     },
+
+    /** Reads the certificates again. */
+    reload: async () => void (await certificates?.reload()),
 
     /** Starts the purge, and reports that requests are answered at this address. */
     begin(address: string, workers?: number): { address: string; admin: string | undefined } {

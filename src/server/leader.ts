@@ -5,7 +5,7 @@ import type { Observer } from '../domain/events.ts'
 import type { Opened } from '../store/opened.ts'
 import type { Fleet, Member } from '../telemetry/metrics/fleet.ts'
 import { createControlPlane } from './control-plane.ts'
-import { onMessage, sendToWorker, type ToLeader } from './messages.ts'
+import { onMessage, sendToWorker, type ToLeader, type ToWorker } from './messages.ts'
 import { CLOSE_TIMEOUT_MS, closeOnSignal } from './signals.ts'
 import { type Exit, startWorker } from './start-worker.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -67,7 +67,11 @@ export async function runLeader(
   })
 
   async function begin(): Promise<void> {
-    await control.open()
+    const { certificates } = await control.open()
+    const { public: kept, ticketKeys } = certificates
+    kept?.follow((certificate) =>
+      pool.certify({ type: 'certificate', certificate, ticketKeys: ticketKeys.toString('base64') }),
+    )
     // One worker first, so that an error that all of them would have is reported only once.
     const address = await pool.start()
     await Promise.all(Array.from({ length: expected - 1 }, () => pool.start()))
@@ -77,6 +81,7 @@ export async function runLeader(
   async function restart(): Promise<void> {
     pool.report({ type: 'restarting' })
     try {
+      await control.reload()
       const { changed, problems } = settingsNow()
       if (changed.length > 0) pool.report({ type: 'settings not applied', settings: changed })
       if (problems.length > 0) pool.report({ type: 'settings wrong', problems })
@@ -108,6 +113,7 @@ function createWorkerPool(
   const serving = new Set<Worker>()
   const states = new Map<Worker, WorkerState>()
   let isEnding = false
+  let certificate: ToWorker | undefined
   const ping = () => pingWorkers(states, timeouts.unansweredPings, observe)
   const pings = setInterval(ping, timeouts.pingInterval).unref()
 
@@ -118,6 +124,7 @@ function createWorkerPool(
   async function start(predecessor?: WorkerState): Promise<string> {
     const { worker, address } = await startWorker(report, {
       timeout: timeouts.start,
+      first: certificate,
       isAnotherListening: () => [...serving].some((other) => other.isConnected()),
       onExit(worker, exit) {
         const state = states.get(worker)
@@ -162,12 +169,18 @@ function createWorkerPool(
     await Promise.all(liveWorkers().map((worker) => endWorker(worker, states.has(worker), timeouts.close)))
   }
 
+  /** Gives a certificate to all workers, and to those that start later. */
+  function certify(message: ToWorker): void {
+    certificate = message
+    for (const worker of liveWorkers()) sendToWorker(worker, message)
+  }
+
   function kill(): void {
     isEnding = true
     for (const worker of liveWorkers()) worker.process.kill('SIGKILL')
   }
 
-  return { serving, states, isEnding: () => isEnding, report, start, end, kill }
+  return { serving, states, isEnding: () => isEnding, report, start, certify, end, kill }
 }
 
 /** Replaces a worker without dropping a request. Throws OperatorError if its successor does not listen. */

@@ -13,6 +13,7 @@ import { createProxies } from '../http/wire/proxies.ts'
 import { createFailures } from '../issuer/failures.ts'
 import { createIssuer } from '../issuer/issuer.ts'
 import { countUnanswered } from '../listener/pipeline.ts'
+import type { Tls } from '../listener/tls.ts'
 import { createRefusals } from '../telemetry/refusals.ts'
 import { createUsage } from '../telemetry/usage.ts'
 import { hostInUrl } from '../web/address.ts'
@@ -33,8 +34,8 @@ export type ListenConfig = Config & {
 
 type Observing = Pick<Telemetry, 'observe' | 'observeDetails' | 'measure'>
 
-/** Clocks and times of which tests set their own. */
-interface Times extends Pick<AppOptions, 'requestTimeout' | 'later'> {
+/** `tls`: undefined for plain HTTP. The rest are clocks and times of which tests set their own. */
+interface Options extends Pick<AppOptions, 'requestTimeout' | 'later' | 'tls'> {
   now?: Clock
   monotonic?: Clock
 }
@@ -44,7 +45,7 @@ export async function buildServer(
   store: Store,
   { observe: log, observeDetails, measure }: Observing,
   config: Config,
-  { now = Date.now, monotonic = () => performance.now(), ...times }: Times = {},
+  { now = Date.now, monotonic = () => performance.now(), ...times }: Options = {},
 ) {
   const { TRUST_PROXY: trustProxy, CONNECTION_LIMIT: connectionLimit } = config
   const { PUBLIC_URL: publicUrl, DOCS_URL: docsUrl } = config
@@ -73,12 +74,13 @@ export async function listenAndServe(
   store: Store,
   telemetry: Observing,
   config: ListenConfig,
+  tls?: () => Tls,
 ): Promise<{ app: FastifyInstance; address: string; load: () => Load }> {
   const { HOST, PORT, usageInterval = USAGE_INTERVAL_MS } = config
-  const { app, issuer, usage, refusals, observe, connections } = await buildServer(store, telemetry, config)
+  const { app, issuer, usage, refusals, observe, connections } = await buildServer(store, telemetry, config, { tls })
   const loops: ReturnType<typeof startFlushLoop>[] = []
   app.addHook('onClose', async () => void (await Promise.all(loops.map(({ stop }) => stop()))))
-  const address = await listen(app, HOST, PORT).catch((cause: Error) => {
+  const address = await listen(app, HOST, PORT, tls ? 'https' : 'http').catch((cause: Error) => {
     throw new OperatorError(`Cannot listen on port ${PORT} of ${HOST}: ${cause.message}.`, { cause })
   })
   loops.push(
@@ -106,11 +108,11 @@ export async function listenAndServe(
   }
 }
 
-async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
+async function listen(app: FastifyInstance, host: string, port: number, scheme: 'http' | 'https'): Promise<string> {
   // One address: for all addresses of `localhost`, Fastify would create servers without the app's event listeners.
   const { address } = await lookup(host, { order: 'ipv4first' })
   await app.listen({ host: address, port, backlog: BACKLOG })
   // Fastify itself reports 127.0.0.1 for every address of the machine.
   const bound = app.server.address() as AddressInfo
-  return `http://${hostInUrl(bound.address)}:${bound.port}`
+  return `${scheme}://${hostInUrl(bound.address)}:${bound.port}`
 }

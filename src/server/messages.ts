@@ -1,8 +1,16 @@
 import cluster, { type Worker } from 'node:cluster'
+import type { Certificate } from '../listener/certificate.ts'
 import type { Report } from '../telemetry/metrics/fleet.ts'
 
-/** What a leader sends to a worker. `retire`: take no new connections, and answer `retired` when the last one is closed. */
-export type ToWorker = { type: 'close' } | { type: 'retire' } | { type: 'ping' }
+/**
+ * What a leader sends to a worker. `certificate`: what it shows clients of new connections; `ticketKeys` in base64. `retire`: take
+ * no new connections, and answer `retired` when the last one is closed.
+ */
+export type ToWorker =
+  | { type: 'certificate'; certificate: Certificate; ticketKeys: string }
+  | { type: 'close' }
+  | { type: 'retire' }
+  | { type: 'ping' }
 
 export type ToLeader =
   | { type: 'listening'; address: string }

@@ -1,11 +1,13 @@
 import type { Config } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
+import { isCertified } from '../listener/tls.ts'
 import { type Listener, listenForOperators, type Page, type Pages } from '../ops/listener.ts'
 import { referencePages } from '../ops/reference.ts'
 import type { MeasuredValues } from '../telemetry/metrics/exposition.ts'
 import type { Fleet } from '../telemetry/metrics/fleet.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
 import type { StoreState } from '../views/statistics.ts'
+import type { Certificates } from './certificates.ts'
 import type { ServerFigures } from './figures.ts'
 import { onDemand } from './on-demand.ts'
 
@@ -17,15 +19,20 @@ const JSON_TYPE = 'application/json; charset=utf-8'
  */
 export async function startOps(
   config: Config,
-  { figures, observe }: { figures: ServerFigures | undefined; observe: Observer },
+  {
+    figures,
+    observe,
+    certificates,
+  }: { figures: ServerFigures | undefined; observe: Observer; certificates: Certificates },
 ): Promise<Listener | undefined> {
-  const { OPS_ADDRESS: place, DATABASE_URL } = config
+  const { OPS_ADDRESS: place, OPS_CLIENT_CA_FILE, DATABASE_URL } = config
   if (!place || !figures) return undefined
   const { counters, fleet, storeFigures } = figures
   const { expected, serving } = figures.workers
   const measure = async (): Promise<MeasuredValues> => ({
     ...(await storeFigures.measure()),
     ...fleetValues(fleet),
+    ...certificateValues(certificates),
     workers: [[[], serving()]],
     workers_expected: [[[], expected]],
     build_info: [[[VERSION, NODE_VERSION, DATABASE_URL.kind], 1]],
@@ -36,7 +43,8 @@ export async function startOps(
     return createExposition(counters, measure)
   })
   const pages: Pages = {
-    '/metrics': async () => {
+    '/metrics': async (connection) => {
+      if (OPS_CLIENT_CA_FILE !== undefined && !isCertified(connection)) return NOT_CERTIFIED
       const { type, text } = await exposition()
       return { type, body: await text() }
     },
@@ -44,7 +52,21 @@ export async function startOps(
     '/health/ready': async () => readiness(serving() > 0, await storeFigures.readState()),
     ...referencePages(),
   }
-  return listenForOperators(place, pages, observe)
+  return listenForOperators(place, pages, observe, certificates.tlsOf('ops'))
+}
+
+const NOT_CERTIFIED: Page = {
+  status: 403,
+  type: 'text/plain; charset=utf-8',
+  body: 'The metrics are for clients with a certificate of an authority in OPS_CLIENT_CA_FILE.\n',
+}
+
+function certificateValues({ list }: Certificates): MeasuredValues {
+  const all = list()
+  return {
+    certificate_expiry_seconds: all.map(({ listener, endsAt }) => [[listener], (endsAt - Date.now()) / 1000]),
+    certificate_refused: all.map(({ listener, problem }) => [[listener], problem === undefined ? 0 : 1]),
+  }
 }
 
 function fleetValues(fleet: Fleet): MeasuredValues {

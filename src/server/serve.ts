@@ -1,6 +1,6 @@
 import { executionAsyncResource } from 'node:async_hooks'
 import cluster from 'node:cluster'
-import type { Config } from '../config.ts'
+import { type Config, certificateFiles } from '../config.ts'
 import { isInMemory } from '../domain/database-location.ts'
 import type { Observer } from '../domain/events.ts'
 import { openPrevious, openStore } from '../store/open.ts'
@@ -47,7 +47,11 @@ export async function run(
   let isServing = false
   const control = createControlPlane(open, telemetry, config, { expected: 1, serving: () => (isServing ? 1 : 0) })
   // Before anything else, so that a signal during the start is handled after it.
-  const { release } = closeOnSignal(telemetry, (signal) => control.stop(signal, endAnswering, started))
+  const reloads = Object.values(certificateFiles(config)).some(Boolean)
+  const { release } = closeOnSignal(telemetry, (signal) => control.stop(signal, endAnswering, started), {
+    signals: ['SIGINT', 'SIGTERM', ...(reloads ? [] : (['SIGHUP'] as const))],
+  })
+  if (reloads) process.on('SIGHUP', () => void control.reload())
   const started = start()
   const { addresses } = await started.catch(async (error) => {
     release()
@@ -63,8 +67,8 @@ export async function run(
   }
 
   async function start() {
-    const store = await control.open()
-    const { app, address, load } = await listenAndServe(store, telemetry, config)
+    const { store, certificates } = await control.open()
+    const { app, address, load } = await listenAndServe(store, telemetry, config, certificates.tlsOf('public'))
     const { counters } = telemetry
     const member = control.fleet?.join()
     if (counters && member) startReporting(counters, load, member.take)

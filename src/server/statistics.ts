@@ -6,6 +6,7 @@ import type { Sample } from '../telemetry/metrics/fleet.ts'
 import { countFailures, createHistory, joinOutages, outageAt } from '../telemetry/metrics/history.ts'
 import { VERSION } from '../version.ts'
 import type { NodeStatistics, Outage, Statistics, StatisticsSource, WorkerStatistics } from '../views/statistics.ts'
+import type { Certificates } from './certificates.ts'
 import { LIVE_MAX_AGE_MS, type ServerFigures, STORE_TIMEOUT_MS, shareFigure } from './figures.ts'
 import { startLoop, within } from './loops.ts'
 
@@ -21,13 +22,14 @@ interface StatisticsOptions {
   storeKind: Statistics['store']['kind']
   name: string
   findTrouble: () => Promise<Trouble>
+  certificates: Pick<Certificates, 'list'>
 }
 
 /** Collects the statistics of the server until it is stopped. Begins with the outages that the store knows of. */
 export async function startStatistics(
   store: Pick<Store, 'listRefusedRequests'>,
   { counters, fleet, workers, storeFigures, now, monotonic }: ServerFigures,
-  { storeKind, name, findTrouble }: StatisticsOptions,
+  { storeKind, name, findTrouble, certificates }: StatisticsOptions,
 ): Promise<StatisticsSource & { thisNode(): ServerNode; stop(): void }> {
   const history = createHistory(counters, { now, monotonic })
   const startedAt = now()
@@ -76,6 +78,7 @@ export async function startStatistics(
         heavy: usage.filter(({ tokens }) => tokens > MANY_TOKENS).sort((one, other) => other.tokens - one.tokens),
         liveTokens,
         endingSecrets,
+        certificates: certificates.list(),
         workers: { expected: workers.expected, serving: workers.serving(), each: fleet.samples().map(workerOf) },
         // While the store is unavailable, the state of other nodes is unknown.
         nodes: storeKind === 'postgres' ? allNodes(thisNode(seen), state.isUp ? nodes : []) : [],

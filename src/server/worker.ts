@@ -1,6 +1,8 @@
 import cluster from 'node:cluster'
 import type { Store } from '../domain/store.ts'
+import { createTls } from '../listener/certificate.ts'
 import { retire } from '../listener/protect.ts'
+import type { Tls } from '../listener/tls.ts'
 import { type ListenConfig, listenAndServe } from './listen.ts'
 import { within } from './loops.ts'
 import { onMessage, sendToLeader, type ToWorker } from './messages.ts'
@@ -19,8 +21,9 @@ export async function runWorker(open: () => Promise<Store>, telemetry: Telemetry
   // Ctrl-C, for example, signals the whole process group. The leader handles signals and tells its workers what to do.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {})
   process.prependListener('disconnect', endAsOrphan)
+  const tls = config.TLS_CERT_FILE === undefined ? undefined : await receiveCertificates()
   const store = await open()
-  const { app, address, load } = await listenAndServe(store, telemetry, config)
+  const { app, address, load } = await listenAndServe(store, telemetry, config, tls)
   const { counters } = telemetry
   const reporting =
     counters && startReporting(counters, load, (report, onSent) => sendToLeader({ type: 'report', report }, onSent))
@@ -45,6 +48,19 @@ export async function runWorker(open: () => Promise<Store>, telemetry: Telemetry
     ping: () => sendToLeader({ type: 'pong' }),
   })
   sendToLeader({ type: 'listening', address })
+}
+
+/** Resolves to what the leader last sent. */
+function receiveCertificates(): Promise<() => Tls> {
+  let tls: Tls
+  return new Promise((resolve) => {
+    onMessage<ToWorker>(process, {
+      certificate({ certificate, ticketKeys }) {
+        tls = createTls(certificate, Buffer.from(ticketKeys, 'base64'))
+        resolve(() => tls)
+      },
+    })
+  })
 }
 
 /** Ends this worker when its leader is gone. Node.js would just exit, which a disk that hangs would delay for ever. */

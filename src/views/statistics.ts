@@ -1,3 +1,4 @@
+import { CERTIFIED_LISTENERS } from '../domain/events.ts'
 import type { ServerNode, Trouble } from '../domain/statistics.ts'
 import { type ApplicationCounts, type Counts, PERIOD_NAMES, type Period } from '../domain/usage.ts'
 import { choice, flag, list, object, real, type SourceOf, text, time, whole } from './schema.ts'
@@ -66,6 +67,14 @@ const ENDING_SECRETS = object('EndingSecrets', 'Applications and suites that wil
   ),
 })
 
+const CERTIFICATE = object('Certificate', 'The TLS certificate of a listener', {
+  listener: choice(CERTIFIED_LISTENERS, 'Its listener'),
+  ends_at: time('When it expires'),
+  problem: text(
+    'Why the certificate in its files cannot be used, so that an older one is; null if it can be',
+  ).nullable(),
+})
+
 const WORKER = object('Worker', 'A process, in the last second', {
   worker: whole('Its number'),
   cpu_seconds: real('The CPU time that it used'),
@@ -121,6 +130,7 @@ export const STATISTICS = object('Statistics', 'The figures of the server. null 
   outages: list('The last outages, oldest first; those before the start only if they were stored', OUTAGE),
   live_tokens: LIVE_TOKENS.nullable(),
   ending_secrets: ENDING_SECRETS.nullable(),
+  certificates: list('The TLS certificates that this server shows; empty if it speaks plain HTTP', CERTIFICATE),
   workers: WORKERS,
   nodes: list(
     'The servers on this PostgreSQL database that have an admin listener, including this one, by name; empty on SQLite',

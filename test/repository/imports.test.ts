@@ -38,13 +38,16 @@ const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
     rooms: 'config.ts version.ts doctor server http administration domain web telemetry store',
     packages: 'node:* commander',
   },
-  doctor: { rooms: 'config.ts version.ts http administration domain web store', packages: 'node:*' },
+  doctor: { rooms: 'config.ts version.ts http listener administration domain web store', packages: 'node:*' },
   server: {
     rooms: 'config.ts version.ts http ops admin listener issuer administration views domain web telemetry store',
     packages: `node:async_hooks node:cluster node:crypto node:dns/promises node:net node:os node:stream
       node:timers/promises fastify`,
   },
-  listener: { rooms: 'domain web', packages: 'node:events node:http node:net node:v8 node:vm' },
+  listener: {
+    rooms: 'domain web',
+    packages: 'node:crypto node:events node:fs/promises node:http node:net node:tls node:v8 node:vm',
+  },
   http: {
     rooms: 'listener issuer domain web',
     packages: 'node:assert/strict node:crypto node:http node:net fastify @fastify/formbody',

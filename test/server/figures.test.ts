@@ -120,7 +120,7 @@ async function startFigures(t: Test, { clock, store }: World, options: Partial<S
   const counters = createCounters()
   const clocks = { now: () => clock.time, monotonic: () => clock.monotonic }
   const { storeFigures, ...figures } = createServerFigures(counters, { expected: 2, serving: () => 1 }, clocks)
-  const usual = { storeKind: 'sqlite', name: 'web-1:80', findTrouble } as const
+  const usual = { storeKind: 'sqlite', name: 'web-1:80', findTrouble, certificates: { list: () => [] } } as const
   const all = { ...figures, storeFigures }
   const { stop, ...statistics } = await startStatistics(store, all, { ...usual, ...options })
   t.teardown(stop)

@@ -7,6 +7,7 @@ import type { ServerNode } from '../../src/domain/statistics.ts'
 import type { Nodes } from '../../src/domain/store.ts'
 import type { Listener } from '../../src/ops/listener.ts'
 import { startAdmin } from '../../src/server/admin.ts'
+import { openCertificates } from '../../src/server/certificates.ts'
 import { createServerFigures } from '../../src/server/figures.ts'
 import { listenAndServe } from '../../src/server/listen.ts'
 import { startOps } from '../../src/server/ops.ts'
@@ -22,6 +23,9 @@ import { until } from '../support/until.ts'
 import { createWorld, createWorldWithFile } from '../support/world.ts'
 
 const { createDatabase } = await startDatabases()
+
+/** None. */
+const certificates = await openCertificates(readConfig({}), { observe: () => {} })
 
 t.test('Listening: usage and refusals that cannot be stored at the end are reported', async (t) => {
   const { store, credentials, other } = await createWorldWithFile(t)
@@ -55,7 +59,7 @@ async function startOpsHere(t: Test) {
   const serving = { count: 0 }
   const counters = createCounters()
   const figures = createServerFigures(counters, { expected: 2, serving: () => serving.count })
-  const ops = await startOps(readConfig({ OPS_ADDRESS: '127.0.0.1:0' }), { figures, observe: () => {} })
+  const ops = await startOps(readConfig({ OPS_ADDRESS: '127.0.0.1:0' }), { figures, observe: () => {}, certificates })
   const { address, close } = ops as Listener
   t.teardown(close)
   const scrape = async () => parseMetrics(await (await fetch(`${address}/metrics`)).text())
@@ -123,14 +127,14 @@ t.test('Ops and admin: if they are off, or nothing is counted, nothing listens',
     [readConfig({}), figures],
     [given, undefined],
   ] as const) {
-    const options = { store, observe: () => {}, figures: counted }
+    const options = { store, observe: () => {}, figures: counted, certificates }
     t.strictSame([await startOps(config, options), await startAdmin(config, options)], [undefined, undefined])
   }
 })
 
 async function startAdminHere(t: Test, env: NodeJS.ProcessEnv) {
   const { store } = await createWorld(t, env.DATABASE_URL ? { databaseUrl: env.DATABASE_URL } : {})
-  const admin = (await startAdmin(readConfig(env), { store, observe: () => {}, figures })) as Listener
+  const admin = (await startAdmin(readConfig(env), { store, observe: () => {}, figures, certificates })) as Listener
   t.teardown(admin.close)
   return { ...admin, store, port: new URL(admin.address).port }
 }

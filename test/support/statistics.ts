@@ -43,6 +43,7 @@ export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
     stored: { tokens: 0, checks: 0, refusals: 0 },
     liveTokens: { count: 0, isExact: true },
     endingSecrets: { inADay: 0, inAWeek: 0, next: [] },
+    certificates: [],
     workers: { expected: 1, serving: 1, each: [] },
     nodes: [],
     store: {

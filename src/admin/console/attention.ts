@@ -1,5 +1,5 @@
 import { factsOf } from '../../domain/reasons.ts'
-import { OLD_BACKUP_MS, OUTAGE_GAP_MS } from '../../domain/statistics.ts'
+import { CERTIFICATE_ENDS_MS, OLD_BACKUP_MS, OUTAGE_GAP_MS } from '../../domain/statistics.ts'
 import { DAY } from '../../domain/usage.ts'
 import type { EndingSecrets, Statistics } from '../../views/statistics.ts'
 import { type Html, html, type Part, path } from '../../web/html.ts'
@@ -18,7 +18,7 @@ const MANY_REFUSED = 0.05
 
 /** What needs attention, most serious first and each client once, or a line that says nothing does. */
 export function attention(statistics: Statistics): Html {
-  const kinds = [ofServer, ofClients, ofOutages, ofSecrets, ofChecks, ofHeavy, ofBackup]
+  const kinds = [ofServer, ofCertificates, ofClients, ofOutages, ofSecrets, ofChecks, ofHeavy, ofBackup]
   const { bad = [], others = [] } = Object.groupBy(
     kinds.flatMap((find) => [...find(statistics)]),
     ([tone]) => (tone === 'bad' ? 'bad' : 'others'),
@@ -49,6 +49,17 @@ function* ofServer({ store, workers: { expected, serving }, nodes }: Statistics)
   }
   for (const { name: called, lastSeenAt } of nodes.filter(({ isGone }) => isGone))
     yield ['bad', '#nodes', html`Node ${name(called)} is gone`, html`It has not reported since ${time(lastSeenAt)}.`]
+}
+
+function* ofCertificates({ at, certificates }: Statistics): Generator<Matter> {
+  for (const { listener, endsAt, problem } of certificates) {
+    const hasEnded = endsAt <= at
+    const end = html`${hasEnded ? 'It expired' : 'It expires'} at ${time(endsAt)}.`
+    const detail = problem === undefined ? html`${end} Renew it.` : html`The new one is not used: ${problem} ${end}`
+    const tone = problem !== undefined || hasEnded ? 'bad' : 'warn'
+    const what = `TLS certificate of the ${listener} listener`
+    if (problem !== undefined || endsAt - at < CERTIFICATE_ENDS_MS) yield [tone, '/about', what, detail]
+  }
 }
 
 function* ofClients({ trouble }: Statistics): Generator<Matter> {

@@ -1,4 +1,4 @@
-import { CLOSING_REASONS, REPLACEMENT_REASONS, ROUND_TRIPS } from '../../domain/events.ts'
+import { CERTIFIED_LISTENERS, CLOSING_REASONS, REPLACEMENT_REASONS, ROUND_TRIPS } from '../../domain/events.ts'
 import { AUTHENTICATION_REASONS, CHECK_REASONS, REQUEST_REASONS } from '../../domain/reasons.ts'
 import { ENDPOINTS } from '../../domain/refusal.ts'
 
@@ -39,6 +39,15 @@ export const CATALOGUE = {
   http_requests_in_flight: gauge('Requests that are not answered yet.'),
   connections: gauge('Open connections to the public port.'),
   connections_closed_total: counter('Connections that were closed because of a limit.', { reason: CLOSING_REASONS }),
+  certificate_expiry_seconds: gauge('How long the TLS certificate of a listener is still valid; negative if expired.', {
+    listener: CERTIFIED_LISTENERS,
+  }),
+  certificate_refused: gauge(
+    'Whether its files have a certificate that cannot be used, so that an older one is: 1, or 0.',
+    {
+      listener: CERTIFIED_LISTENERS,
+    },
+  ),
 
   tokens_issued_total: counter('Access tokens that were issued.'),
   tokens_revoked_total: counter('Access tokens that their applications revoked one by one.'),

@@ -1,0 +1,96 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { OperatorError } from '../domain/operator-error.ts'
+import { asSentence } from '../domain/text.ts'
+import type { Tls } from './tls.ts'
+
+/** `clientCa`: clients may show a certificate of these authorities. */
+export interface CertificateFiles {
+  certificate: string
+  key: string
+  clientCa?: string | undefined
+}
+
+/** What such files contain, in PEM format. */
+export type Certificate = Record<'certificate' | 'key', string> & { clientCa?: string | undefined }
+
+/** The end and the fingerprint of a listener's own certificate, which is the first in its file. */
+export interface CertificateFacts {
+  endsAt: number
+  fingerprint: string
+}
+
+/**
+ * Reads a certificate and its key. Throws OperatorError, with a sentence that names the file, if they cannot be used now. Returns
+ * `known` if the files still contain that.
+ */
+export async function readCertificate<Known extends Certificate & CertificateFacts>(
+  files: CertificateFiles,
+  now: number,
+  known?: Known,
+): Promise<Known | (Certificate & CertificateFacts)> {
+  const [certificate, key, clientCa] = await Promise.all([
+    read(files.certificate),
+    read(files.key),
+    files.clientCa === undefined ? undefined : read(files.clientCa),
+  ])
+  const isKnown = certificate === known?.certificate && key === known.key && clientCa === known.clientCa
+  if (known && isKnown && now < known.endsAt) return known
+  const own = parseCertificate(certificate, files.certificate)
+  if (!own.checkPrivateKey(parseKey(key, files.key))) {
+    const order = 'the certificate of the server must be the first in its file'
+    throw new OperatorError(`The key in ${files.key} does not fit the certificate in ${files.certificate}: ${order}.`)
+  }
+  if (clientCa !== undefined) parseCertificate(clientCa, files.clientCa as string)
+  const [begin, end] = [Date.parse(own.validFrom), Date.parse(own.validTo)]
+  const about = `The certificate in ${files.certificate}`
+  if (now < begin) throw new OperatorError(`${about} is not valid before ${own.validFrom}.`)
+  if (now >= end) throw new OperatorError(`${about} has expired: it was valid until ${own.validTo}.`)
+  const pair = { certificate, key, clientCa }
+  try {
+    createTls(pair)
+  } catch (cause) {
+    throw new OperatorError(`${about} cannot be used: ${asSentence((cause as Error).message)}`, { cause })
+  }
+  return { ...pair, endsAt: end, fingerprint: own.fingerprint256 }
+}
+
+/** `ticketKeys`: processes with the same ones resume each other's sessions. By default random ones. */
+export function createTls({ certificate, key, clientCa }: Certificate, ticketKeys?: Buffer): Tls {
+  const { createSecureContext } = process.getBuiltinModule('node:tls')
+  const secureContext = createSecureContext({
+    cert: certificate,
+    key,
+    // Not those of Node.js: only OPS_CLIENT_CA_FILE says whom to trust.
+    ca: clientCa ?? [],
+    minVersion: 'TLSv1.2',
+    honorCipherOrder: true,
+    sessionIdContext: 'token-server',
+    // Otherwise a resumed session would let in a client whose authority is no longer trusted.
+    ...(clientCa === undefined && { ticketKeys }),
+  })
+  return { secureContext, asksForCertificate: clientCa !== undefined }
+}
+
+async function read(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((cause: Error) => {
+    throw new OperatorError(`Cannot read ${file}: ${cause.message}.`, { cause })
+  })
+}
+
+function parseCertificate(text: string, file: string): X509Certificate {
+  try {
+    return new X509Certificate(text)
+  } catch (cause) {
+    throw new OperatorError(`${file} does not contain a certificate in PEM format.`, { cause })
+  }
+}
+
+function parseKey(text: string, file: string): KeyObject {
+  try {
+    return createPrivateKey(text)
+  } catch {
+    // No cause, so that nothing of the key gets to the log.
+    throw new OperatorError(`${file} does not contain a private key in PEM format without a passphrase.`)
+  }
+}

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto'
+import { type Config, certificateFiles } from '../config.ts'
+import type { CertifiedListener, Observer } from '../domain/events.ts'
+import { OperatorError } from '../domain/operator-error.ts'
+import { CERTIFICATE_ENDS_MS } from '../domain/statistics.ts'
+import { type Clock, timestamp } from '../domain/time.ts'
+import { DAY } from '../domain/usage.ts'
+import { type Certificate, type CertificateFiles, createTls, readCertificate } from '../listener/certificate.ts'
+import type { Tls } from '../listener/tls.ts'
+import { startLoop } from './loops.ts'
+
+/** How often the files are read. Milliseconds. */
+const INTERVAL_MS = 5000
+
+export type Certificates = Awaited<ReturnType<typeof openCertificates>>
+
+/** Reads the certificates of all listeners, and again when their files change, until it is stopped. Throws OperatorError. */
+export async function openCertificates(
+  config: Config,
+  { observe, now = Date.now, interval = INTERVAL_MS }: { observe: Observer; now?: Clock; interval?: number },
+) {
+  const ticketKeys = randomBytes(48)
+  const files = Object.entries(certificateFiles(config)) as [CertifiedListener, CertificateFiles | undefined][]
+  const kept = await Promise.all(
+    files.flatMap(([listener, files]) => (files ? keepCertificate(listener, files, { ticketKeys, observe, now }) : [])),
+  )
+  const check = async (isSettled: boolean) => void (await Promise.all(kept.map((one) => one.check(isSettled))))
+  const look = () => check(false).then(() => interval)
+  const loop = kept.length === 0 ? undefined : startLoop(look, { delay: interval, ref: false })
+  const of = (listener: CertifiedListener) => kept.find((one) => one.listener === listener)
+  return {
+    ticketKeys,
+    /** What this listener shows its clients; undefined if it speaks plain HTTP. */
+    tlsOf: (listener: CertifiedListener): (() => Tls) | undefined => of(listener)?.tls,
+    public: of('public'),
+    list: () => kept.map(({ listener, state }) => ({ listener, ...state() })),
+    reload: () => check(true),
+    stop: async () => void (await loop?.stop()),
+  }
+}
+
+/** Keeps the last certificate of a listener that could be used. */
+async function keepCertificate(
+  listener: CertifiedListener,
+  files: CertificateFiles,
+  { ticketKeys, observe, now }: { ticketKeys: Buffer; observe: Observer; now: Clock },
+) {
+  let current = await readCertificate(files, now())
+  let tls = createTls(current, ticketKeys)
+  let onUse: ((certificate: Certificate) => void) | undefined
+  let problem: string | undefined
+  let doubt: string | undefined
+  let warnedAt = Number.NEGATIVE_INFINITY
+
+  /** `isSettled`: no other file will follow. A renewal replaces them one by one, so what is wrong may be right a moment later. */
+  async function check(isSettled: boolean): Promise<void> {
+    const found = await readCertificate(files, now(), current).catch((error: OperatorError) => error)
+    if (found instanceof OperatorError) refuse(found.message, isSettled)
+    else if (found !== current || problem !== undefined) use(found)
+    else doubt = undefined
+    if (current.endsAt - now() < CERTIFICATE_ENDS_MS && now() - warnedAt >= DAY) {
+      warnedAt = now()
+      observe({ type: 'certificate ends', listener, endsAt: timestamp(current.endsAt) })
+    }
+  }
+
+  function refuse(reason: string, isSettled: boolean): void {
+    if ((isSettled || reason === doubt) && reason !== problem) {
+      problem = reason
+      observe({ type: 'certificate refused', listener, problem })
+    }
+    doubt = reason
+  }
+
+  function use(found: typeof current): void {
+    current = found
+    tls = createTls(current, ticketKeys)
+    problem = undefined
+    doubt = undefined
+    warnedAt = Number.NEGATIVE_INFINITY
+    observe({ type: 'certificate loaded', listener, endsAt: timestamp(current.endsAt) })
+    onUse?.(current)
+  }
+
+  return {
+    listener,
+    tls: () => tls,
+    /** `problem`: why the files have another certificate that cannot be used. */
+    state: () => ({ endsAt: current.endsAt, problem }),
+    check,
+    /** Calls back with the certificate that is used, now and after each change. */
+    follow(listen: (certificate: Certificate) => void): void {
+      onUse = ({ certificate, key }) => listen({ certificate, key })
+      onUse(current)
+    },
+  }
+}
