@@ -1,7 +1,8 @@
-import t, { type Test } from 'tap'
+import type { Test } from 'tap'
 import { listenForOperators } from '../../src/ops/listener.ts'
 import { createAdminWorld } from '../support/admin.ts'
 import { dialPort, said, statuses } from '../support/listening.ts'
+import { testBoth, tlsOf } from '../support/tls.ts'
 import { createWorld } from '../support/world.ts'
 
 // The same protection on the public, admin and ops ports.
@@ -38,8 +39,11 @@ const PORTS: Port[] = [
     async open(t) {
       const logged: string[] = []
       const pages = { '/page': () => ({ type: 'text/plain', body: 'page' }) }
-      const { address, close } = await listenForOperators({ host: '127.0.0.1', port: 0 }, pages, (event) =>
-        logged.push(JSON.stringify(event)),
+      const { address, close } = await listenForOperators(
+        { host: '127.0.0.1', port: 0 },
+        pages,
+        (event) => logged.push(JSON.stringify(event)),
+        tlsOf(t),
       )
       t.teardown(close)
       return { port: Number(new URL(address).port), logged: () => logged.join('') }
@@ -51,13 +55,13 @@ for (const { name, path, open } of PORTS) {
   const get = (headers = '', version = '1.1') => `GET ${path} HTTP/${version}\r\nHost: localhost\r\n${headers}\r\n`
   const ask = async (t: Test, port: number, bytes: string) => said(await dialPort(t, port, bytes))
 
-  t.test(`Pipelining (${name} port): the parser stops after 32 unanswered requests at most`, async (t) => {
+  testBoth(`Pipelining (${name} port): the parser stops after 32 unanswered requests at most`, async (t) => {
     const { port } = await open(t)
     const answers = statuses(await ask(t, port, get().repeat(1500)))
     t.strictSame(answers, Array(name === 'ops' ? 1 : 32).fill(200))
   })
 
-  t.test(`RFC 9112 §3.2, §6.1 (${name} port): ambiguous framing is refused, and the connection ends`, async (t) => {
+  testBoth(`RFC 9112 §3.2, §6.1 (${name} port): ambiguous framing is refused, and the connection ends`, async (t) => {
     const { port } = await open(t)
     const cases: [bytes: string, status: number][] = [
       [get('Host: other\r\n'), 400],
@@ -75,20 +79,20 @@ for (const { name, path, open } of PORTS) {
     t.strictSame(statuses(await ask(t, port, get('Connection: close\r\n', '1.0'))), [200], 'HTTP/1.0 is answered')
   })
 
-  t.test(`RFC 9110 §7.8 (${name} port): after a request for an upgrade the connection ends`, async (t) => {
+  testBoth(`RFC 9110 §7.8 (${name} port): after a request for an upgrade the connection ends`, async (t) => {
     const { port } = await open(t)
     const answer = await ask(t, port, get('Connection: Upgrade\r\nUpgrade: websocket\r\n') + get())
     t.strictSame(statuses(answer), [200])
     t.match(answer, /\r\nconnection: close\r\n/i, 'so that a client sends the next request again')
   })
 
-  t.test(`Bodies (${name} port): a request with a huge body is answered before it is read`, async (t) => {
+  testBoth(`Bodies (${name} port): a request with a huge body is answered before it is read`, async (t) => {
     const { port } = await open(t)
     const answer = await ask(t, port, `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n`)
     t.match(statuses(answer), [/^(403|405|413|415)$/])
   })
 
-  t.test(`Connections (${name} port): at the limit, a new one replaces the oldest idle one`, async (t) => {
+  testBoth(`Connections (${name} port): at the limit, a new one replaces the oldest idle one`, async (t) => {
     const { port, logged } = await open(t)
     const oldest = said(await dialPort(t, port))
     for (let others = 1; others < 64; others++) await dialPort(t, port)

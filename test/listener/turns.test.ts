@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { cachedDataVersionTag, setFlagsFromString } from 'node:v8'
 import t, { type Test } from 'tap'
 import { boundParser, pipelineOf } from '../../src/listener/pipeline.ts'
+import { speakTls } from '../../src/listener/tls.ts'
 import { handleInTurns } from '../../src/listener/turns.ts'
+import { connectAs, testBoth, tlsOf } from '../support/tls.ts'
 import { until } from '../support/until.ts'
 
 /** How many requests begin at once if none waits. */
@@ -14,6 +16,8 @@ const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
 
 /** Connections of some addresses, accepted in their order. */
 async function connectFrom(t: Test, server: Server, addresses: string[]) {
+  const tls = tlsOf(t)
+  if (tls) speakTls(server, tls)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())
@@ -21,7 +25,7 @@ async function connectFrom(t: Test, server: Server, addresses: string[]) {
   const sockets: Socket[] = []
   for (const localAddress of addresses) {
     const accepted = once(server, 'connection')
-    const socket = connect({ port, host: '127.0.0.1', localAddress })
+    const { socket } = connectAs(t, { port, host: '127.0.0.1', localAddress })
     t.teardown(() => socket.destroy())
     await accepted
     sockets.push(socket)
@@ -29,7 +33,7 @@ async function connectFrom(t: Test, server: Server, addresses: string[]) {
   return sockets
 }
 
-t.test('Turns: in a crowd the heap grows less; when it is gone, its memory is collected', async (t) => {
+testBoth('Turns: in a crowd the heap grows less; when it is gone, its memory is collected', async (t) => {
   // The collection sets it, too.
   setFlagsFromString('--expose-gc')
   const usual = cachedDataVersionTag()
@@ -48,7 +52,7 @@ t.test('Turns: in a crowd the heap grows less; when it is gone, its memory is co
   }
 })
 
-t.test('Turns: an address that sends many requests does not hold back those of another', async (t) => {
+testBoth('Turns: an address that sends many requests does not hold back those of another', async (t) => {
   const server = createServer()
   const order: string[] = []
   handleInTurns(server, ({ socket }) => {
@@ -68,7 +72,7 @@ t.test('Turns: an address that sends many requests does not hold back those of a
   t.equal(handled('127.0.0.3'), 1, 'a request of a closed connection is not handled')
 })
 
-t.test('Turns: while many requests of an address wait, no more of its connections are read', async (t) => {
+testBoth('Turns: while many requests of an address wait, no more of its connections are read', async (t) => {
   const server = createServer()
   const waiting = { now: 0, most: 0 }
   server.on('request', ({ socket }) => {
@@ -89,7 +93,11 @@ t.test('Turns: while many requests of an address wait, no more of its connection
   function sendLate(): void {
     late.add(one.localPort as number)
     one.write(REQUEST)
-    const newest = connect({ port: one.remotePort as number, host: '127.0.0.1', localAddress: '127.0.0.2' })
+    const { socket: newest } = connectAs(t, {
+      port: one.remotePort as number,
+      host: '127.0.0.1',
+      localAddress: '127.0.0.2',
+    })
     t.teardown(() => newest.destroy())
     newest.once('connect', () => {
       late.add(newest.localPort as number)
@@ -102,7 +110,7 @@ t.test('Turns: while many requests of an address wait, no more of its connection
   t.ok(waiting.most < 70, `${waiting.most} waited when they were read`)
 })
 
-t.test(
+testBoth(
   'Turns: a request that must wait does not hold back others, of its address or not, and begins when it may',
   async (t) => {
     const server = createServer()
@@ -138,7 +146,7 @@ t.test('Turns: while connections are opened, two requests that wait begin in eac
   t.ok(turns >= (400 - BEGIN_AT_ONCE) / 2, `they took ${turns} turns`)
 })
 
-t.test('Pipelining: while many requests of an address wait, each of its connections may have one', async (t) => {
+testBoth('Pipelining: while many requests of an address wait, each of its connections may have one', async (t) => {
   const server = createServer()
   const isCrowded = handleInTurns(server, () => {})
   server.on('connection', (connection) => boundParser(connection, isCrowded))
@@ -155,7 +163,7 @@ t.test('Pipelining: while many requests of an address wait, each of its connecti
   t.notOk(excess.includes('127.0.0.3'), 'those of another address may have 32')
 })
 
-t.test('Pipelining: while requests of many addresses wait, each connection may have one', async (t) => {
+testBoth('Pipelining: while requests of many addresses wait, each connection may have one', async (t) => {
   const server = createServer()
   const isCrowded = handleInTurns(server, () => {})
   const addresses = Array.from({ length: 200 }, (_, n) => [`127.0.1.${n}`, `127.0.2.${n}`]).flat()

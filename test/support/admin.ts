@@ -19,12 +19,14 @@ import { usageOfAll } from '../../src/administration/usage.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Author } from '../../src/domain/audit-event.ts'
 import type { Event, Observer } from '../../src/domain/events.ts'
+import type { Tls } from '../../src/listener/tls.ts'
 import { describe } from '../../src/server/admin.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createAuditLog } from '../../src/telemetry/audit-log.ts'
 import { filling } from './registration.ts'
 import { statisticsOf } from './statistics.ts'
 import { migratedDatabase } from './temporary-database.ts'
+import { tlsOf } from './tls.ts'
 import { START } from './world.ts'
 
 const DAY = 24 * 60 * 60_000
@@ -86,7 +88,7 @@ export async function createAdminWorld(
   /** For test data: its events are not logged. */
   const administration = filling(createAdministration({ store, now, observe: () => {}, author: TESTER }))
   const keys = { admin: await addOperator('anna', 'admin'), viewer: await addOperator('viktor', 'viewer') }
-  const { app, routes } = await buildWithRoutes(context)
+  const { app, routes } = await buildWithRoutes(context, tlsOf(t))
   t.teardown(async () => {
     await app.close()
     await store.close()
@@ -106,7 +108,7 @@ export async function createAdminWorld(
   }
 
   /** Listens on a free port of 127.0.0.1. Resolves to the address. */
-  const listen = () => listenForAdmin(app.server, { host: '127.0.0.1', port: 0 })
+  const listen = () => listenForAdmin(app.server, { host: '127.0.0.1', port: 0 }, tlsOf(t) && 'https')
 
   return { app, routes, ask, listen, keys, administration, context, store, clock, events, lines, statistics }
 }
@@ -126,7 +128,7 @@ function once<Part extends { schema: unknown }, Made>(make: (part: Part) => Made
 }
 
 /** Builds an app and collects its routes; `path`: one that matches the pattern `url`. */
-async function buildWithRoutes(context: AdminContext) {
+async function buildWithRoutes(context: AdminContext, tls: (() => Tls) | undefined) {
   const routes: { method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'; url: string; path: string }[] = []
   let api: FastifyInstance | undefined
   function collect(this: FastifyInstance, { url, method, schema }: RouteOptions) {
@@ -141,7 +143,7 @@ async function buildWithRoutes(context: AdminContext) {
   }
   const created = channel('fastify.initialization')
   created.subscribe(watch)
-  const server: AdminServer = createAdminServer(() => building, context.observe)
+  const server: AdminServer = createAdminServer(() => building, context.observe, tls)
   const building = buildAdminApp(context, server)
   created.unsubscribe(watch)
   const app = await building

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
+import { connectAs } from './tls.ts'
 
 export const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'
 
@@ -18,10 +19,10 @@ export function tokenRequest(credentials: Record<string, string>, ...headers: st
 }
 
 /** A connection to a port, without HTTP in between, that has sent these bytes. */
-export async function dialPort(t: Test, port: number, bytes = ''): Promise<Socket> {
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+export async function dialPort(t: Test, port: number, bytes = '', localAddress = '127.0.0.1'): Promise<Socket> {
+  const { socket, event } = connectAs(t, { port, host: '127.0.0.1', localAddress, allowHalfOpen: true })
   t.teardown(() => socket.destroy())
-  await once(socket, 'connect')
+  await once(socket, event)
   socket.on('error', () => {})
   if (bytes !== '') socket.write(bytes)
   return socket

@@ -18,6 +18,7 @@ import { createAuditLog } from '../../src/telemetry/audit-log.ts'
 import { AUTHOR } from './on.ts'
 import { filling } from './registration.ts'
 import { migratedDatabase } from './temporary-database.ts'
+import { tlsOf } from './tls.ts'
 
 /** A moment to begin at: 13 digits, like every time in the next 250 years. */
 export const START = 1_800_000_000_000
@@ -69,7 +70,7 @@ export async function createWorld(
   const measured: Event[] = []
   const measure = counts ? (event: Event) => measured.push(event) : undefined
   const telemetry = { observe: log, observeDetails: logDetails ? log : undefined, measure }
-  const times = { now, monotonic: () => clock.monotonic, requestTimeout, later }
+  const times = { now, monotonic: () => clock.monotonic, requestTimeout, later, tls: tlsOf(t) }
   const { app, issuer, usage, refusals } = await buildServer(store, telemetry, config, times)
   t.teardown(async () => {
     await app.close()

@@ -6,6 +6,7 @@ import type { Event } from '../../../src/domain/events.ts'
 import { countClosedConnections, limitConnections, maxConnections } from '../../../src/listener/connection-limits.ts'
 import { pipelineOf } from '../../../src/listener/pipeline.ts'
 import { heard, LIVE, listening, statuses } from '../../support/listening.ts'
+import { testBoth } from '../../support/tls.ts'
 import { until } from '../../support/until.ts'
 import { createWorld } from '../../support/world.ts'
 
@@ -16,7 +17,7 @@ const isAnswered = async (socket: Socket) => {
   return statuses(answer()).length === 1
 }
 
-t.test('Connections: trusted proxies, and addresses that forward for others, have no limit', async (t) => {
+testBoth('Connections: trusted proxies, and addresses that forward for others, have no limit', async (t) => {
   for (const trustProxy of [['10.0.0.0/8', '127.0.0.0/8', '::1'], false as const]) {
     const { app } = await createWorld(t, { connectionLimit: 1, trustProxy })
     const { dial, exchange } = await listening(t, app)

@@ -1,15 +1,16 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect, Socket } from 'node:net'
+import { type AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fastify from 'fastify'
-import t, { type Test } from 'tap'
+import type { Test } from 'tap'
 import { createMalformedAnswers } from '../../../src/http/wire/refuse.ts'
 import { serverOptions } from '../../../src/listener/answer.ts'
 import { endConnection } from '../../../src/listener/malformed.ts'
 import { handleOf, pipelineOf } from '../../../src/listener/pipeline.ts'
 import { type ProtectOptions, protect, retire } from '../../../src/listener/protect.ts'
-import { formHead, heard, LIVE, listening, said, statuses, tokenRequest } from '../../support/listening.ts'
+import { dialPort, formHead, heard, LIVE, listening, said, statuses, tokenRequest } from '../../support/listening.ts'
+import { testBoth, tlsOf } from '../../support/tls.ts'
 import { until } from '../../support/until.ts'
 import { createWorld, createWorldWithFile } from '../../support/world.ts'
 
@@ -42,7 +43,13 @@ type DoorOptions = Pick<ProtectOptions, 'drainTimeout' | 'stallTimeout' | 'manyC
 async function createDoor(t: Test, options?: DoorOptions) {
   const answerMalformed = createMalformedAnswers({ observe: () => {} })
   const app = fastify({ return503OnClosing: false, http: serverOptions(HOUR) })
-  const drain = protect(app.server, { observe: () => {}, limits: undefined, answerMalformed, ...options })
+  const drain = protect(app.server, {
+    observe: () => {},
+    limits: undefined,
+    answerMalformed,
+    tls: tlsOf(t),
+    ...options,
+  })
   app.addHook('preClose', async () => drain())
   const waiting: (() => void)[] = []
   app.get('/slow', () => new Promise((resolve) => waiting.push(() => resolve('answered'))))
@@ -81,7 +88,7 @@ function* endlessly(text: string): Generator<string> {
   for (;;) yield text
 }
 
-t.test('Log: invalid HTTP has a line without any of its bytes', async (t) => {
+testBoth('Log: invalid HTTP has a line without any of its bytes', async (t) => {
   const { exchange, lines, logged } = await createListeningWorld(t)
   t.match(await exchange('SECRET nonsense\r\n\r\n'), /^HTTP\/1\.1 400 /)
   t.match(await exchange(`GET / HTTP/1.1\r\nHost: a\r\nX: ${'SECRET'.repeat(5000)}\r\n\r\n`), /^HTTP\/1\.1 431 /)
@@ -92,7 +99,7 @@ t.test('Log: invalid HTTP has a line without any of its bytes', async (t) => {
   t.match(logged(), expected)
 })
 
-t.test('RFC 9110 §15.5.9: a request that takes too long gets 408, and the rest is not read', async (t) => {
+testBoth('RFC 9110 §15.5.9: a request that takes too long gets 408, and the rest is not read', async (t) => {
   const { dialed, requests } = await createListeningWorld(t)
   const { socket, served } = await dialed()
   const answerMalformed = createMalformedAnswers({ observe: () => {} })
@@ -105,7 +112,7 @@ t.test('RFC 9110 §15.5.9: a request that takes too long gets 408, and the rest 
   t.equal(requests(), 0)
 })
 
-t.test('RFC 9110 §15.5.9: a request that was answered before its body arrived is not answered again', async (t) => {
+testBoth('RFC 9110 §15.5.9: a request that was answered before its body arrived is not answered again', async (t) => {
   const { app, dialed, lines } = await createListeningWorld(t)
   const { socket, served } = await dialed()
   socket.write('POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n')
@@ -116,7 +123,7 @@ t.test('RFC 9110 §15.5.9: a request that was answered before its body arrived i
   t.equal(lines.length, 1)
 })
 
-t.test('RFC 9112 §9.6: a client that has closed its sending side still gets its answers', async (t) => {
+testBoth('RFC 9112 §9.6: a client that has closed its sending side still gets its answers', async (t) => {
   const { dialed, token, issued } = await createListeningWorld(t)
   const cases: [what: string, bytes: string, answers: number[]][] = [
     ['no request', '', []],
@@ -133,7 +140,7 @@ t.test('RFC 9112 §9.6: a client that has closed its sending side still gets its
   t.equal(issued(), 20)
 })
 
-t.test('RFC 9112 §2.2, §9.6: pending answers are sent before a connection ends, and nothing after it', async (t) => {
+testBoth('RFC 9112 §2.2, §9.6: pending answers are sent before a connection ends, and nothing after it', async (t) => {
   const { exchange, token, lastToken, lines, issued } = await createListeningWorld(t)
   const cases: [what: string, bytes: string, answers: number[]][] = [
     ['nothing follows the last answer', lastToken + LIVE, [200]],
@@ -148,7 +155,7 @@ t.test('RFC 9112 §2.2, §9.6: pending answers are sent before a connection ends
   t.equal(lines.filter((line) => line.includes('not HTTP')).length, 3)
 })
 
-t.test('Log: a connection that ends within a body, or a malformed body, is reported once', async (t) => {
+testBoth('Log: a connection that ends within a body, or a malformed body, is reported once', async (t) => {
   const { dialed, exchange, lastToken, lines } = await createListeningWorld(t)
   for (const bytes of [NOT_A_CHUNK, NOT_A_CHUNK.replace('zz\r\n', '5\r\nab')]) {
     for (const how of ['end', 'destroySoon'] as const) {
@@ -165,7 +172,7 @@ t.test('Log: a connection that ends within a body, or a malformed body, is repor
   }
 })
 
-t.test('Bodies: an unwanted long one is not read; after a short one the connection continues', async (t) => {
+testBoth('Bodies: an unwanted long one is not read; after a short one the connection continues', async (t) => {
   const { dial, dialed } = await createListeningWorld(t)
   for (const header of ['Content-Length: 1073741824', 'Transfer-Encoding: chunked']) {
     const { socket, served } = await dialed()
@@ -187,7 +194,7 @@ t.test('Bodies: an unwanted long one is not read; after a short one the connecti
   t.strictSame(statuses(await said(socket)), [200])
 })
 
-t.test('Pipelining: 32 unanswered requests at a time, and any number in turn', async (t) => {
+testBoth('Pipelining: 32 unanswered requests at a time, and any number in turn', async (t) => {
   const { dial } = await createListeningWorld(t)
   const socket = await dial()
   const answers = heard(socket)
@@ -199,7 +206,7 @@ t.test('Pipelining: 32 unanswered requests at a time, and any number in turn', a
   t.equal(socket.readableEnded, false)
 })
 
-t.test('Pipelining: pending answers are sent before the end, even if a client keeps sending', async (t) => {
+testBoth('Pipelining: pending answers are sent before the end, even if a client keeps sending', async (t) => {
   for (const more of [Buffer.from(SLOW.repeat(7)), Buffer.alloc(16 * MIB)]) {
     const { ask, answerAll } = await createDoor(t)
     const { socket, served, received } = await ask(SLOW.repeat(33), 32)
@@ -212,7 +219,7 @@ t.test('Pipelining: pending answers are sent before the end, even if a client ke
   }
 })
 
-t.test('Turns: while a slow store has many unanswered writes, others wait, and checks do not', async (t) => {
+testBoth('Turns: while a slow store has many unanswered writes, others wait, and checks do not', async (t) => {
   const { app, credentials, other, issuer } = await createWorldWithFile(t)
   const { dial } = await listening(t, app)
   const requests = tokenRequest(credentials).repeat(31) + tokenRequest(credentials, 'Connection: close')
@@ -223,11 +230,9 @@ t.test('Turns: while a slow store has many unanswered writes, others wait, and c
   const introspection =
     'POST /v1/oauth/introspect HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 0\r\n'
   const forwarded = 'POST /v1/oauth/verify/store HTTP/1.1\r\nHost: a\r\n'
-  const checks = [LIVE.replace(/\r\n$/, ''), introspection, forwarded].map((check) => {
-    const another = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' })
-    another.write(`${check}Connection: close\r\n\r\n`)
-    return said(another)
-  })
+  const checks = [LIVE.replace(/\r\n$/, ''), introspection, forwarded].map(async (check) =>
+    said(await dialPort(t, port, `${check}Connection: close\r\n\r\n`, '127.0.0.2')),
+  )
   t.same((await Promise.all(checks)).flatMap(statuses), [200, 401, 401])
   t.ok(issuer.isBusy())
   other.exec('ROLLBACK')
@@ -235,7 +240,7 @@ t.test('Turns: while a slow store has many unanswered writes, others wait, and c
   t.notOk(issuer.isBusy())
 })
 
-t.test('Pipelining: in a crowd a connection that sends more ends soon, and no more of it is read', async (t) => {
+testBoth('Pipelining: in a crowd a connection that sends more ends soon, and no more of it is read', async (t) => {
   const { dialed, answerAll } = await createDoor(t, { stallTimeout: HOUR, manyConnections: 8 })
   const clients: Awaited<ReturnType<typeof dialed>>[] = []
   for (let n = 0; n < 8; n++) clients.push(await dialed())
@@ -254,14 +259,14 @@ t.test('Pipelining: in a crowd a connection that sends more ends soon, and no mo
   t.ok(served.bytesRead < MIB, 'not even what another connection may send ahead')
 })
 
-t.test('Unread answers: a client that reads none for a while loses its connection; an idle one stays', async (t) => {
+testBoth('Unread answers: a client that reads none for a while loses its connection; an idle one stays', async (t) => {
   const { dialed, askDeaf } = await createDoor(t, { stallTimeout: 300 })
   const [idle, deaf] = [await dialed(), await askDeaf(LARGE)]
   await until(() => deaf.served.destroyed)
   t.equal(idle.served.destroyed, false)
 })
 
-t.test('Unread answers: a client that reads slowly keeps its connection, for many times as long', async (t) => {
+testBoth('Unread answers: a client that reads slowly keeps its connection, for many times as long', async (t) => {
   const { askDeaf } = await createDoor(t, { stallTimeout: 100 })
   const { socket, served, pipeline } = await askDeaf('GET /endless HTTP/1.1\r\nHost: a\r\n\r\n')
   for (let pauses = 0; pauses < 15; pauses++) {
@@ -273,7 +278,7 @@ t.test('Unread answers: a client that reads slowly keeps its connection, for man
   t.equal(served.destroyed, false)
 })
 
-t.test('Unread answers: a client that reads one large piece slowly keeps its connection', async (t) => {
+testBoth('Unread answers: a client that reads one large piece slowly keeps its connection', async (t) => {
   const { askDeaf } = await createDoor(t, { stallTimeout: 100 })
   const { socket, served, pipeline } = await askDeaf(LARGE)
   for (let pauses = 0; pauses < 4; pauses++) {
@@ -289,7 +294,7 @@ t.test('Unread answers: a client that reads one large piece slowly keeps its con
   t.strictSame([served.destroyed, pipeline.unanswered], [false, 1])
 })
 
-t.test('Unread answers: a client that takes little at a time, and never nothing, loses its connection', async (t) => {
+testBoth('Unread answers: a client that takes little at a time, and never nothing, loses its connection', async (t) => {
   const { askDeaf } = await createDoor(t, { stallTimeout: 100 })
   const { served, pipeline } = await askDeaf(LARGE)
   await until(() => pipeline.stalls > 0)
@@ -299,7 +304,7 @@ t.test('Unread answers: a client that takes little at a time, and never nothing,
   await until(() => served.destroyed)
 })
 
-t.test('Ending: reads at most one more mebibyte, waits for every answer, and for no client to close', async (t) => {
+testBoth('Ending: reads at most one more mebibyte, waits for every answer, and for no client to close', async (t) => {
   const { dialed, ask, answerAll } = await createDoor(t, { stallTimeout: 50 })
   const { received } = await ask(SLOW.repeat(33), 32)
   for (const more of [0, 16 * MIB, 0]) {
@@ -318,14 +323,14 @@ t.test('Ending: reads at most one more mebibyte, waits for every answer, and for
   t.equal(isSent, false, 'nothing is sent to a client that has disconnected')
 })
 
-t.test('Closing: a connection without a byte, or with half a request head, does not delay the end', async (t) => {
+testBoth('Closing: a connection without a byte, or with half a request head, does not delay the end', async (t) => {
   const { app, dial } = await createDoor(t, { drainTimeout: HOUR })
   const received = [said(await dial()), said(await dial(LIVE.slice(0, 20)))]
   await app.close()
   for (const all of await Promise.all(received)) t.notMatch(all, 'HTTP')
 })
 
-t.test('Closing: requests before the last pending answer are answered, and then the connection ends', async (t) => {
+testBoth('Closing: requests before the last pending answer are answered, and then the connection ends', async (t) => {
   for (const [before, after] of [
     [1, 0],
     [2, 0],
@@ -350,7 +355,7 @@ t.test('Closing: requests before the last pending answer are answered, and then 
   }
 })
 
-t.test('Closing: waits for a body that never arrives until the timeout', async (t) => {
+testBoth('Closing: waits for a body that never arrives until the timeout', async (t) => {
   const { app, dial } = await createDoor(t, { drainTimeout: 50 })
   const half = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\nhalf'
   const [socket] = await Promise.all([dial(half), once(app.server, 'request')])
@@ -358,7 +363,7 @@ t.test('Closing: waits for a body that never arrives until the timeout', async (
   t.notMatch(await said(socket), '200 OK')
 })
 
-t.test('Closing: the last of the pending answers has Connection: close', async (t) => {
+testBoth('Closing: the last of the pending answers has Connection: close', async (t) => {
   const { app, store, dial } = await createListeningWorld(t)
   const { promise, resolve } = Promise.withResolvers<void>()
   Object.assign(store, { ping: () => promise })
@@ -373,7 +378,7 @@ t.test('Closing: the last of the pending answers has Connection: close', async (
   await closed
 })
 
-t.test('Closing: does not wait for a client that got an error and does not close its side', async (t) => {
+testBoth('Closing: does not wait for a client that got an error and does not close its side', async (t) => {
   for (const bytes of [NOT_A_CHUNK.replace('/v1/oauth/revoke', '/'), 'x\r\n\r\n', `${SLOW}x\r\n\r\n`]) {
     const { app, dial, waiting, answerAll } = await createDoor(t, { drainTimeout: HOUR, stallTimeout: HOUR })
     const socket = await dial(bytes)
@@ -388,7 +393,7 @@ t.test('Closing: does not wait for a client that got an error and does not close
   }
 })
 
-t.test('Retiring: no new connection; an open one gets one more answer, with Connection: close', async (t) => {
+testBoth('Retiring: no new connection; an open one gets one more answer, with Connection: close', async (t) => {
   const { app, dial } = await createListeningWorld(t)
   const socket = await dial(LIVE)
   const [first] = await once(socket, 'data')
@@ -403,7 +408,7 @@ t.test('Retiring: no new connection; an open one gets one more answer, with Conn
   await end
 })
 
-t.test('Retiring: after an answer with Connection: close, no other request is read', async (t) => {
+testBoth('Retiring: after an answer with Connection: close, no other request is read', async (t) => {
   const { app, ask, answer } = await createDoor(t)
   const { socket, served, received } = await ask(SLOW, 1)
   const retired = retire(app.server)
@@ -419,19 +424,22 @@ t.test('Retiring: after an answer with Connection: close, no other request is re
   await retired
 })
 
-t.test('Ending: many requests at once are all answered, by a server that retires and by one that closes', async (t) => {
-  for (const how of ['retire', 'close']) {
-    const { app, token, issued, dialed } = await createListeningWorld(t)
-    const { socket, served } = await dialed()
-    socket.write(token)
-    await once(app.server, 'request')
-    const requests = once(served, 'data')
-    const ended = how === 'retire' ? retire(app.server) : app.close()
-    socket.write(token.repeat(24))
-    await requests
-    const answers = statuses(await said(socket))
-    t.equal(answers[0], 200)
-    t.equal(answers.length, issued(), how)
-    await ended
-  }
-})
+testBoth(
+  'Ending: many requests at once are all answered, by a server that retires and by one that closes',
+  async (t) => {
+    for (const how of ['retire', 'close']) {
+      const { app, token, issued, dialed } = await createListeningWorld(t)
+      const { socket, served } = await dialed()
+      socket.write(token)
+      await once(app.server, 'request')
+      const requests = once(served, 'data')
+      const ended = how === 'retire' ? retire(app.server) : app.close()
+      socket.write(token.repeat(24))
+      await requests
+      const answers = statuses(await said(socket))
+      t.equal(answers[0], 200)
+      t.equal(answers.length, issued(), how)
+      await ended
+    }
+  },
+)
