@@ -98,6 +98,8 @@ function discardInput(socket: Socket, bytes: number): void {
 function stopReading(socket: Socket): void {
   socket.pause()
   socket._read = () => {}
+  // What TLS has received and is about to decrypt.
+  socket.push = () => false
   const handle = handleOf(socket)
   if (handle) handle.reading = false
   handle?.readStop()

@@ -1,0 +1,57 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { connect, type NetConnectOpts, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect as connectByTls } from 'node:tls'
+import t, { type Test } from 'tap'
+import { createTls } from '../../src/listener/certificate.ts'
+import type { Tls } from '../../src/listener/tls.ts'
+import { needs } from './needs.ts'
+
+const CURVE = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+
+/** The files of an own certificate for `localhost` and 127.0.0.1, and what they contain. */
+export function makeCertificate(folder: string, { name = 'localhost', days = 90, options = [] as string[] } = {}) {
+  const [certificate, key] = [join(folder, `${name}.crt`), join(folder, `${name}.key`)]
+  const subject = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-days', `${days}`]
+  const files = ['-keyout', key, '-out', certificate]
+  execFileSync('openssl', ['req', '-x509', ...CURVE, ...subject, ...options, ...files], { stdio: 'pipe' })
+  return { files: { certificate, key }, certificate: readFileSync(certificate, 'utf8'), key: readFileSync(key, 'utf8') }
+}
+
+let made: { tls: Tls; ca: string } | undefined
+
+/** One certificate for all tests of this process. */
+function ownTls() {
+  if (!made) {
+    const folder = mkdtempSync(join(tmpdir(), 'token-server-tls-'))
+    const pair = makeCertificate(folder)
+    rmSync(folder, { recursive: true })
+    made = { tls: createTls(pair), ca: pair.certificate }
+  }
+  return made
+}
+
+const secured = new WeakSet<Test>()
+
+/** A test of a rule that holds without TLS and with it. The servers and connections of the second test speak TLS. */
+export function testBoth(rule: string, run: (t: Test) => unknown): void {
+  t.test(rule, async (t) => run(t))
+  t.test(`${rule} (by TLS)`, { skip: needs('openssl') }, async (t) => {
+    secured.add(t)
+    await run(t)
+  })
+}
+
+/** What the servers of a test show their clients; undefined if they speak plain HTTP. */
+export function tlsOf(t: Test): (() => Tls) | undefined {
+  return secured.has(t) ? () => ownTls().tls : undefined
+}
+
+/** A connection as the servers of a test expect it, and the event that says that it can be used. */
+export function connectAs(t: Test, options: NetConnectOpts): { socket: Socket; event: string } {
+  if (!secured.has(t)) return { socket: connect(options), event: 'connect' }
+  const socket = connectByTls({ ...options, ca: ownTls().ca, servername: 'localhost' })
+  return { socket, event: 'secureConnect' }
+}
