@@ -7,7 +7,7 @@ import type { AdminContext } from './context.ts'
 import type { AdminServer } from './server.ts'
 import { limitAccess } from './wire/access.ts'
 import { decorateRequests } from './wire/caller.ts'
-import { createHostCheck } from './wire/host.ts'
+import { createHostCheck, isEncrypted, isProxied } from './wire/host.ts'
 import { ANSWER_HEADERS, reportError, sendProblem } from './wire/problem.ts'
 import { refuseUnstorable } from './wire/routing.ts'
 import { takeTurns } from './wire/turns.ts'
@@ -22,7 +22,7 @@ export async function buildAdminApp(
   context: AdminContext,
   { server, close }: Pick<AdminServer, 'server' | 'close'>,
 ): Promise<FastifyInstance> {
-  const { observe, trustProxy } = context
+  const { observe, trustProxy, adminUrl } = context
   const app = fastify({
     serverFactory: () => server,
     // The server has a handler of its own.
@@ -48,6 +48,9 @@ export async function buildAdminApp(
   const assertHost = createHostCheck(context)
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers({ ...ANSWER_HEADERS, 'x-request-id': request.id })
+    // Not for names of this machine, whose other ports may speak plain HTTP.
+    if (isEncrypted(request) && isProxied(request, adminUrl))
+      reply.header('strict-transport-security', 'max-age=31536000')
     assertHost(request)
     done()
   })

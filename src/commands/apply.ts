@@ -12,6 +12,7 @@ import { carryOut } from './seed.ts'
 import { createSeedOutput } from './seed-output.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import { addCommand, type JsonOption, print, prompt, readInput, say, show, type Terminal } from './shared/terminal.ts'
+import { trust } from './shared/trust.ts'
 
 const NONE = { suites: [], applications: [] }
 const LOST = 'Entries that could not be written are not registered'
@@ -24,7 +25,7 @@ const AT_ONCE = 20
 
 type ApplyOptions = JsonOption &
   CreateOption &
-  Partial<Record<'dryRun' | 'yes', boolean> & Record<'prune' | 'secretsTo' | 'server' | 'keyFile', string>>
+  Partial<Record<'dryRun' | 'yes', boolean> & Record<'prune' | 'secretsTo' | 'server' | 'keyFile' | 'caFile', string>>
 
 export function addApply(program: Command, terminal: Terminal): void {
   addCommand(program, 'apply', 'make suites and applications match a YAML or JSON file')
@@ -35,14 +36,20 @@ export function addApply(program: Command, terminal: Terminal): void {
     .option('--secrets-to <file>', 'the file to append new credentials to, or - for standard output')
     .option('--server <url>', 'change this server through its administration API, not the database')
     .option('--key-file <file>', 'a file with the admin key for --server (default: the variable TOKEN_SERVER_KEY)')
+    .option(
+      '--ca-file <file>',
+      "a file with the certificate of the authority of --server's certificate, if it is your own",
+    )
     .addOption(createOption())
     .action(async (file: string, options: ApplyOptions) => {
-      const { server, keyFile, dryRun, create, secretsTo } = options
+      const { server, keyFile, caFile, dryRun, create, secretsTo } = options
       if (keyFile !== undefined && server === undefined) throw new OperatorError('--key-file is only for --server.')
+      if (caFile !== undefined && server === undefined) throw new OperatorError('--ca-file is only for --server.')
       const { parseApplyFile } = await import('../administration/apply-file.ts')
       const wanted = parseApplyFile(file, await readInput(terminal, file))
       const applyTo = (registry: Registry, but = '') => apply(terminal, options, registry, wanted, `${LOST}${but}.`)
       if (server !== undefined) {
+        if (caFile !== undefined) trust(caFile, await readInput(terminal, caFile))
         const journal = secretsTo === undefined ? undefined : journalBeside(secretsTo)
         const registry = serverRegistry(server, await readKey(terminal, keyFile), { journal })
         return applyTo(registry, journal ? NEXT : ROTATE)

@@ -67,22 +67,23 @@ interface ConsoleAccess {
  * How to reach the console. Without a proxy the link has an IP address, not `localhost` (RFC 8252 §8.3): that name has two
  * addresses, and another user of the machine could listen on the second.
  */
-function accessOf({ ADMIN_ADDRESS: place, ADMIN_URL, OPERATORS }: Config): ConsoleAccess {
+function accessOf({ ADMIN_ADDRESS: place, ADMIN_URL, ADMIN_TLS_CERT_FILE, OPERATORS }: Config): ConsoleAccess {
   if (!place) throw new OperatorError(NO_CONSOLE)
   if (OPERATORS === 'provider') throw new OperatorError(NO_LINKS)
   if (ADMIN_URL !== undefined) return { base: ADMIN_URL, worksHere: true }
-  if ('socket' in place) return forwarded(FORWARDED_PORT, place.socket)
+  if ('socket' in place) return forwarded('http', FORWARDED_PORT, place.socket)
+  const scheme = ADMIN_TLS_CERT_FILE === undefined ? 'http' : 'https'
   const { port } = place
   if (port === 0) throw new OperatorError('ADMIN_ADDRESS has port 0: use the address in the line "ready" of the log.')
   const loopback = isIPv6(place.host) ? '::1' : '127.0.0.1'
   const host = isWildcard(place.host) ? loopback : place.host
   const address = `${hostInUrl(host)}:${port}`
-  const access = forwarded(port, address)
-  return LOCAL_HOSTS.includes(host) ? { ...access, base: `http://${address}`, worksHere: true } : access
+  const access = forwarded(scheme, port, address)
+  return LOCAL_HOSTS.includes(host) ? { ...access, base: `${scheme}://${address}`, worksHere: true } : access
 }
 
-function forwarded(port: number, target: string): ConsoleAccess {
-  return { base: `http://127.0.0.1:${port}`, forward: `ssh -N -L ${port}:${target} HOST`, worksHere: false }
+function forwarded(scheme: 'http' | 'https', port: number, target: string): ConsoleAccess {
+  return { base: `${scheme}://127.0.0.1:${port}`, forward: `ssh -N -L ${port}:${target} HOST`, worksHere: false }
 }
 
 function onlyOperator(operators: readonly { name: string }[]): string {

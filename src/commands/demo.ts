@@ -3,7 +3,8 @@ import { createServer } from 'node:net'
 import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { commandAuthor } from './shared/administer.ts'
-import type { Terminal } from './shared/terminal.ts'
+import { readInput, type Terminal } from './shared/terminal.ts'
+import { trust } from './shared/trust.ts'
 
 const HOST = '127.0.0.1'
 const FIRST_PORT = 8080
@@ -29,10 +30,15 @@ async function demo(terminal: Terminal): Promise<void> {
 
   const port = await firstFree(FIRST_PORT)
   const adminPort = await firstFree(Math.max(FIRST_ADMIN_PORT, port + 1))
-  const address = `http://${HOST}:${port}`
+  const { TLS_CERT_FILE = 'none', TLS_KEY_FILE = 'none' } = terminal.env
+  const isTls = TLS_CERT_FILE !== 'none'
+  // A certificate has a name.
+  const origin = isTls ? 'https://localhost' : `http://${HOST}`
+  const address = `${origin}:${port}`
   const config = readConfig({
     PORT: String(port),
     PUBLIC_URL: address,
+    ...{ TLS_CERT_FILE, TLS_KEY_FILE, ADMIN_TLS_CERT_FILE: TLS_CERT_FILE, ADMIN_TLS_KEY_FILE: TLS_KEY_FILE },
     ADMIN_ADDRESS: `${HOST}:${adminPort}`,
     DATABASE_URL: 'sqlite::memory:',
     HANDOVER: 'on',
@@ -48,8 +54,17 @@ async function demo(terminal: Terminal): Promise<void> {
 
   const options = { ...config, usageInterval: USAGE_INTERVAL_MS, howToSignIn: signInHint(terminal.stdin) }
   await run(async () => store, telemetry, options)
-  const link = () => makeLink(administration, `http://${HOST}:${adminPort}`)
-  terminal.stdout.write(explain(address, await link(), world.application, terminal.stdin))
+  const link = () => makeLink(administration, `${origin}:${adminPort}`)
+  if (isTls) trust(TLS_CERT_FILE, await readInput(terminal, TLS_CERT_FILE))
+  terminal.stdout.write(
+    explain(
+      address,
+      await link(),
+      world.application,
+      terminal.stdin,
+      isTls ? `curl --cacert ${TLS_CERT_FILE}` : 'curl',
+    ),
+  )
   process.once('exit', () => terminal.stdout.write('\nStopped. Everything in the demo is gone.\n'))
   void makeTraffic(address, world.partners)
   void printLinkOnEnter(terminal, link)

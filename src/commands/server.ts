@@ -38,9 +38,9 @@ export function addHealthcheck(program: Command, terminal: Terminal): void {
   addCommand(program, 'healthcheck', 'ask the running server whether it is ready').action(async (options) => {
     const { addressOf, ask } = await import('../doctor/listeners.ts')
     const { READY_PATH } = await import('../http/metadata.ts')
-    const { HOST, PORT } = readSettings(terminal)
+    const { HOST, PORT, TLS_CERT_FILE } = readSettings(terminal)
     if (PORT === 0) throw new OperatorError('PORT is 0, so the port of the server is not known: set a fixed one.')
-    const address = addressOf(HOST, PORT)
+    const address = addressOf(HOST, PORT, TLS_CERT_FILE !== undefined)
     const { status = 'no answer' } = await ask(`${address}${READY_PATH}`)
     if (status !== 200) throw new OperatorError(`The server at ${address} is not ready: ${status}.`)
     await print(terminal, options, { address, status: 'ready' }, 'The server is ready.')

@@ -1,10 +1,12 @@
-import { parseSettings, providerSettings } from '../config.ts'
+import { type AdminPlace, certificateFiles, parseSettings, providerSettings } from '../config.ts'
 import { isInMemory } from '../domain/database-location.ts'
+import { CERTIFIED_LISTENERS } from '../domain/events.ts'
 import type { Clock } from '../domain/time.ts'
 import { checkPassword, checkProvider, checkSocketFolder } from './access.ts'
+import { checkCertificate } from './certificates.ts'
 import { checkFiles, checkLostDatabase } from './files.ts'
 import { type Check, type Diagnosis, runAll } from './finding.ts'
-import { checkAdminListener, checkOpsListener, checkServer } from './listeners.ts'
+import { addressOf, checkAdminListener, checkOpsListener, checkServer } from './listeners.ts'
 import { checkClock, checkDisk, checkLimits, checkProgram } from './machine.ts'
 import { checkCombinations, checkSettings, isWrong, type SettingsSource } from './settings.ts'
 import { checkPrevious, checkStore } from './store.ts'
@@ -23,6 +25,12 @@ export async function diagnose(source: SettingsSource, now: Clock): Promise<Diag
     ['clock', () => checkClock(now())],
   ]
   const after: Check[] = []
+  const files = certificateFiles(config)
+  const places = { public: { host: config.HOST, port: config.PORT }, admin: ADMIN_ADDRESS, ops: OPS_ADDRESS }
+  for (const listener of CERTIFIED_LISTENERS) {
+    const [pair, place] = [files[listener], places[listener]]
+    if (pair) after.push(['certificate', () => checkCertificate(pair, now, place && urlOf(place))])
+  }
   if (isStoreKnown && location.kind === 'postgres') before.push(['password', () => checkPassword(location)])
   if (isStoreKnown && location.kind === 'sqlite') {
     before.push(['files', () => checkFiles(location)], ['disk', () => checkDisk(location)])
@@ -35,10 +43,10 @@ export async function diagnose(source: SettingsSource, now: Clock): Promise<Diag
   if (ADMIN_ADDRESS && 'socket' in ADMIN_ADDRESS) {
     after.push(['admin', () => checkSocketFolder(ADMIN_ADDRESS.socket)])
   }
-  if (ADMIN_ADDRESS) after.push(['admin', () => checkAdminListener(ADMIN_ADDRESS)])
+  if (ADMIN_ADDRESS) after.push(['admin', () => checkAdminListener(ADMIN_ADDRESS, files.admin !== undefined)])
   const provider = providerSettings(config)
   if (provider) after.push(['provider', () => checkProvider(provider)])
-  if (OPS_ADDRESS) after.push(['ops', () => checkOpsListener(OPS_ADDRESS)])
+  if (OPS_ADDRESS) after.push(['ops', () => checkOpsListener(OPS_ADDRESS, files.ops !== undefined)])
   const found = await Promise.all([
     runAll(before),
     isStoreKnown ? checkStore(location, now, config) : [],
@@ -46,4 +54,9 @@ export async function diagnose(source: SettingsSource, now: Clock): Promise<Diag
   ])
   // A finding that several checks report is shown once.
   return found.flat().filter(({ text }, index, all) => all.findIndex((one) => one.text === text) === index)
+}
+
+/** The URL of a listener; undefined if its port is not known. */
+function urlOf(place: AdminPlace): string | undefined {
+  return 'socket' in place || place.port === 0 ? undefined : addressOf(place.host, place.port, true)
 }

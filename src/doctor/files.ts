@@ -103,11 +103,11 @@ function logFindings({ log, index, isUnsound }: StoreFiles): Finding[] {
 /** Checks whether a server runs although its database is missing: a restart would create an empty one. */
 export async function checkLostDatabase(
   location: SqliteLocation,
-  { HOST, PORT }: Pick<Config, 'HOST' | 'PORT'>,
+  { HOST, PORT, TLS_CERT_FILE }: Pick<Config, 'HOST' | 'PORT'> & Partial<Pick<Config, 'TLS_CERT_FILE'>>,
 ): Promise<Finding[]> {
   const { database } = await describeStoreFiles(location)
   if (database?.size || PORT === 0) return []
-  const address = addressOf(HOST, PORT)
+  const address = addressOf(HOST, PORT, TLS_CERT_FILE !== undefined)
   const answer = await ask(`${address}${READY_PATH}`)
   // Even a server that hangs may have the database open.
   if (answer.status === undefined && answer.code !== undefined) return []

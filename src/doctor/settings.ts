@@ -59,6 +59,7 @@ export function checkCombinations({ env, file }: SettingsSource, { config, probl
   const findings = [
     checkPublicUrl(config, publicUrl !== settings.PUBLIC_URL.default),
     config.TRUST_PROXY === false &&
+      config.TLS_CERT_FILE === undefined &&
       config.PUBLIC_URL.startsWith('https:') &&
       warning(
         'TRUST_PROXY is off, but PUBLIC_URL is https, so there is a proxy: all clients seem to have its address.',
@@ -72,6 +73,7 @@ export function checkCombinations({ env, file }: SettingsSource, { config, probl
       warning('DATABASE_URL names a store in memory, which is lost when the server stops.', 'Name a file.'),
     !FAILURE_LIMIT && note('FAILURE_LIMIT is off: guessing secrets is not slowed down.'),
     OPS_ADDRESS &&
+      config.OPS_CLIENT_CA_FILE === undefined &&
       isWildcard(OPS_ADDRESS.host) &&
       note(
         `OPS_ADDRESS is ${OPS_ADDRESS.host}: everyone who can reach this machine can reach port ${OPS_ADDRESS.port}.`,
@@ -86,18 +88,22 @@ function checkPublicUrl({ PUBLIC_URL, HOST }: Config, isSet: boolean): Finding |
   if (isSet) {
     if (!isPlainTextUrl(PUBLIC_URL)) return undefined
     const text = `PUBLIC_URL is ${PUBLIC_URL}: secrets and tokens cross the network in plain text.`
-    return warning(text, 'Set up a TLS proxy, and use its https address.')
+    return warning(text, 'Set TLS_CERT_FILE, or set up a TLS proxy, and use its https address.')
   }
   const text = `PUBLIC_URL has its default, ${PUBLIC_URL}, which clients on other machines cannot reach.`
   const advice = 'Set it to the address that clients use: the metadata contains it.'
   return isLocalHost(HOST) ? note(text, advice) : warning(text, advice)
 }
 
-function checkAdministration({ ADMIN_ADDRESS: place, ADMIN_URL }: Config): Finding | undefined {
+function checkAdministration({ ADMIN_ADDRESS: place, ADMIN_URL, ADMIN_TLS_CERT_FILE }: Config): Finding | undefined {
   if (!place) return ADMIN_URL === undefined ? undefined : note('ADMIN_URL is set, but ADMIN_ADDRESS is off.')
   if (ADMIN_URL !== undefined || 'socket' in place || isLocalHost(place.host)) return undefined
+  if (ADMIN_TLS_CERT_FILE !== undefined) {
+    const text = `ADMIN_ADDRESS is ${place.host}, and ADMIN_URL is none: the console refuses the name in its certificate.`
+    return warning(text, 'Set ADMIN_URL to the https address that operators use.')
+  }
   return warning(
     `ADMIN_ADDRESS is ${place.host}, which other machines may reach, and ADMIN_URL names no TLS proxy in front of it.`,
-    'Set up a TLS proxy and set ADMIN_URL to its address, or use 127.0.0.1 or a Unix socket with ssh -L.',
+    'Set ADMIN_TLS_CERT_FILE or set up a TLS proxy, and set ADMIN_URL to the https address, or use 127.0.0.1 or a Unix socket with ssh -L.',
   )
 }

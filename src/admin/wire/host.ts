@@ -1,3 +1,4 @@
+import type { TLSSocket } from 'node:tls'
 import type { FastifyRequest } from 'fastify'
 import { hostInUrl, withoutZone } from '../../web/address.ts'
 import type { AdminContext } from '../context.ts'
@@ -31,6 +32,11 @@ export function createHostCheck({ adminUrl, boundHost }: Pick<AdminContext, 'adm
   }
 }
 
+/** Whether this listener itself speaks TLS with the client. */
+export function isEncrypted({ socket }: FastifyRequest): boolean {
+  return (socket as TLSSocket).encrypted === true
+}
+
 /** Whether a request names the host of ADMIN_URL, and not this machine, as through a tunnel. */
 export function isProxied({ headers }: FastifyRequest, adminUrl: string | undefined): boolean {
   return adminUrl !== undefined && headers.host?.toLowerCase() === new URL(adminUrl).host
@@ -49,11 +55,13 @@ function nameIn(host: string): string {
 export function createOriginCheck({ adminUrl }: Pick<AdminContext, 'adminUrl'>) {
   const proxied = adminUrl && new URL(adminUrl).host
 
-  return function assertSameOrigin({ method, headers }: FastifyRequest): void {
+  return function assertSameOrigin(request: FastifyRequest): void {
+    const { method, headers } = request
     if (isSafe(method)) return
+    const scheme = isEncrypted(request) ? 'https' : 'http'
     const { 'sec-fetch-site': site, origin = 'null', host = '' } = headers
     const isLocal = LOCAL_NAMES.includes(nameIn(host)) && host !== proxied
-    const isOwn = origin === adminUrl || (isLocal && origin === `http://${host}`)
+    const isOwn = origin === adminUrl || (isLocal && origin === `${scheme}://${host}`)
     if (site === undefined ? !isOwn : site !== 'same-origin') throw new RefusedOperator('another site')
   }
 }

@@ -137,8 +137,9 @@ export function explain(
   link: string,
   { clientId, clientSecret }: Credentials,
   { isTTY }: Pick<Terminal['stdin'], 'isTTY'>,
+  curl = 'curl',
 ): string {
-  const token = `curl -s ${address}${ACCESS_TOKEN_PATH} \\
+  const token = `${curl} -s ${address}${ACCESS_TOKEN_PATH} \\
     -d 'grant_type=client_credentials&client_id=${clientId}&client_secret=${clientSecret}'`
   return `
 Open the console in a browser. The link signs you in once, within 10 minutes.${isTTY ? ' Press Enter for another link.' : ''}
@@ -156,15 +157,15 @@ To try it in another terminal:
 
   2. A gateway asks whether a request with that token may access the store suite. 200: yes.
 
-  curl -i ${address}${VERIFY_PATH}/store -H "Authorization: Bearer $TOKEN"
+  ${curl} -i ${address}${VERIFY_PATH}/store -H "Authorization: Bearer $TOKEN"
 
   3. The same without a token: 401.
 
-  curl -i ${address}${VERIFY_PATH}/store
+  ${curl} -i ${address}${VERIFY_PATH}/store
 
   4. The same with an invalid token: 401.
 
-  curl -i ${address}${VERIFY_PATH}/store -H 'Authorization: Bearer nonsense'
+  ${curl} -i ${address}${VERIFY_PATH}/store -H 'Authorization: Bearer nonsense'
 
 `
 }
