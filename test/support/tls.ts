@@ -38,11 +38,19 @@ const secured = new WeakSet<Test>()
 /** A test of a rule that holds without TLS and with it. The servers and connections of the second test speak TLS. */
 export function testBoth(rule: string, run: (t: Test) => unknown): void {
   t.test(rule, async (t) => run(t))
-  t.test(`${rule} (by TLS)`, { skip: needs('openssl') }, async (t) => {
+  testByTls(`${rule} (by TLS)`, run)
+}
+
+/** A test whose servers speak TLS. */
+export function testByTls(rule: string, run: (t: Test) => unknown): void {
+  t.test(rule, { skip: needs('openssl') }, async (t) => {
     secured.add(t)
     await run(t)
   })
 }
+
+/** The certificate of the servers of all tests in this process. */
+export const ownCertificate = () => ownTls().ca
 
 /** What the servers of a test show their clients; undefined if they speak plain HTTP. */
 export function tlsOf(t: Test): (() => Tls) | undefined {

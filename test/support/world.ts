@@ -45,6 +45,7 @@ export async function createWorld(
     handsOver = false,
     counts = false,
     requestTimeout = 10_000,
+    tls = tlsOf(t),
     later = ((end, _delay, socket) => void setImmediate(end, socket)) as Later,
   } = {},
 ) {
@@ -70,7 +71,7 @@ export async function createWorld(
   const measured: Event[] = []
   const measure = counts ? (event: Event) => measured.push(event) : undefined
   const telemetry = { observe: log, observeDetails: logDetails ? log : undefined, measure }
-  const times = { now, monotonic: () => clock.monotonic, requestTimeout, later, tls: tlsOf(t) }
+  const times = { now, monotonic: () => clock.monotonic, requestTimeout, later, tls }
   const { app, issuer, usage, refusals } = await buildServer(store, telemetry, config, times)
   t.teardown(async () => {
     await app.close()
