@@ -24,7 +24,12 @@ export async function openCertificates(
   const kept = await Promise.all(
     files.flatMap(([listener, files]) => (files ? keepCertificate(listener, files, { ticketKeys, observe, now }) : [])),
   )
-  const check = async (isSettled: boolean) => void (await Promise.all(kept.map((one) => one.check(isSettled))))
+  let last: Promise<unknown> = Promise.resolve()
+  // One after the other, or a signal while the files are read would report a change twice.
+  const check = (isSettled: boolean): Promise<unknown> => {
+    last = last.then(() => Promise.all(kept.map((one) => one.check(isSettled))))
+    return last
+  }
   const look = () => check(false).then(() => interval)
   const loop = kept.length === 0 ? undefined : startLoop(look, { delay: interval, ref: false })
   const of = (listener: CertifiedListener) => kept.find((one) => one.listener === listener)
