@@ -6,6 +6,7 @@ import { table } from '../bench/report/table.ts'
 import { print, runToEnd, UsageError } from './command-line.ts'
 import { HELP, type Options, parseOptions } from './options.ts'
 import { type Cleanup, type Finding, openWorld, Skipped, type Trial } from './trial.ts'
+import { speakTls } from './world/dial.ts'
 
 type Line = Finding & { trial: string }
 
@@ -17,7 +18,10 @@ async function main(): Promise<void> {
   if (process.platform !== 'linux') throw new UsageError('The trials read /proc, so they run on Linux only.')
 
   const root = temporaryFolder(options)
-  print(`${describeMachine(thisMachine())}\n--seed ${options.seed}${options.keep ? `, files in ${root}` : ''}\n`)
+  print(
+    `${describeMachine(thisMachine())}\n--seed ${options.seed}${options.tls ? ' --tls' : ''}${options.keep ? `, files in ${root}` : ''}\n`,
+  )
+  if (options.tls) speakTls(root)
   const lines: Line[] = []
   for (const trial of options.trials) lines.push(...(await run(trial, options, root)))
   report(lines, options)

@@ -16,6 +16,7 @@ ${trials.map(({ name, title }) => `  ${name.padEnd(8)} ${title}`).join('\n')}
   --cuts NUMBER       how many power cuts are tried (default: 600; quick: 30)
   --requests NUMBER   how many requests fuzz sends (default: 200000; quick: 10000)
   --minutes NUMBER    how long soak runs (default: 10; quick: 1)
+  --tls               the servers and their clients speak TLS: crash, fuzz, flood, timing
   --postgres          soak with PostgreSQL instead of SQLite
   --into FOLDER       where soak writes its samples and their curve (default: the temporary folder)
   --program FOLDER    try the server in FOLDER, an installed checkout of this repository (default: this one)
@@ -27,6 +28,7 @@ The exit status is 1 if anything was lost or a trial failed, and 2 for a wrong o
 export interface Options extends WorldOptions {
   trials: Trial[]
   keep: boolean
+  tls: boolean
 }
 
 /** Parses the command line; undefined if it asks for help. Throws UsageError if it makes no sense. */
@@ -38,6 +40,7 @@ export function parseOptions(args: string[]): Options | undefined {
     trials: choose(positionals),
     quick,
     keep,
+    tls: values.tls,
     seed: whole('seed', values.seed, Date.now() % 1_000_000),
     sizes: {
       kills: whole('kills', values.kills, quick ? 6 : 100),
@@ -66,6 +69,7 @@ function parse(args: string[]) {
       into: { type: 'string' },
       program: { type: 'string', default: join(import.meta.dirname, '../..') },
       keep: { type: 'boolean', default: false },
+      tls: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })

@@ -12,9 +12,10 @@ import { createServerFigures } from '../../src/server/figures.ts'
 import { startOps } from '../../src/server/ops.ts'
 import { createCounters } from '../../src/telemetry/metrics/counters.ts'
 import { createAdminWorld } from '../support/admin.ts'
+import { makeCertificate } from '../support/certificate.ts'
 import { LIVE, said, statuses } from '../support/listening.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { makeCertificate, ownCertificate, testByTls } from '../support/tls.ts'
+import { ownCertificate, testByTls } from '../support/tls.ts'
 import { createWorld } from '../support/world.ts'
 
 const LAST = LIVE.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')

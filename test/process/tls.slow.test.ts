@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
+import { makeCertificate } from '../support/certificate.ts'
 import { startLoad } from '../support/load.ts'
 import { needs } from '../support/needs.ts'
 import { type Credentials, command, run, startServer, startServing } from '../support/spawn.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { makeCertificate } from '../support/tls.ts'
 import { until } from '../support/until.ts'
 
 const skip = needs('openssl')

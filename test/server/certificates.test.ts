@@ -6,9 +6,9 @@ import { readConfig } from '../../src/config.ts'
 import type { Event } from '../../src/domain/events.ts'
 import { readCertificate } from '../../src/listener/certificate.ts'
 import { openCertificates } from '../../src/server/certificates.ts'
+import { makeCertificate } from '../support/certificate.ts'
 import { needs } from '../support/needs.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { makeCertificate } from '../support/tls.ts'
 import { until } from '../support/until.ts'
 
 const DAY = 24 * 60 * 60_000

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { makeCertificate } from './certificate.ts'
 import { freePort } from './free-port.ts'
 import { needs } from './needs.ts'
 import { type Arrived, startRecorder } from './recorder.ts'
@@ -222,16 +223,6 @@ export const spring = (jar: string): Gateway => ({
   },
 })
 
-/** A certificate for `localhost`, signed by itself. */
-export function makeCertificate(folder: string): { certificate: string; key: string } {
-  const [certificate, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')]
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-  const files = ['-keyout', key, '-out', certificate]
-  execFileSync('openssl', ['req', '-x509', ...curve, ...subject, ...files], { stdio: 'pipe' })
-  return { certificate, key }
-}
-
 /**
  * Ends a gateway with the test, and waits until it answers with this status. Resolves to a function that returns all that it
  * has said.
@@ -269,7 +260,7 @@ export async function startGateway(
   const productInformation = await startRecorder(t, answerAsSuite)
   const address = `127.0.0.1:${await freePort()}`
   const folder = temporaryFolder(t)
-  const tls = gateway.oneHost ? makeCertificate(folder) : undefined
+  const tls = gateway.oneHost ? makeCertificate(folder).files : undefined
   const addresses = { tokenServer, store: store.address, productInformation: productInformation.address, secrets }
   const child = gateway.spawn(folder, { gateway: address, ...addresses, ...(tls && { tls }) }, edit)
   const ca = tls && readFileSync(tls.certificate, 'utf8')

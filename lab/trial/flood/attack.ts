@@ -4,6 +4,8 @@
  */
 export type Attack = { port: number; connections: number; from?: string[]; once?: boolean } & (
   | { kind: 'idle' }
+  /** Leaves as soon as it could send, after the handshake of TLS. */
+  | { kind: 'knock' }
   /** The first half of a head, and nothing more. */
   | { kind: 'half-open' }
   /** The head of a request, one byte at a time. */

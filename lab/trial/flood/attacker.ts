@@ -1,4 +1,5 @@
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { dial } from '../world/dial.ts'
 import type { Attack, Attacked } from './attack.ts'
 
 // A process of its own. Attacks as the first message says, until the next message or until all its requests are answered.
@@ -23,13 +24,14 @@ function run(attack: Attack): void {
 
 function open(attack: Attack, from: string): void {
   if (isOver) return
-  const socket = connect({ host: '127.0.0.1', port: attack.port, localAddress: from, noDelay: true })
+  const socket = dial({ port: attack.port, localAddress: from, noDelay: true })
   socket.on('error', () => {})
   socket.on('close', () => {
     result.ended++
     if (!attack.once) setTimeout(() => open(attack, from), RECONNECT_MS)
   })
   if (attack.kind === 'half-open') socket.write(HEAD)
+  if (attack.kind === 'knock') socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => socket.destroy())
   if (attack.kind === 'slow') sendSlowly(socket)
   if (attack.kind === 'unread') sendUnread(socket, attack.blocks)
   if (attack.kind === 'requests') sendRequests(socket, attack)

@@ -1,10 +1,10 @@
-import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runPostgres } from '../../../test/support/postgres/server.ts'
 import type { Credentials } from '../../bench/world/checkout.ts'
 import type { World } from '../trial.ts'
 import { openClient, tokenRequest } from '../world/client.ts'
 import { fillStore, type Store } from '../world/data.ts'
+import { dial } from '../world/dial.ts'
 import { type Server, startServer } from '../world/server.ts'
 import type { Attack } from './attack.ts'
 import { measureAttack } from './attacked.ts'
@@ -125,7 +125,7 @@ async function judge(
 /** Makes the server take 127.0.0.2 for a proxy. */
 async function forward({ port }: Server): Promise<void> {
   await new Promise((resolve) => {
-    connect({ host: '127.0.0.1', port, localAddress: '127.0.0.2' }).on('close', resolve).resume().write(FORWARDED)
+    dial({ port, localAddress: '127.0.0.2' }).on('close', resolve).resume().write(FORWARDED)
   })
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { freePort } from '../../../test/support/free-port.ts'
 import type { World } from '../trial.ts'
 import { type Data, makeData, runCommand } from '../world/data.ts'
+import { scheme } from '../world/dial.ts'
 import { addOperator, logIn } from '../world/operator.ts'
 import { startServer } from '../world/server.ts'
 import { type AdminKnown, type AdminRequest, type Credentials, createAdminGrammar } from './admin-grammar.ts'
@@ -88,7 +89,7 @@ async function prepare(data: Data, port: number): Promise<AdminKnown> {
   const revokedKey = await addOperator(data, 'ben', 'admin')
   await runCommand(data, ['operators', 'revoke-key', 'ben', '3'])
   const [kept, victim] = data.applications
-  const login = await (await fetch(`http://127.0.0.1:${port}/login`)).text()
+  const login = await (await fetch(`${scheme()}://127.0.0.1:${port}/login`)).text()
   const assets = [...new Set(login.match(/\/assets\/[^"]+/g))]
   if (assets.length === 0) throw new Error('The login page names no files.')
   return { admin, viewer, revokedKey, clientId: kept.client_id, victim: String(victim?.client_id), assets }

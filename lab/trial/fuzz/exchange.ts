@@ -1,5 +1,5 @@
-import { connect } from 'node:net'
 import type { Random } from '../random.ts'
+import { dial } from '../world/dial.ts'
 
 /** What a client does when it has sent everything: wait for answers, half-close, go away, or keep the connection open. */
 export type Ending = 'wait' | 'half-close' | 'leave' | 'stay'
@@ -21,7 +21,7 @@ export function exchange(
   { ending, answers, random }: { ending: Ending; answers: number; random: Random },
 ): Promise<Exchanged> {
   return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port, noDelay: true, allowHalfOpen: false })
+    const socket = dial({ port, noDelay: true, allowHalfOpen: false })
     let received = ''
     // If a client stays and has an answer, nothing hangs: the server keeps the connection for the next request.
     const deadline = setTimeout(() => finish(ending !== 'stay' || received === ''), DEADLINE_MS)

@@ -112,9 +112,11 @@ async function connections(world: World, data: Data): Promise<void> {
     ['idle', world.size(4000, 500), OTHERS],
     ['idle', world.size(9500, 2000), OTHERS.slice(0, 10)],
     ['half-open', world.size(9500, 2000), OTHERS.slice(0, 10)],
+    ['knock', world.size(1000, 200), OTHERS],
   ] as const) {
     const attack = { kind, connections: number, from: [...addresses] }
-    const done = `${number} ${kind} connections of ${addresses.length} addresses`
+    const does = kind === 'knock' ? 'connections that are opened and left at once' : `${kind} connections`
+    const done = `${number} ${does}, of ${addresses.length} addresses`
     judge(world, done, await measureAttack(world, server, { good, attack }), 3)
   }
   await server.stop()

@@ -1,8 +1,9 @@
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { ACCESS_TOKEN_PATH } from '../../../src/http/access-token.ts'
 import { REVOKE_PATH } from '../../../src/http/revoke.ts'
 import type { Credentials } from '../../bench/world/checkout.ts'
 import { verifyRequest } from '../../bench/world/requests.ts'
+import { dial } from './dial.ts'
 
 /** By default, a connection on which nothing arrives for this long counts as broken. */
 const TIMEOUT_MS = 5000
@@ -34,7 +35,7 @@ export function openClient(port: number, { timeout = TIMEOUT_MS } = {}) {
   let waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void } | undefined
 
   function open(): Socket {
-    const opened = connect({ host: '127.0.0.1', port, noDelay: true })
+    const opened = dial({ port, noDelay: true })
     pending = ''
     opened.setEncoding('latin1')
     opened.on('data', (chunk: string) => {

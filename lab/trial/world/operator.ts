@@ -1,4 +1,5 @@
 import { type Place, runCommand } from './data.ts'
+import { scheme } from './dial.ts'
 
 /** Adds an operator. Resolves to an admin key. */
 export async function addOperator(place: Place, name: string, role: string): Promise<string> {
@@ -9,7 +10,7 @@ export async function addOperator(place: Place, name: string, role: string): Pro
 /** Logs in as a browser does. Resolves to the cookie of the session. */
 export async function logIn(place: Place, name: string, port: number): Promise<string> {
   const { url } = await runCommand(place, ['console', name])
-  const answer = await fetch(`http://127.0.0.1:${port}/login`, {
+  const answer = await fetch(`${scheme()}://127.0.0.1:${port}/login`, {
     method: 'POST',
     redirect: 'manual',
     headers: { 'sec-fetch-site': 'same-origin' },

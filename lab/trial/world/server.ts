@@ -7,6 +7,7 @@ import { freePort } from '../../../test/support/free-port.ts'
 import { memory, processTree } from '../../bench/world/proc-stat.ts'
 import type { World } from '../trial.ts'
 import type { Store } from './data.ts'
+import { tlsSettings } from './dial.ts'
 
 /** How long a server may take until it logs that it is ready. */
 const START_TIMEOUT_MS = 30_000
@@ -32,6 +33,7 @@ export async function startServer(
       NODE_ENV: 'production',
       HOST: '127.0.0.1',
       PORT: String(await freePort()),
+      ...tlsSettings(),
       ...env,
       ...settings,
     },

@@ -2,14 +2,8 @@ import { chmodSync, readFileSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
 import t, { type Test } from 'tap'
-import {
-  APACHE,
-  APACHE_OPENIDC,
-  CLIENT_HEADERS,
-  createGatewayWorld,
-  type Gateway,
-  makeCertificate,
-} from '../../support/gateways.ts'
+import { makeCertificate } from '../../support/certificate.ts'
+import { APACHE, APACHE_OPENIDC, CLIENT_HEADERS, createGatewayWorld, type Gateway } from '../../support/gateways.ts'
 import { listenHere } from '../../support/listen-here.ts'
 import { needs } from '../../support/needs.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -21,7 +15,7 @@ async function createOpenidcWorld(t: Test) {
   const folder = temporaryFolder(t)
   // Apache, which is somebody else once it has started, reads the certificate.
   chmodSync(folder, 0o711)
-  const { certificate, key } = makeCertificate(folder)
+  const { certificate, key } = makeCertificate(folder).files
   let tokenServer = ''
   const proxy = https.createServer({ cert: readFileSync(certificate), key: readFileSync(key) }, (request, response) => {
     const { method, url, headers } = request
