@@ -28,12 +28,6 @@ export const settings = {
   PORT: setting('8080', 'The port to listen on; 0 picks a free one', (text) =>
     valid(Number(text), isPort(text), 'must be a number from 0 to 65535'),
   ),
-  TLS_CERT_FILE: setting(
-    'none',
-    'A file with the certificate of HOST and PORT, followed by those of its issuers (PEM); none: plain HTTP',
-    optional('none', String),
-  ),
-  TLS_KEY_FILE: setting('none', 'A file with the private key of TLS_CERT_FILE (PEM)', optional('none', String)),
   DATABASE_URL: setting(
     'sqlite:./data/token-server.db',
     'Where the store is: sqlite: and the path of a file, or postgres://USER@HOST/DATABASE',
@@ -91,6 +85,12 @@ export const settings = {
     'How many processes answer requests, on one port and one store; auto: one per core',
     number(2, 'auto', availableParallelism()),
   ),
+  TLS_CERT_FILE: setting(
+    'none',
+    'A file with the certificate of HOST and PORT, followed by those of its issuers (PEM); none: plain HTTP',
+    optional('none', String),
+  ),
+  TLS_KEY_FILE: setting('none', 'A file with the private key of TLS_CERT_FILE (PEM)', optional('none', String)),
   OPS_ADDRESS: setting(
     'off',
     'Where operators get metrics and health, on a separate port: HOST:PORT, [HOST]:PORT, or off',

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import t from 'tap'
-import { handOverUrl, providerSettings, readConfig } from '../src/config.ts'
+import { certificateFiles, handOverUrl, providerSettings, readConfig } from '../src/config.ts'
 import { OperatorError } from '../src/domain/operator-error.ts'
 
 const DEFAULTS = {
@@ -16,8 +16,15 @@ const DEFAULTS = {
   CLIENT_AUTHENTICATION: 'body',
   TOKEN_QUOTA: Infinity,
   WORKERS: 1,
+  TLS_CERT_FILE: undefined,
+  TLS_KEY_FILE: undefined,
   OPS_ADDRESS: undefined,
+  OPS_TLS_CERT_FILE: undefined,
+  OPS_TLS_KEY_FILE: undefined,
+  OPS_CLIENT_CA_FILE: undefined,
   ADMIN_ADDRESS: undefined,
+  ADMIN_TLS_CERT_FILE: undefined,
+  ADMIN_TLS_KEY_FILE: undefined,
   ADMIN_URL: undefined,
   OIDC_ISSUER: undefined,
   OIDC_CLIENT_ID: undefined,
@@ -156,6 +163,30 @@ t.test('Settings: listeners need addresses of their own, and workers a shared st
     t.doesNotThrow(() => readConfig({ ...env, ADMIN_ADDRESS }), ADMIN_ADDRESS)
   }
   t.doesNotThrow(() => readConfig({ PORT: '0', ADMIN_ADDRESS: '127.0.0.1:0', OPS_ADDRESS: '127.0.0.1:0' }))
+})
+
+t.test('Settings: a certificate needs its key, and a listener that can speak TLS', async (t) => {
+  const pair = (prefix: string) => ({ [`${prefix}TLS_CERT_FILE`]: '/a.crt', [`${prefix}TLS_KEY_FILE`]: '/a.key' })
+  for (const prefix of ['', 'ADMIN_', 'OPS_']) {
+    const [certificate, key] = [`${prefix}TLS_CERT_FILE`, `${prefix}TLS_KEY_FILE`]
+    t.throws(() => readConfig({ [certificate]: 'a' }), {
+      message: new RegExp(`^${certificate} must be none without ${key}\\.`),
+    })
+    t.throws(() => readConfig({ [key]: 'a' }), {
+      message: new RegExp(`^${key} must be none without ${certificate}\\.`),
+    })
+  }
+  const onSocket = { ...pair('ADMIN_'), ADMIN_ADDRESS: 'unix:/run/a.sock' }
+  t.throws(() => readConfig(onSocket), {
+    message: /^ADMIN_TLS_CERT_FILE must be none if ADMIN_ADDRESS is a Unix socket\./,
+  })
+  t.throws(() => readConfig({ OPS_CLIENT_CA_FILE: 'ca' }), {
+    message: /^OPS_CLIENT_CA_FILE must be none without OPS_TLS/,
+  })
+  const config = readConfig({ ...pair(''), ...pair('ADMIN_'), ...pair('OPS_'), OPS_ADDRESS: '127.0.0.1:1' })
+  t.equal(config.PUBLIC_URL, 'https://localhost:8080')
+  const files = { certificate: '/a.crt', key: '/a.key', clientCa: undefined }
+  t.strictSame(certificateFiles(config), { public: files, admin: undefined, ops: files }, 'of what is on')
 })
 
 t.test('Settings: an identity provider needs a client, a role and the address of the console', async (t) => {

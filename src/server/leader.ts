@@ -48,7 +48,9 @@ export async function runLeader(
 ): Promise<void> {
   const { WORKERS: expected } = config
   const control = createControlPlane(open, telemetry, config, { expected, serving: () => pool.serving.size })
-  const pool = createWorkerPool(telemetry, { timeouts, fleet: control.fleet })
+  /** The first message to each worker. */
+  let first: ToWorker | undefined
+  const pool = createWorkerPool(telemetry, { timeouts, fleet: control.fleet, first: () => first })
   // Before anything else, so that a signal during the start ends it, or is handled after it.
   const { release } = closeOnSignal(telemetry, (signal) => control.stop(signal, pool.end), {
     signals: ['SIGINT', 'SIGTERM'],
@@ -69,9 +71,10 @@ export async function runLeader(
   async function begin(): Promise<void> {
     const { certificates } = await control.open()
     const { public: kept, ticketKeys } = certificates
-    kept?.follow((certificate) =>
-      pool.certify({ type: 'certificate', certificate, ticketKeys: ticketKeys.toString('base64') }),
-    )
+    kept?.follow((certificate) => {
+      first = { type: 'certificate', certificate, ticketKeys: ticketKeys.toString('base64') }
+      for (const worker of liveWorkers()) sendToWorker(worker, first)
+    })
     // One worker first, so that an error that all of them would have is reported only once.
     const address = await pool.start()
     await Promise.all(Array.from({ length: expected - 1 }, () => pool.start()))
@@ -108,12 +111,11 @@ interface WorkerState {
 
 function createWorkerPool(
   { observe, measure }: Pick<Telemetry, 'observe' | 'measure'>,
-  { timeouts, fleet }: { timeouts: LeaderTimeouts; fleet: Fleet | undefined },
+  { timeouts, fleet, first }: { timeouts: LeaderTimeouts; fleet: Fleet | undefined; first: () => ToWorker | undefined },
 ) {
   const serving = new Set<Worker>()
   const states = new Map<Worker, WorkerState>()
   let isEnding = false
-  let certificate: ToWorker | undefined
   const ping = () => pingWorkers(states, timeouts.unansweredPings, observe)
   const pings = setInterval(ping, timeouts.pingInterval).unref()
 
@@ -124,7 +126,7 @@ function createWorkerPool(
   async function start(predecessor?: WorkerState): Promise<string> {
     const { worker, address } = await startWorker(report, {
       timeout: timeouts.start,
-      first: certificate,
+      first: first(),
       isAnotherListening: () => [...serving].some((other) => other.isConnected()),
       onExit(worker, exit) {
         const state = states.get(worker)
@@ -169,18 +171,12 @@ function createWorkerPool(
     await Promise.all(liveWorkers().map((worker) => endWorker(worker, states.has(worker), timeouts.close)))
   }
 
-  /** Gives a certificate to all workers, and to those that start later. */
-  function certify(message: ToWorker): void {
-    certificate = message
-    for (const worker of liveWorkers()) sendToWorker(worker, message)
-  }
-
   function kill(): void {
     isEnding = true
     for (const worker of liveWorkers()) worker.process.kill('SIGKILL')
   }
 
-  return { serving, states, isEnding: () => isEnding, report, start, certify, end, kill }
+  return { serving, states, isEnding: () => isEnding, report, start, end, kill }
 }
 
 /** Replaces a worker without dropping a request. Throws OperatorError if its successor does not listen. */

@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join, relative } from 'node:path'
 import { text } from 'node:stream/consumers'
+import tls from 'node:tls'
 import t, { type Test } from 'tap'
 import { applyChange, databaseRegistry, type Registry } from '../../src/administration/apply.ts'
 import type { PlannedChange } from '../../src/administration/apply-plan.ts'
@@ -15,6 +16,7 @@ import { application } from '../support/newcomers.ts'
 import { AUDIT, AUTHOR } from '../support/on.ts'
 import { expectAll, fails, misused, shell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
+import { ownCertificate, testByTls } from '../support/tls.ts'
 
 const STORE = { id: 'store', name: 'Store API', labels: { by: 'file' } }
 const shop = (more: object = {}, n: number | string = '') => ({
@@ -228,12 +230,29 @@ t.test('Apply: a dry run makes no database, and a wrong place is an error', asyn
       fails(/ suites\[1\]\.id: It has the same id as suites\[0\]\n$/, JSON.stringify({ suites: [STORE, STORE] })),
     ],
     ['apply - --dry-run --key-file key', fails('--key-file is only for --server.\n', stdin)],
+    ['apply - --dry-run --ca-file ca', fails('--ca-file is only for --server.\n', stdin)],
     ['apply', { status: 1, err: /missing required argument/ }],
     ['apply - --what', { status: 1, err: /unknown option/ }],
     ['seed', misused(/missing required argument/)],
   ])
   t.strictSame(fs.readdirSync(folder), [])
   t.match(await run('apply - --yes --create --secrets-to -', { stdin }), { status: 0, out: sum(3, 0, 0) })
+})
+
+testByTls('Apply to a server: --ca-file trusts its authority, and nothing else is trusted', async (t) => {
+  const { run, write, server } = await setting(t)
+  const dry = `apply ${write('a.yaml', FILE)} --dry-run${server('viewer')}`
+  t.match(await run(dry), fails(/^https:.* does not answer: self-signed certificate\.\n$/))
+  const ca = write('ca.crt', ownCertificate())
+  t.match(
+    await run(`${dry} --ca-file ${write('no.crt', 'no')}`),
+    fails(/no\.crt does not contain a certificate in PEM format\.\n$/),
+  )
+  t.match(await run(`${dry} --ca-file ${ca}`), { status: 2, out: /To add: 3/ })
+  const { setDefaultCACertificates } = tls
+  t.teardown(() => Object.assign(tls, { setDefaultCACertificates }))
+  Object.assign(tls, { setDefaultCACertificates: undefined })
+  t.match(await run(`${dry} --ca-file ${ca}`), fails(/cannot add .*ca\.crt: set NODE_EXTRA_CA_CERTS to it\.\n$/))
 })
 
 t.test('Apply to a server: it needs a key that is valid, and an address that keeps it secret', async (t) => {

@@ -4,13 +4,18 @@ import t, { type Test } from 'tap'
 import { listenForAdmin } from '../../src/admin/listener.ts'
 import type { AdminPlace } from '../../src/config.ts'
 import { checkOperators, checkSocketFolder } from '../../src/doctor/access.ts'
+import { checkCertificate } from '../../src/doctor/certificates.ts'
 import { checkAdminListener, checkOpsListener, checkServer } from '../../src/doctor/listeners.ts'
+import { listenForOperators } from '../../src/ops/listener.ts'
 import { VERSION } from '../../src/version.ts'
 import { createAdminWorld } from '../support/admin.ts'
+import { makeCertificate } from '../support/certificate.ts'
 import { freePort } from '../support/free-port.ts'
 import { leaveSocket } from '../support/leave-socket.ts'
 import { startRecorder } from '../support/recorder.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { testByTls, tlsOf } from '../support/tls.ts'
+import { createWorld } from '../support/world.ts'
 
 const DAY = 24 * 60 * 60_000
 const NOW = Date.UTC(2026, 0, 1)
@@ -52,6 +57,37 @@ t.test('Doctor: the version of the server that runs is compared, where its metri
   t.match(await check(), [{ level: 'warning', text: `The running server is 99.0.0, and this program ${VERSION}.` }])
   t.match(await checkOpsListener({ host, port: await freePort() }), [{ level: 'error', text: /ECONNREFUSED/ }])
   t.match(await checkOpsListener({ host, port: 0 }), [{ level: 'note' }])
+})
+
+testByTls('Doctor: by TLS it asks the listeners, and compares what they show with the files', async (t) => {
+  const folder = temporaryFolder(t)
+  const [own, other] = [
+    { certificate: join(folder, 'own'), key: join(folder, 'own.key') },
+    makeCertificate(folder).files,
+  ]
+  const { app } = await createWorld(t)
+  const PORT = Number(new URL(await app.listen({ port: 0, host })).port)
+  const url = `https://127.0.0.1:${PORT}`
+  t.match(await checkServer({ HOST: host, PORT, TLS_CERT_FILE: own.certificate }), [
+    { level: 'ok', text: `The server at ${url} is ready.` },
+  ])
+  t.match(await checkServer({ HOST: host, PORT }), [{ level: 'error' }], 'without TLS nothing answers')
+  const now = () => Date.now()
+  const text = `The server at ${url} does not show the certificate in ${other.certificate}.`
+  t.match(await checkCertificate(other, now, url), [{ level: 'ok' }, { level: 'error', text }])
+  t.match(await checkCertificate(other, now, `https://127.0.0.1:${await freePort()}`), [{ level: 'ok' }])
+  t.match(await checkCertificate(other, () => Date.now() + 77 * DAY), [
+    { level: 'warning', text: /is valid until .*Z\.$/ },
+  ])
+  await t.rejects(checkCertificate(own, now), { message: /^Cannot read / })
+
+  const pages = { '/metrics': () => ({ status: 403, type: 'text/plain', body: '' }) }
+  const ops = await listenForOperators({ host, port: 0 }, pages, () => {}, tlsOf(t))
+  t.teardown(ops.close)
+  const found = await checkOpsListener({ host, port: Number(new URL(ops.address).port) }, true)
+  t.match(found, [{ level: 'note', text: /^OPS_CLIENT_CA_FILE keeps/ }])
+  const admin = Number(new URL(await (await createAdminWorld(t)).listen()).port)
+  t.match(await checkAdminListener({ host, port: admin }, true), [{ level: 'ok' }])
 })
 
 t.test('Doctor: an admin listener is found; a missing one, or another program, is an error', async (t) => {

@@ -82,6 +82,15 @@ t.test('Doctor: settings that contradict each other are said, and those that agr
     { ADMIN_ADDRESS: '0.0.0.0:8081', ADMIN_URL: 'https://console.example' },
     // Nothing leaves this machine.
     ...['http://localhost:8081', 'http://[::1]:80', 'http://127.0.0.1:80'].map((PUBLIC_URL) => ({ PUBLIC_URL })),
+    // TLS without a proxy.
+    { TRUST_PROXY: 'off', TLS_CERT_FILE: 'a', TLS_KEY_FILE: 'a' },
+    {
+      ADMIN_ADDRESS: '0.0.0.0:8081',
+      ADMIN_URL: 'https://console.example',
+      ADMIN_TLS_CERT_FILE: 'a',
+      ADMIN_TLS_KEY_FILE: 'a',
+    },
+    { OPS_ADDRESS: '0.0.0.0:9464', OPS_TLS_CERT_FILE: 'a', OPS_TLS_KEY_FILE: 'a', OPS_CLIENT_CA_FILE: 'a' },
     { LOG_LEVEL: 'debug', OPS_ADDRESS: '10.0.0.2:9464' },
   ]
   for (const env of right) t.strictSame(combinations({ ...good, ...env }), [], JSON.stringify(env))
@@ -99,6 +108,10 @@ t.test('Doctor: settings that contradict each other are said, and those that agr
     [{ OPS_ADDRESS: '[::]:9464' }, /^note: OPS_ADDRESS is ::/],
     [{ ADMIN_ADDRESS: '0.0.0.0:8081' }, /^warning: ADMIN_ADDRESS is 0\.0\.0\.0, .* no TLS proxy in front of it\.$/],
     [{ ADMIN_ADDRESS: '[fd00::1]:8081' }, /^warning: ADMIN_ADDRESS is fd00::1, /],
+    [
+      { ADMIN_ADDRESS: '0.0.0.0:8081', ADMIN_TLS_CERT_FILE: 'a', ADMIN_TLS_KEY_FILE: 'a' },
+      /^warning: ADMIN_ADDRESS is 0\.0\.0\.0, and ADMIN_URL is none: the console refuses the name in its certificate\.$/,
+    ],
     [{ ADMIN_URL: 'https://console.example' }, /^note: ADMIN_URL is set, but ADMIN_ADDRESS is off\.$/],
   ]
   for (const [env, expected] of cases) {

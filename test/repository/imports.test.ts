@@ -56,7 +56,7 @@ const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
   admin: {
     rooms: 'program-files.ts listener administration views domain web limits',
     packages: `node:buffer node:crypto node:dns/promises node:events node:fs node:http node:net node:path node:stream
-      node:stream/consumers node:timers/promises node:zlib fastify @fastify/formbody`,
+      node:stream/consumers node:timers/promises node:tls node:zlib fastify @fastify/formbody`,
   },
   issuer: { rooms: 'domain web limits', packages: 'node:crypto' },
   administration: { rooms: 'views domain', packages: 'node:crypto node:fs/promises node:util openid-client yaml zod' },

@@ -250,7 +250,7 @@ t.test('Statistics: a server that has just started has all fields, even before i
   t.strictSame(rest, {
     ...{ at: START, startedAt: START, version: VERSION, heavy: [], refusals: [], outages: [], nodes: [] },
     ...{ trouble: { failing: [], refusedChecks: [], removed: [] }, stored: { tokens: 0, checks: 0, refusals: 0 } },
-    ...{ lastHour: lastMinute, liveTokens: undefined, endingSecrets: undefined },
+    ...{ lastHour: lastMinute, liveTokens: undefined, endingSecrets: undefined, certificates: [] },
     workers: { expected: 2, serving: 1, each: [] },
     store: {
       ...{ kind: 'sqlite', isUp: false, canWrite: false, canCheck: false, problem: NOT_OPEN },

@@ -583,6 +583,7 @@ const HISTORY: Record<string, OperationText> = {
       outages: [],
       live_tokens: { count: 0, is_exact: true },
       ending_secrets: { in_a_day: 0, in_a_week: 0, next: [] },
+      certificates: [],
       workers: { expected: 1, serving: 1, each: [] },
       nodes: [],
       store: {

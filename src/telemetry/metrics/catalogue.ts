@@ -38,7 +38,9 @@ export const CATALOGUE = {
   ),
   http_requests_in_flight: gauge('Requests that are not answered yet.'),
   connections: gauge('Open connections to the public port.'),
-  connections_closed_total: counter('Connections that were closed because of a limit.', { reason: CLOSING_REASONS }),
+  connections_closed_total: counter('Connections that were closed because of a limit, or of a failed TLS handshake.', {
+    reason: CLOSING_REASONS,
+  }),
   certificate_expiry_seconds: gauge('How long the TLS certificate of a listener is still valid; negative if expired.', {
     listener: CERTIFIED_LISTENERS,
   }),

@@ -163,6 +163,10 @@ t.test('API: it explains why a client is refused, and suggests API calls besides
 const FULL = {
   refusals: [{ kind: 'authentication', reason: 'wrong secret', count: 3 }],
   endingSecrets: { inADay: 1, inAWeek: 2, next: [{ kind: 'suite', id: 'store', name: 'Store', endsAt: START }] },
+  certificates: [
+    { listener: 'public', endsAt: START, problem: undefined },
+    { listener: 'ops', endsAt: START, problem: 'No file.' },
+  ],
   workers: { expected: 2, serving: 1, each: [{ worker: 2, cpuSeconds: 0.5, residentBytes: 7, lagSeconds: 0.01 }] },
   nodes: [
     { ...serverNode({ name: 'web-1:8080', startedAt: START, lastSeenAt: START }), isThis: true, isGone: false },
@@ -185,6 +189,10 @@ t.test('Statistics API: every admin key may read the statistics; what is unknown
   t.match(await read(), {
     refusals: FULL.refusals,
     ending_secrets: { in_a_day: 1, in_a_week: 2, next },
+    certificates: [
+      { listener: 'public', ends_at: AT_START, problem: null },
+      { listener: 'ops', ends_at: AT_START, problem: 'No file.' },
+    ],
     workers: { expected: 2, serving: 1, each: [{ worker: 2, cpu_seconds: 0.5, resident_bytes: 7, lag_seconds: 0.01 }] },
     nodes: [
       { name: 'web-1:8080', is_this: true, is_gone: false, ...node },
