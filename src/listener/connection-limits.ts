@@ -4,8 +4,9 @@ import type { ClosingReason, ListenerName, Observer } from '../domain/events.ts'
 import { prefixOf } from '../web/address.ts'
 import { isIdle, pipelineOf } from './pipeline.ts'
 
-/** The most connections of one process. */
+/** The most connections of one process. With TLS each takes 60 KiB of memory, else 13. */
 const PER_PROCESS = 8192
+const PER_PROCESS_WITH_TLS = 4096
 
 /** How many file descriptors are left for everything but connections. */
 const OTHER_DESCRIPTORS = 128
@@ -15,6 +16,7 @@ interface ConnectionLimits {
   perPrefix?: number
   /** Connections of all clients together; by default what `maxConnections` returns. */
   total?: number
+  hasTls?: boolean
   /** Whether many clients share an address, such as a proxy's: its connections may be half of the total. */
   isShared?: (address: string) => boolean
   /** Whether the operator has named the address as a proxy's: its connections have no limit of their own. */
@@ -30,7 +32,8 @@ export function limitConnections(
   server: Server,
   {
     perPrefix = Infinity,
-    total = maxConnections(openFiles()),
+    hasTls = false,
+    total = maxConnections(openFiles(), hasTls),
     isShared = isNone,
     isTrusted = isNone,
   }: ConnectionLimits,
@@ -97,9 +100,10 @@ function openFiles(): number | string {
 }
 
 /** Allows fewer connections than file descriptors: when those run out, the kernel closes connections unnoticed. */
-export function maxConnections(descriptors: number | string): number {
-  if (typeof descriptors === 'string') return PER_PROCESS
-  return Math.min(PER_PROCESS, Math.max(descriptors - OTHER_DESCRIPTORS, OTHER_DESCRIPTORS))
+export function maxConnections(descriptors: number | string, hasTls = false): number {
+  const most = hasTls ? PER_PROCESS_WITH_TLS : PER_PROCESS
+  if (typeof descriptors === 'string') return most
+  return Math.min(most, Math.max(descriptors - OTHER_DESCRIPTORS, OTHER_DESCRIPTORS))
 }
 
 const QUIET_MS = 60_000

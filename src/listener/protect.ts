@@ -70,7 +70,7 @@ export function protect(server: Server, options: ProtectOptions): () => void {
     connections.add(connection)
     connection.once('close', () => connections.delete(connection))
   })
-  if (limits) limitConnections(server, limits, closed.count)
+  if (limits) limitConnections(server, { ...limits, hasTls: options.tls !== undefined }, closed.count)
   if (options.tls) speakTls(server, options.tls)
   server.on('upgrade', (request: IncomingMessage, connection: Socket) => {
     const pipeline = pipelineOf(connection)

@@ -7,10 +7,11 @@ import { crowds } from '../flood/crowds.ts'
 import type { Trial, World } from '../trial.ts'
 import { openClient, tokenRequest } from '../world/client.ts'
 import { type Data, makeData, runCommand } from '../world/data.ts'
+import { scheme } from '../world/dial.ts'
 import { type Server, startServer } from '../world/server.ts'
 
-/** MiB. */
-const MEMORY = 300
+/** MiB. A connection with TLS takes more. */
+const MEMORY = scheme() === 'https' ? 400 : 300
 const GROWTH = 8
 const PIPELINES = 60
 const SETTLED = 1

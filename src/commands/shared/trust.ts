@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import * as tls from 'node:tls'
+import tls from 'node:tls'
 import { OperatorError } from '../../domain/operator-error.ts'
 
 /** Trusts servers whose certificates are by an authority in this file, too. Throws OperatorError. */

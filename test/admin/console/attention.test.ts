@@ -44,7 +44,7 @@ t.test('Attention: a certificate from 14 days before its end, and one that is re
         { listener: 'admin', endsAt: START, problem: undefined },
         { listener: 'ops', endsAt, problem },
       ],
-    }).map(([href, text]) => [href, text.replace(/\s+/g, ' ')]),
+    }).map(([href, text]) => [href, text.replace(/\s+/g, ' ').replaceAll(' .', '.')]),
     [
       ['/about', 'TLS certificate of the admin listener It expired at 2027-01-15 08:00 UTC. Renew it.'],
       ['/about', `TLS certificate of the ops listener The new one is not used: No file. It expires at ${at}.`],

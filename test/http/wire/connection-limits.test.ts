@@ -30,7 +30,9 @@ testBoth('Connections: trusted proxies, and addresses that forward for others, h
 })
 
 t.test('Connections: a process has at most 8,192, and fewer than its limit of open files', (t) => {
-  t.strictSame(['unlimited', 1_048_576, 1024, 100].map(maxConnections), [8192, 8192, 896, 128])
+  const most = (hasTls: boolean) => ['unlimited', 1_048_576, 1024, 100].map((files) => maxConnections(files, hasTls))
+  t.strictSame(most(false), [8192, 8192, 896, 128])
+  t.strictSame(most(true), [4096, 4096, 896, 128], 'with TLS')
   t.end()
 })
 
