@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { needs } from '../support/needs.ts'
 import { runProgram } from '../support/run-program.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { ownCertificate, testBoth, tlsOf } from '../support/tls.ts'
 import { createWorld } from '../support/world.ts'
 
 const DOCUMENT = join(import.meta.dirname, '../../docs/http.md')
@@ -20,22 +21,25 @@ interface Library {
   /** The name of the program's file, and what it consists of, with the documented line; it prints a token. */
   file: string
   program: (line: string) => string
-  /** Installs the library and runs the program, in its folder. */
-  run: string
+  /** Installs the library, and starts the program, in its folder. */
+  install: string
+  start: string
   needsBasic?: true
 }
 
 const npm = (name: string) => ({
   tools: ['npm'],
   file: 'main.mjs',
-  run: `npm install --silent --no-save ${name} >&2 && node main.mjs`,
+  install: `npm install --silent --no-save ${name}`,
+  start: 'node main.mjs',
 })
 const ENV_JS = 'const { URL_: url, ID: id, SECRET: secret } = process.env; const issuer = new URL(url).origin'
 
 const pip = (...names: string[]) => ({
   tools: ['python3'],
   file: 'main.py',
-  run: `python3 -m venv . && bin/pip install --quiet ${names.join(' ')} >&2 && bin/python main.py`,
+  install: `python3 -m venv . && bin/pip install --quiet ${names.join(' ')}`,
+  start: 'bin/python main.py',
 })
 const ENV_PYTHON = 'import os\nurl, id, secret = os.environ["URL_"], os.environ["ID"], os.environ["SECRET"]'
 
@@ -48,8 +52,9 @@ const SPRING = [
 const maven = (...dependencies: string[]) => ({
   tools: ['mvn', 'java'],
   file: 'Main.java',
-  run: `printf '%s' '${pom(dependencies)}' > pom.xml
-    mvn -q -B dependency:copy-dependencies -DoutputDirectory=lib >&2 && java -cp 'lib/*' Main.java`,
+  install: `printf '%s' '${pom(dependencies)}' > pom.xml
+    mvn -q -B dependency:copy-dependencies -DoutputDirectory=lib`,
+  start: `java -cp 'lib/*' Main.java`,
 })
 
 const CARGO = `[package]
@@ -182,7 +187,8 @@ print(client.client_credentials().access_token)`,
   'golang.org/x/oauth2': {
     tools: ['go'],
     file: 'main.go',
-    run: 'go mod init example >&2 && go get golang.org/x/oauth2@v0.38.0 >&2 && go run .',
+    install: 'go mod init example && go get golang.org/x/oauth2@v0.38.0 && go build -o main .',
+    start: './main',
     program: (line) => `package main
       import ("context"; "fmt"; "os"; "golang.org/x/oauth2"; "golang.org/x/oauth2/clientcredentials")
       func main() {
@@ -300,28 +306,52 @@ for (const [name, library] of Object.entries(LIBRARIES)) {
   const [packageName, path] = library.package ?? ['', '/']
   const skip = library.tools.map((tool) => needs(tool)).find(Boolean) || needs(packageName, existsSync(path))
   const setting = library.needsBasic ? 'HTTP Basic is accepted' : 'the credentials are in the body'
-  t.test(`Client libraries: ${name} gets a token that passes a check, if ${setting}`, { skip }, async (t) => {
-    const run = prepare(t, library, LINES.get(name) as string)
-    const { app, credentials } = await createWorld(t, { acceptsBasic: library.needsBasic ?? false })
-    const address = await app.listen({ port: 0, host: '127.0.0.1' })
-    const { status, out, err } = await run(address, credentials)
-    t.equal(status, 0, err)
-    const check = { url: '/v1/oauth/verify', headers: { authorization: `Bearer ${out.trim()}` } }
-    t.equal((await app.inject(check)).statusCode, 200)
-    if (!library.needsBasic) return
+  testBoth(
+    `Client libraries: ${name} gets a token that passes a check, if ${setting}`,
+    async (t) => {
+      const run = prepare(t, library, LINES.get(name) as string)
+      const { app, credentials } = await createWorld(t, { acceptsBasic: library.needsBasic ?? false })
+      const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
+      const address = `${tlsOf(t) ? 'https' : 'http'}://127.0.0.1:${port}`
+      const { status, out, err } = await run(address, credentials)
+      t.equal(status, 0, err)
+      const check = { url: '/v1/oauth/verify', headers: { authorization: `Bearer ${out.trim()}` } }
+      t.equal((await app.inject(check)).statusCode, 200)
+      if (!library.needsBasic) return
 
-    const other = await createWorld(t)
-    const refusing = await other.app.listen({ port: 0, host: '127.0.0.1' })
-    t.not((await run(refusing, other.credentials)).status, 0, 'without the setting it gets none')
-  })
+      const other = await createWorld(t)
+      const refusing = address.replace(port, new URL(await other.app.listen({ port: 0, host: '127.0.0.1' })).port)
+      t.not((await run(refusing, other.credentials)).status, 0, 'without the setting it gets none')
+    },
+    { skip },
+  )
+}
+
+/** What some programs need for plain HTTP only. */
+const EXCEPTIONS = [
+  '[oauth4webapi.allowInsecureRequests]: true',
+  'allowInsecureRequests(config)',
+  'os.environ["OAUTHLIB_INSECURE_TRANSPORT"] = "1"',
+  ', testing=True',
+]
+
+/** How the program of each language is told to trust a certificate; what installs libraries needs another. */
+const TRUST = {
+  java: `keytool -importcert -noprompt -alias a -file ca.pem -keystore ca.jks -storepass changeit >/dev/null 2>&1
+    export JAVA_TOOL_OPTIONS="-Djavax.net.ssl.trustStore=ca.jks -Djavax.net.ssl.trustStorePassword=changeit"`,
+  others: 'export NODE_EXTRA_CA_CERTS=ca.pem REQUESTS_CA_BUNDLE=ca.pem SSL_CERT_FILE=ca.pem',
 }
 
 /** Writes the program of a library into a folder. Returns what runs it there. */
-function prepare(t: Test, { file, program, run }: Library, line: string) {
+function prepare(t: Test, { file, program, tools, install, start }: Library, line: string) {
   const cwd = temporaryFolder(t)
-  writeFileSync(join(cwd, file), program(line))
+  const isTls = tlsOf(t) !== undefined
+  const text = program(line)
+  writeFileSync(join(cwd, file), isTls ? EXCEPTIONS.reduce((rest, one) => rest.replace(one, ''), text) : text)
+  if (isTls) writeFileSync(join(cwd, 'ca.pem'), ownCertificate())
+  const trust = isTls ? TRUST[tools.includes('java') ? 'java' : 'others'] : ''
   return (address: string, { client_id, client_secret }: { client_id: string; client_secret: string }) => {
     const env = { URL_: `${address}/v1/oauth/accesstoken`, ID: client_id, SECRET: client_secret }
-    return runProgram('sh', ['-c', run], { cwd, env })
+    return runProgram('sh', ['-ec', `{ ${install}\n} >&2\n${trust}\n${start}`], { cwd, env })
   }
 }

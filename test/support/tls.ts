@@ -25,14 +25,14 @@ function ownTls() {
 const secured = new WeakSet<Test>()
 
 /** A test of a rule that holds without TLS and with it. The servers and connections of the second test speak TLS. */
-export function testBoth(rule: string, run: (t: Test) => unknown): void {
-  t.test(rule, async (t) => run(t))
-  testByTls(`${rule} (by TLS)`, run)
+export function testBoth(rule: string, run: (t: Test) => unknown, { skip = false as string | false } = {}): void {
+  t.test(rule, { skip }, async (t) => run(t))
+  testByTls(`${rule} (by TLS)`, run, { skip })
 }
 
 /** A test whose servers speak TLS. */
-export function testByTls(rule: string, run: (t: Test) => unknown): void {
-  t.test(rule, { skip: needs('openssl') }, async (t) => {
+export function testByTls(rule: string, run: (t: Test) => unknown, { skip = false as string | false } = {}): void {
+  t.test(rule, { skip: skip || needs('openssl') }, async (t) => {
     secured.add(t)
     await run(t)
   })
