@@ -33,10 +33,8 @@ export const settings = {
     'Where the store is: sqlite: and the path of a file, or postgres://USER@HOST/DATABASE',
     parseDatabaseUrl,
   ),
-  DATABASE_PASSWORD_FILE: setting(
-    'none',
+  DATABASE_PASSWORD_FILE: fileSetting(
     'A file with the password for PostgreSQL; PGPASSWORD and PGPASSFILE are used, too',
-    optional('none', (file) => file),
   ),
   PREVIOUS_DATABASE_URL: setting(
     'none',
@@ -85,12 +83,10 @@ export const settings = {
     'How many processes answer requests, on one port and one store; auto: one per core',
     number(2, 'auto', availableParallelism()),
   ),
-  TLS_CERT_FILE: setting(
-    'none',
+  TLS_CERT_FILE: fileSetting(
     'A file with the certificate of HOST and PORT, followed by those of its issuers (PEM); none: plain HTTP',
-    optional('none', String),
   ),
-  TLS_KEY_FILE: setting('none', 'A file with the private key of TLS_CERT_FILE (PEM)', optional('none', String)),
+  TLS_KEY_FILE: fileSetting('A file with the private key of TLS_CERT_FILE (PEM)'),
   OPS_ADDRESS: setting(
     'off',
     'Where operators get metrics and health, on a separate port: HOST:PORT, [HOST]:PORT, or off',
@@ -99,16 +95,10 @@ export const settings = {
       return valid(address, address !== undefined, 'must be an address and a port, such as 127.0.0.1:9464, or off')
     }),
   ),
-  OPS_TLS_CERT_FILE: setting(
-    'none',
-    'The same as TLS_CERT_FILE, for OPS_ADDRESS; it may be the same file',
-    optional('none', String),
-  ),
-  OPS_TLS_KEY_FILE: setting('none', 'A file with the private key of OPS_TLS_CERT_FILE', optional('none', String)),
-  OPS_CLIENT_CA_FILE: setting(
-    'none',
+  OPS_TLS_CERT_FILE: fileSetting('The same as TLS_CERT_FILE, for OPS_ADDRESS; it may be the same file'),
+  OPS_TLS_KEY_FILE: fileSetting('A file with the private key of OPS_TLS_CERT_FILE'),
+  OPS_CLIENT_CA_FILE: fileSetting(
     'A file with certificates of authorities (PEM): only their clients get the metrics; none: everyone does',
-    optional('none', String),
   ),
   ADMIN_ADDRESS: setting(
     'off',
@@ -122,12 +112,8 @@ export const settings = {
       return valid(place, Buffer.byteLength(socket ?? '') <= LONGEST_SOCKET, tooLong)
     }),
   ),
-  ADMIN_TLS_CERT_FILE: setting(
-    'none',
-    'The same as TLS_CERT_FILE, for ADMIN_ADDRESS; it may be the same file',
-    optional('none', String),
-  ),
-  ADMIN_TLS_KEY_FILE: setting('none', 'A file with the private key of ADMIN_TLS_CERT_FILE', optional('none', String)),
+  ADMIN_TLS_CERT_FILE: fileSetting('The same as TLS_CERT_FILE, for ADMIN_ADDRESS; it may be the same file'),
+  ADMIN_TLS_KEY_FILE: fileSetting('A file with the private key of ADMIN_TLS_CERT_FILE'),
   ADMIN_URL: setting(
     'none',
     'Where operators reach ADMIN_ADDRESS by TLS, here or at a proxy, without a path: https://HOST, or none',
@@ -148,11 +134,7 @@ export const settings = {
     }),
   ),
   OIDC_CLIENT_ID: setting('none', "This server's client id at the identity provider", optional('none', String)),
-  OIDC_CLIENT_SECRET_FILE: setting(
-    'none',
-    'A file with the client secret for the identity provider',
-    optional('none', String),
-  ),
+  OIDC_CLIENT_SECRET_FILE: fileSetting('A file with the client secret for the identity provider'),
   OIDC_ADMINS: setting(
     'none',
     'The claim and its values that make people admins, such as groups=platform,oncall or realm_access.roles=admin, or none',
@@ -332,6 +314,11 @@ export function introspectionUrl({ INTROSPECTION_URL, PUBLIC_URL = '' }: Partial
 /** Defines a setting. `parse` throws a SyntaxError that explains what is wrong without repeating the value. */
 function setting<Value>(byDefault: string, meaning: string, parse: (text: string) => Value) {
   return { default: byDefault, meaning, parse }
+}
+
+/** Defines a setting that names a file. */
+function fileSetting(meaning: string) {
+  return setting('none', meaning, optional('none', String))
 }
 
 function valid<Value>(value: Value, isValid: boolean, message: string): Value {

@@ -1,21 +1,18 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { OperatorError } from '../domain/operator-error.ts'
 import { asSentence } from '../domain/text.ts'
 import type { Tls } from './tls.ts'
 
-/** `clientCa`: clients may show a certificate of these authorities. */
+/** Paths, or what these files contain. `clientCa`: clients may show a certificate of these authorities. */
 export interface CertificateFiles {
   certificate: string
   key: string
   clientCa?: string | undefined
 }
 
-/** What such files contain, in PEM format. */
-export type Certificate = Record<'certificate' | 'key', string> & { clientCa?: string | undefined }
-
-/** The end and the fingerprint of a listener's own certificate, which is the first in its file. */
-export interface CertificateFacts {
+/** What such files contain, in PEM format, and what they say of the certificate of the server, which is their first. */
+export interface Certificate extends CertificateFiles {
   endsAt: number
   fingerprint: string
 }
@@ -24,11 +21,7 @@ export interface CertificateFacts {
  * Reads a certificate and its key. Throws OperatorError, with a sentence that names the file, if they cannot be used now. Returns
  * `known` if the files still contain that.
  */
-export async function readCertificate<Known extends Certificate & CertificateFacts>(
-  files: CertificateFiles,
-  now: number,
-  known?: Known,
-): Promise<Known | (Certificate & CertificateFacts)> {
+export async function readCertificate(files: CertificateFiles, now: number, known?: Certificate): Promise<Certificate> {
   const [certificate, key, clientCa] = await Promise.all([
     read(files.certificate),
     read(files.key),
@@ -36,12 +29,12 @@ export async function readCertificate<Known extends Certificate & CertificateFac
   ])
   const isKnown = certificate === known?.certificate && key === known.key && clientCa === known.clientCa
   if (known && isKnown && now < known.endsAt) return known
-  const own = parseCertificate(certificate, files.certificate)
-  if (!own.checkPrivateKey(parseKey(key, files.key))) {
+  const own = parse(() => new X509Certificate(certificate), 'a certificate', files.certificate)
+  if (clientCa !== undefined) parse(() => new X509Certificate(clientCa), 'a certificate', files.clientCa as string)
+  if (!own.checkPrivateKey(parse(() => createPrivateKey(key), 'a private key without a passphrase', files.key))) {
     const order = 'the certificate of the server must be the first in its file'
     throw new OperatorError(`The key in ${files.key} does not fit the certificate in ${files.certificate}: ${order}.`)
   }
-  if (clientCa !== undefined) parseCertificate(clientCa, files.clientCa as string)
   const [begin, end] = [Date.parse(own.validFrom), Date.parse(own.validTo)]
   const about = `The certificate in ${files.certificate}`
   if (now < begin) throw new OperatorError(`${about} is not valid before ${own.validFrom}.`)
@@ -56,7 +49,7 @@ export async function readCertificate<Known extends Certificate & CertificateFac
 }
 
 /** `ticketKeys`: processes with the same ones resume each other's sessions. By default random ones. */
-export function createTls({ certificate, key, clientCa }: Certificate, ticketKeys?: Buffer): Tls {
+export function createTls({ certificate, key, clientCa }: CertificateFiles, ticketKeys?: Buffer): Tls {
   const { createSecureContext } = process.getBuiltinModule('node:tls')
   const secureContext = createSecureContext({
     cert: certificate,
@@ -78,19 +71,11 @@ async function read(file: string): Promise<string> {
   })
 }
 
-function parseCertificate(text: string, file: string): X509Certificate {
+function parse<Value>(parsed: () => Value, what: string, file: string): Value {
   try {
-    return new X509Certificate(text)
-  } catch (cause) {
-    throw new OperatorError(`${file} does not contain a certificate in PEM format.`, { cause })
-  }
-}
-
-function parseKey(text: string, file: string): KeyObject {
-  try {
-    return createPrivateKey(text)
+    return parsed()
   } catch {
-    // No cause, so that nothing of the key gets to the log.
-    throw new OperatorError(`${file} does not contain a private key in PEM format without a passphrase.`)
+    // No cause, so that nothing of a key gets to the log.
+    throw new OperatorError(`${file} does not contain ${what} in PEM format.`)
   }
 }

@@ -52,7 +52,7 @@ async function keepCertificate(
 ) {
   let current = await readCertificate(files, now())
   let tls = createTls(current, ticketKeys)
-  let onUse: ((certificate: Certificate) => void) | undefined
+  let onUse: ((certificate: CertificateFiles) => void) | undefined
   let problem: string | undefined
   let doubt: string | undefined
   let warnedAt = Number.NEGATIVE_INFINITY
@@ -77,7 +77,7 @@ async function keepCertificate(
     doubt = reason
   }
 
-  function use(found: typeof current): void {
+  function use(found: Certificate): void {
     current = found
     tls = createTls(current, ticketKeys)
     problem = undefined
@@ -94,9 +94,9 @@ async function keepCertificate(
     state: () => ({ endsAt: current.endsAt, problem }),
     check,
     /** Calls back with the certificate that is used, now and after each change. */
-    follow(listen: (certificate: Certificate) => void): void {
-      onUse = ({ certificate, key }) => listen({ certificate, key })
-      onUse(current)
+    follow(listen: (certificate: CertificateFiles) => void): void {
+      onUse = listen
+      listen(current)
     },
   }
 }

@@ -1,5 +1,5 @@
 import cluster, { type Worker } from 'node:cluster'
-import type { Certificate } from '../listener/certificate.ts'
+import type { CertificateFiles } from '../listener/certificate.ts'
 import type { Report } from '../telemetry/metrics/fleet.ts'
 
 /**
@@ -7,7 +7,7 @@ import type { Report } from '../telemetry/metrics/fleet.ts'
  * no new connections, and answer `retired` when the last one is closed.
  */
 export type ToWorker =
-  | { type: 'certificate'; certificate: Certificate; ticketKeys: string }
+  | { type: 'certificate'; certificate: CertificateFiles; ticketKeys: string }
   | { type: 'close' }
   | { type: 'retire' }
   | { type: 'ping' }

@@ -67,9 +67,9 @@ t.test(
       [{ ...own, certificate: own.key }, /localhost\.key does not contain a certificate in PEM format\.$/],
       [
         { ...own, key: own.certificate },
-        /localhost\.crt does not contain a private key in PEM format without a passphrase\.$/,
+        /localhost\.crt does not contain a private key without a passphrase in PEM format\.$/,
       ],
-      [{ ...own, key: locked }, /locked\.key does not contain a private key in PEM format without a passphrase\.$/],
+      [{ ...own, key: locked }, /locked\.key does not contain a private key without a passphrase in PEM format\.$/],
       [{ ...own, key: write('half.key', readFileSync(own.key, 'utf8').slice(0, 100)) }, /half\.key does not contain a/],
       [{ ...own, key: other.key }, /^The key in .*other\.key does not fit the certificate in .*localhost\.crt: /],
       [{ ...own, clientCa: own.key }, /localhost\.key does not contain a certificate/],
