@@ -1,12 +1,16 @@
 import { once } from 'node:events'
 import fs from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import https from 'node:https'
 import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import { makeCertificate } from '../support/certificate.ts'
 import { textOf } from '../support/console-world.ts'
 import { askAgain, startLoad } from '../support/load.ts'
 import { LATEST } from '../support/migrations.ts'
+import { needs } from '../support/needs.ts'
 import { command, register, run, runJson, start, startServer, startServing } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { until } from '../support/until.ts'
@@ -246,6 +250,19 @@ t.test('Demo: it prints a login link and a curl command that gets a token, whate
     t.strictSame(await once(child, 'close'), [0, null])
     t.match(all(), /\nStopped\. Everything in the demo is gone\.\n$/)
   }
+})
+
+t.test('Demo: with a certificate in the environment it speaks TLS', { skip: needs('openssl') }, async (t) => {
+  const { env, folder } = temporaryDatabase(t)
+  const { files, certificate } = makeCertificate(folder)
+  const tls = { TLS_CERT_FILE: files.certificate, TLS_KEY_FILE: files.key }
+  const { out } = await startDemo(t, { ...env, ...tls })
+  t.match(out, /https:\/\/localhost:\d+\/login#/)
+  const [, ca = '', url = ''] = /curl --cacert (\S+) -s (https:\/\/localhost\S+) /.exec(out) ?? []
+  t.equal(ca, files.certificate)
+  const request = https.get(url, { ca: certificate, agent: false })
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  t.equal(response.resume().statusCode, 405)
 })
 
 t.test('Migrate: of several processes that start at once one migrates and all go on', async (t) => {
