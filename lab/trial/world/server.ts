@@ -32,6 +32,7 @@ export async function startServer(
       NODE_ENV: 'production',
       HOST: '127.0.0.1',
       PORT: String(await freePort()),
+      ...checkout.nodeEnv,
       ...env,
       ...settings,
     },
