@@ -41,7 +41,6 @@ export async function main(args: string[], terminal: Terminal): Promise<number> 
 
 /** The named command, or all of them for the help, completion or a possibly misspelt name. */
 function needed([name = '']: string[]) {
-  if (name === '--version' || name === '-V') return []
   if (name === 'apps') return [COMMANDS.applications as () => Promise<Add>]
   const known = name !== 'completion' && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   return known ? [known] : Object.values(COMMANDS)
