@@ -170,11 +170,12 @@ t.test('Apply: without a terminal, new secrets need a place and changes --yes, b
   execFileSync('mkfifo', [join(folder, 'fifo')])
   if (isRoot) fs.chownSync(join(folder, 'fifo'), 1, 1)
   else fs.linkSync(join(folder, 'fifo'), join(folder, 'second'))
-  // Otherwise it could not be opened for writing.
+  execFileSync('mkfifo', [join(folder, 'unread')])
   const reader = fs.openSync(join(folder, 'fifo'), fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
   t.teardown(() => fs.closeSync(reader))
   const shared = 'belongs to another user, or has another name (a hard link)'
-  for (const [name, why] of Object.entries({ fifo: shared, link: 'is a symbolic link', hard: shared })) {
+  const unread = 'is a pipe that nobody reads, or a socket'
+  for (const [name, why] of Object.entries({ fifo: shared, link: 'is a symbolic link', hard: shared, unread })) {
     const { status, err } = await run(`apply ${file} --secrets-to ${folder}/${name} --yes`)
     t.strictSame([status, err], [1, `Nothing was changed: ${folder}/${name} ${why}.\n`])
   }
