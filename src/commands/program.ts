@@ -12,6 +12,7 @@ const COMMANDS: Record<string, () => Promise<Add>> = {
   migrate: async () => (await import('./server.ts')).addMigrate,
   seed: async () => (await import('./seed.ts')).addSeed,
   apply: async () => (await import('./apply.ts')).addApply,
+  export: async () => (await import('./export.ts')).addExport,
   applications: async () => (await import('./applications.ts')).addApplications,
   suites: async () => (await import('./suites.ts')).addSuites,
   secrets: async () => (await import('./secrets.ts')).addSecrets,

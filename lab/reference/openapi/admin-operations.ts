@@ -593,6 +593,25 @@ const HISTORY: Record<string, OperationText> = {
   },
 }
 
+const { created_at: _, ...EXPORTED_SUITE } = SUITE
+const { created_at, tokens_valid_from, ...EXPORTED_APPLICATION } = APPROVED
+
+const EXPORT: Record<string, OperationText> = {
+  'GET /admin/v1/export': {
+    operationId: 'exportAll',
+    summary: 'Export applications and suites',
+    description: lines(
+      'All in one answer, which is a file for `token-server apply`: this server needs no change by it. An empty server gets the',
+      'same applications and suites, with other secrets. It has neither secrets nor times.',
+    ),
+    answer: 'The file.',
+    examples: one('file', 'A suite and an application', {
+      suites: [EXPORTED_SUITE],
+      applications: [EXPORTED_APPLICATION],
+    }),
+  },
+}
+
 /** Every operation of the API, by its method and path. */
 export const OPERATIONS: Record<string, OperationText> = {
   ...APPLICATIONS,
@@ -604,6 +623,7 @@ export const OPERATIONS: Record<string, OperationText> = {
   ),
   ...secretsOperations('/admin/v1/suites/{suite_id}/secrets', ['Suite', 'a suite'], 'store', [1, 4]),
   ...SUITES,
+  ...EXPORT,
   ...OPERATORS,
   ...HISTORY,
 }
