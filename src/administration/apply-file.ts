@@ -1,7 +1,8 @@
 import { type ErrorCode, isNode, isSeq, LineCounter, parseDocument } from 'yaml'
 import * as z from 'zod'
 import { OperatorError } from '../domain/operator-error.ts'
-import type { Problem, Wanted } from './apply-plan.ts'
+import { MANAGED_BY } from '../views/registry.ts'
+import type { Fields, Problem, Wanted } from './apply-plan.ts'
 import { jsonNamed, registrationSchema, settingsSchema, suiteId, suiteSchema, suiteUpdateSchema } from './rules.ts'
 import { LISTED_APPLICATION, SHOWN_APPLICATION, SHOWN_SUITE } from './views.ts'
 import { type Fault, readDocument } from './yaml-document.ts'
@@ -50,6 +51,9 @@ const applyFile = applyFileOf(listOf)
 function applyFileOf(list: <Entry extends z.ZodType>(entry: Entry) => z.ZodType<z.infer<Entry>[]>) {
   return z
     .strictObject({
+      managed_by: MANAGED_BY.min(1, 'It must not be empty')
+        .describe('The name of this file, such as that of its repository: its entries are marked with it')
+        .optional(),
       suites: list(appliedSuite).optional(),
       applications: list(appliedApplication).optional(),
       // Present in a page of the API.
@@ -105,7 +109,10 @@ function problemsIn({ issues }: Pick<z.ZodError, 'issues'> = { issues: [] }): Pr
 
 /** Parses a file for `apply`, which may also be a list. Throws OperatorError, as `parse` does. */
 export function parseApplyFile(file: string, content: string): Wanted {
-  return parse(file, content, (value) => applyFile.safeParse(Array.isArray(value) ? named(value) : value))
+  const wanted = parse(file, content, (value) => applyFile.safeParse(Array.isArray(value) ? named(value) : value))
+  const { managed_by, suites, applications } = wanted
+  const marked = (entries?: Fields[]) => entries?.map((entry) => (managed_by ? { ...entry, managed_by } : entry))
+  return { ...wanted, suites: marked(suites), applications: marked(applications) }
 }
 
 /** Parses a file for `seed`. Throws OperatorError, as `parse` does. */

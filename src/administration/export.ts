@@ -9,12 +9,12 @@ const ENTRIES = {
   suite: object(
     'ExportedSuite',
     'A suite, without what another server would set anew',
-    SUITE.omit({ created_at: true }).shape,
+    SUITE.omit({ created_at: true, managed_by: true, applied_at: true }).shape,
   ),
   application: object(
     'ExportedApplication',
     'An application, without what another server would set anew',
-    APPLICATION.omit({ created_at: true, tokens_valid_from: true }).shape,
+    APPLICATION.omit({ created_at: true, tokens_valid_from: true, managed_by: true, applied_at: true }).shape,
   ),
 }
 

@@ -90,7 +90,7 @@ async function apply(
     }
   }
   async function changeAll(step: PlannedChange[]): Promise<string[]> {
-    const changing = step.map((one) => applyChange(registry, one).then(() => progress.done++))
+    const changing = step.map((one) => applyChange(registry, one, wanted.managed_by).then(() => progress.done++))
     for (const ended of await Promise.allSettled(changing)) if (ended.status === 'rejected') throw ended.reason
     return []
   }

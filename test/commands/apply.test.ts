@@ -105,6 +105,48 @@ for (const way of ['the database', 'a server']) {
   })
 }
 
+for (const way of ['the database', 'a server']) {
+  t.test(`Apply to ${way}: a file with a name marks what it lists, until it lists it no longer`, async (t) => {
+    const { run, json, write, server, secrets, clock } = await setting(t)
+    const options = `--yes --secrets-to ${secrets}${way === 'a server' ? server() : ''}`
+    const marked = { managed_by: 'repository', applied_at: /^20/ }
+    const unmarked = { managed_by: '', applied_at: null }
+    const named = { managed_by: 'repository', ...FILE }
+    await expectAll(t, { run }, [
+      [`apply ${write('a', FILE)} ${options}`, sum(3, 0, 0)],
+      ['apps show shop', { json: unmarked }],
+      [`apply ${write('b', named)} ${options}`, sum(0, 3, 0)],
+      ['apps show shop', { json: marked }],
+      ['suites show store', { json: marked }],
+      [`apply ${write('b', named)} ${options}`, NONE],
+    ])
+    const { applied_at: before } = await json('apps show shop')
+    clock.time += 5000
+    const warned = { err: 'Warning: It is managed by repository, which may undo this: change it there, too.\n' }
+    await expectAll(t, { run }, [
+      ['apps update shop --note hand', warned],
+      ['apps suspend shop', warned],
+      ['apps suspend shop', {}],
+      ['apps withdraw shop --suite store', warned],
+      ['suites update store --name Hand', warned],
+      [`apply ${write('c', { applications: [shop({ note: 'other' })] })} ${options}`, sum(0, 1, 0)],
+    ])
+    t.match(await json('apps show shop'), { ...marked, applied_at: before }, 'by hand, and by a file without a name')
+    await expectAll(t, { run }, [
+      [`apply ${write('d', { ...named, applications: [shop({ status: 'active' })] })} ${options}`, sum(0, 3, 0)],
+      ['apps show shop2', { json: unmarked }],
+      ['apps list', { json: [marked, unmarked] }],
+      ['apps remove shop', { ...warned }],
+      ['suites remove store', warned],
+      [
+        `apply ${write('e', { managed_by: 'repository', applications: [shop({ suites: [] })] })} ${options}`,
+        sum(1, 0, 0),
+      ],
+      ['apps show shop', { json: marked }],
+    ])
+  })
+}
+
 t.test('Apply: what a server lists can be applied to it without a change, and to an empty one', async (t) => {
   const { run, json, write, server, secrets, administration, keys, url } = await setting(t)
   await administration.suites.register({ suiteId: 'store', name: 'Store', labels: { by: 'hand' }, note: 'Two\nlines' })
