@@ -136,13 +136,13 @@ for (const way of ['the database', 'a server']) {
       [`apply ${write('d', { ...named, applications: [shop({ status: 'active' })] })} ${options}`, sum(0, 3, 0)],
       ['apps show shop2', { json: unmarked }],
       ['apps list', { json: [marked, unmarked] }],
-      ['apps remove shop', { ...warned }],
+      ['apps remove shop', warned],
+      ['apps remove shop2', {}],
       ['suites remove store', warned],
-      [
-        `apply ${write('e', { managed_by: 'repository', applications: [shop({ suites: [] })] })} ${options}`,
-        sum(1, 0, 0),
-      ],
-      ['apps show shop', { json: marked }],
+      [`apply ${write('b', named)} ${options}`, sum(3, 0, 0)],
+      ['apps list', { json: [marked, marked] }],
+      ['suites list', { json: [marked] }],
+      [`apply ${write('b', named)} ${options}`, NONE],
     ])
   })
 }
