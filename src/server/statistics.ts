@@ -69,6 +69,7 @@ export async function startStatistics(
         at: now(),
         startedAt,
         version: VERSION,
+        name,
         ...seen,
         outages: outages.list(),
         stored: sumOf(now() - startedAt < HOUR ? usage : []),

@@ -56,7 +56,10 @@ const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
       node:stream/consumers node:timers/promises node:zlib fastify @fastify/formbody`,
   },
   issuer: { rooms: 'domain web limits', packages: 'node:crypto' },
-  administration: { rooms: 'views domain', packages: 'node:crypto node:fs/promises node:util openid-client yaml zod' },
+  administration: {
+    rooms: 'views domain web',
+    packages: 'node:crypto node:fs/promises node:util openid-client yaml zod',
+  },
   views: { rooms: 'domain', packages: 'zod' },
   domain: { rooms: 'web', packages: 'node:crypto node:util node:zlib' },
   web: { packages: 'node:net' },

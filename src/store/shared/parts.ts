@@ -151,7 +151,7 @@ function createFigures({ askInBackground, size }: Database): Omit<Figures, 'coun
 
     async listEndingSecrets(now, before, limit) {
       const rows = await askInBackground(figures.listEndingSecrets, [now, before, limit])
-      return toObjects<EndingSecret>(rows, 'kind', 'id', 'name', 'endsAt')
+      return toObjects<EndingSecret>(rows, 'kind', 'id', 'name', 'secretId', 'endsAt', 'lastUsedAt', 'developerEmail')
     },
   }
 }
