@@ -21,6 +21,7 @@ const COMMANDS: Record<string, () => Promise<Add>> = {
   audit: async () => (await import('./audit.ts')).addAudit,
   operators: async () => (await import('./operators.ts')).addOperators,
   console: async () => (await import('./console.ts')).addConsole,
+  notices: async () => (await import('./notices.ts')).addNotices,
   backup: async () => (await import('./backup.ts')).addBackup,
   restore: async () => (await import('./backup.ts')).addRestore,
   store: async () => (await import('./store.ts')).addStore,

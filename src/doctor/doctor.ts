@@ -1,7 +1,7 @@
-import { parseSettings, providerSettings } from '../config.ts'
+import { noticeFiles, parseSettings, providerSettings } from '../config.ts'
 import { isInMemory } from '../domain/database-location.ts'
 import type { Clock } from '../domain/time.ts'
-import { checkPassword, checkProvider, checkSocketFolder } from './access.ts'
+import { checkNoticeFiles, checkPassword, checkProvider, checkSocketFolder } from './access.ts'
 import { checkFiles, checkLostDatabase } from './files.ts'
 import { type Check, type Diagnosis, runAll } from './finding.ts'
 import { checkAdminListener, checkOpsListener, checkServer } from './listeners.ts'
@@ -38,6 +38,8 @@ export async function diagnose(source: SettingsSource, now: Clock): Promise<Diag
   if (ADMIN_ADDRESS) after.push(['admin', () => checkAdminListener(ADMIN_ADDRESS)])
   const provider = providerSettings(config)
   if (provider) after.push(['provider', () => checkProvider(provider)])
+  const files = noticeFiles(config)
+  if (files) after.push(['notices', () => checkNoticeFiles(files)])
   if (OPS_ADDRESS) after.push(['ops', () => checkOpsListener(OPS_ADDRESS)])
   const found = await Promise.all([
     runAll(before),

@@ -205,7 +205,27 @@ type ServerEvent =
   /** Text on its standard error, such as a warning of Node.js. */
   | { type: 'worker printed'; worker: number | undefined; text: string }
   /** Each of these is retried. */
-  | { type: 'purge failed' | 'usage not recorded' | 'refusals not recorded'; err: unknown }
+  | { type: 'purge failed' | 'usage not recorded' | 'refusals not recorded' | 'notices not recorded'; err: unknown }
+  /** `event`: the notice's; `matter`: what it is about; `host`: the receiver's. */
+  | {
+      type: 'notice delivered'
+      noticeId: string
+      event: string
+      matter: string | undefined
+      host: string | undefined
+      attempts: number
+    }
+  /** `nextAt`: when it is tried again, in RFC 3339; undefined if it is given up. */
+  | {
+      type: 'notice not delivered'
+      noticeId: string
+      event: string
+      matter: string | undefined
+      host: string | undefined
+      attempts: number
+      problem: string
+      nextAt: string | undefined
+    }
   /** A new worker did not start; the remaining old ones continue. */
   | { type: 'rolling restart failed'; err: unknown }
   /** Reported once a minute while it lasts: how many bytes the store could not reclaim, and why. */

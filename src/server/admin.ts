@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { About } from '../admin/context.ts'
@@ -12,9 +11,8 @@ import type { Store } from '../domain/store.ts'
 import type { Listener } from '../ops/listener.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
 import { hostInUrl, isWildcard } from '../web/address.ts'
-import type { ServerFigures } from './figures.ts'
 import { onDemand } from './on-demand.ts'
-import { startPresence, startStatistics } from './statistics.ts'
+import { type RunningStatistics, startPresence } from './statistics.ts'
 
 export type AdminConfig = Config & {
   /** See AdminContext. */
@@ -24,17 +22,11 @@ export type AdminConfig = Config & {
 /** Starts the admin listener on ADMIN_ADDRESS; undefined if it is off. Throws OperatorError if it cannot listen. */
 export async function startAdmin(
   config: AdminConfig,
-  { store, observe, figures }: { store: Store; observe: Observer; figures: ServerFigures | undefined },
+  { store, observe, statistics }: { store: Store; observe: Observer; statistics: RunningStatistics | undefined },
 ): Promise<Listener | undefined> {
-  const { ADMIN_ADDRESS: place, ADMIN_URL: adminUrl, TRUST_PROXY: trustProxy, PORT } = config
-  if (!place || !figures) return undefined
+  const { ADMIN_ADDRESS: place, ADMIN_URL: adminUrl, TRUST_PROXY: trustProxy } = config
+  if (!place || !statistics) return undefined
   const context = { store, now: Date.now, observe }
-  const refusals = await onDemand(config, () => import('../administration/refusals.ts'))
-  const statistics = await startStatistics(store, figures, {
-    storeKind: config.DATABASE_URL.kind,
-    name: `${hostname()}:${PORT}`,
-    findTrouble: async () => (await refusals()).findTrouble(context),
-  })
   const about = describe(config, Date.now())
   let app: FastifyInstance | undefined
   const server: AdminServer = createAdminServer(() => loadApp(), observe)
@@ -80,7 +72,6 @@ export async function startAdmin(
   }
 
   async function close(): Promise<void> {
-    statistics.stop()
     await Promise.all([app?.close() ?? server.close(), presence?.stop()])
   }
 }

@@ -1,14 +1,23 @@
+import { hostname } from 'node:os'
+import { noticeFiles } from '../config.ts'
+import type { Store } from '../domain/store.ts'
 import type { Listener } from '../ops/listener.ts'
 import type { Opened } from '../store/opened.ts'
 import { VERSION } from '../version.ts'
+import { isWildcard } from '../web/address.ts'
 import { type AdminConfig, startAdmin } from './admin.ts'
-import { createServerFigures, type Workers } from './figures.ts'
+import { createServerFigures, type ServerFigures, type Workers } from './figures.ts'
+import type { startNotices } from './notices.ts'
 import { startOps } from './ops.ts'
 import { startPurgeLoop } from './purge-loop.ts'
 import type { OperatorSignal } from './signals.ts'
+import { type RunningStatistics, startStatistics } from './statistics.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** What a server has once, however many workers it has: its own connection to the store, the listeners for operators, the purge. */
+/**
+ * What a server has once, however many workers it has: its own connection to the store, the listeners for operators, the purge,
+ * the notices.
+ */
 export function createControlPlane(
   open: () => Promise<Opened>,
   { observe, counters, flush }: Telemetry,
@@ -19,13 +28,27 @@ export function createControlPlane(
   let ops: Listener | undefined
   let store: Opened | undefined
   let admin: Listener | undefined
+  let statistics: RunningStatistics | undefined
+  let beginNotices: (() => ReturnType<typeof startNotices>) | undefined
+  let notices: ReturnType<typeof startNotices> | undefined
   let purgeLoop: ReturnType<typeof startPurgeLoop> | undefined
 
   /** Closes everything. The store stays open until `answering` has ended. */
   async function close(answering?: Promise<unknown>): Promise<void> {
     await Promise.all([admin?.close(), answering])
-    await purgeLoop?.stop()
+    await Promise.all([purgeLoop?.stop(), notices?.stop()])
+    statistics?.stop()
     await Promise.all([store?.close(), ops?.close()])
+  }
+
+  /** Loads what posts notices, at the start because an upgrade may remove the files later. Undefined if nobody wants them. */
+  async function loadNotices(store: Store, statistics: RunningStatistics) {
+    const files = noticeFiles(config)
+    if (!files) return undefined
+    const { startNotices } = await import('./notices.ts')
+    const clocks = { now: Date.now, monotonic: () => performance.now() }
+    const source = { server: statistics.thisNode().name, consoleUrl: config.ADMIN_URL ?? reachable(admin?.address) }
+    return () => startNotices({ store, statistics, files, observe, ...clocks, ...source })
   }
 
   return {
@@ -34,10 +57,12 @@ export function createControlPlane(
 
     /** Opens the store and the listeners. Throws OperatorError. */
     async open(): Promise<Opened> {
-      ops = await startOps(config, { figures, observe })
+      ops = await startOps(config, { figures, observe, noticesWaitSince: () => notices?.waitingSince() })
       store = await open()
       figures?.storeFigures.open(store)
-      admin = await startAdmin(config, { store, observe, figures })
+      statistics = figures && (await statisticsOf(store, figures, config))
+      admin = await startAdmin(config, { store, observe, statistics })
+      beginNotices = statistics && (await loadNotices(store, statistics))
       return store
     },
 
@@ -45,6 +70,7 @@ export function createControlPlane(
     begin(address: string, workers?: number): { address: string; admin: string | undefined } {
       const { database, previous } = store as Opened
       purgeLoop = startPurgeLoop({ store: store as Opened, now: Date.now, monotonic: () => performance.now(), observe })
+      notices = beginNotices?.()
       const listeners = { address, ops: ops?.address, admin: admin?.address }
       observe({ type: 'ready', version: VERSION, ...listeners, database, previous, ...(workers && { workers }) })
       return listeners
@@ -68,4 +94,20 @@ export function createControlPlane(
       observe({ type: 'stopped' })
     },
   }
+}
+
+/** The statistics for the console and for notices; undefined if there is neither. */
+async function statisticsOf(store: Store, figures: ServerFigures, { PORT, DATABASE_URL, ...config }: AdminConfig) {
+  if (!config.ADMIN_ADDRESS && !config.NOTICE_URL_FILE) return undefined
+  return startStatistics(store, figures, {
+    storeKind: DATABASE_URL.kind,
+    name: `${hostname()}:${PORT}`,
+    findTrouble: async () => (await import('../administration/refusals.ts')).findTrouble({ store, now: Date.now }),
+  })
+}
+
+/** The address of a listener, unless it is a socket or every address of this machine. */
+function reachable(address: string | undefined): string | undefined {
+  const url = address === undefined ? undefined : URL.parse(address)
+  return url?.protocol === 'http:' && !isWildcard(url.hostname.replace(/^\[|\]$/g, '')) ? url.origin : undefined
 }

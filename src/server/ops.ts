@@ -17,15 +17,20 @@ const JSON_TYPE = 'application/json; charset=utf-8'
  */
 export async function startOps(
   config: Config,
-  { figures, observe }: { figures: ServerFigures | undefined; observe: Observer },
+  {
+    figures,
+    observe,
+    noticesWaitSince = () => undefined,
+  }: { figures: ServerFigures | undefined; observe: Observer; noticesWaitSince?: () => number | undefined },
 ): Promise<Listener | undefined> {
   const { OPS_ADDRESS: place, DATABASE_URL } = config
   if (!place || !figures) return undefined
-  const { counters, fleet, storeFigures } = figures
+  const { counters, fleet, storeFigures, now } = figures
   const { expected, serving } = figures.workers
   const measure = async (): Promise<MeasuredValues> => ({
     ...(await storeFigures.measure()),
     ...fleetValues(fleet),
+    oldest_notice_seconds: [[[], Math.max(now() - (noticesWaitSince() ?? now()), 0) / 1000]],
     workers: [[[], serving()]],
     workers_expected: [[[], expected]],
     build_info: [[[VERSION, NODE_VERSION, DATABASE_URL.kind], 1]],

@@ -162,6 +162,10 @@ export const TABLES = {
     bigint: ['id', 'at'],
     text: 'actor actor_email origin remote_address request_id action subject_kind subject before after'.split(' '),
   }),
+  notices: describeTable(1, {
+    bigint: ['id', 'at', 'seen_at', 'due_at', 'attempts', 'sent_at'],
+    text: ['matter', 'event', 'stage', 'message_id', 'body', 'problem'],
+  }),
   tokens: describeTable(1, {
     uuid: ['id'],
     bytea: ['secret_hash'],

@@ -111,19 +111,26 @@ function storable(value: unknown): unknown {
 
 /** This database, for the code that all stores share. `assertNotMoved` throws OperatorError if the store has moved. */
 export function createShared({ db, runner, read, write, change }: Context, assertNotMoved: () => void): Database {
+  const assertStays = ({ isCopied }: { isCopied: boolean }) => isCopied && assertNotMoved()
   const ask: Database['ask'] = (sql, values) =>
     read(() => runner.isRead(sql)).then((isRead) => (isRead ? read : write)(() => runner.ask(sql, values)))
   return {
     ask,
     askPrimary: ask,
     askInBackground: ask,
-    transact: (begin, { isCopied }) =>
+    transact: (begin, options) =>
       change(() => {
-        if (isCopied) assertNotMoved()
+        assertStays(options)
         return runner.run(begin())
       }),
     size: () => read(() => ({ database: databaseSize(db.name), log: logSize(db.name) })),
     lockOwners: '',
-    transactInBackground: (begin) => write(() => db.transaction(() => runner.run(begin())).immediate()),
+    transactInBackground: (begin, options = { isCopied: false }) => {
+      const transact = db.transaction(() => {
+        assertStays(options)
+        return runner.run(begin())
+      })
+      return write(() => transact.immediate())
+    },
   }
 }
