@@ -7,15 +7,14 @@ import type { EndingSecrets, Statistics } from '../views/statistics.ts'
 import { path } from '../web/html.ts'
 import { COMMANDS } from './remedies.ts'
 
-export const MATTER_KINDS = [
-  ...(['database unavailable', 'clocks differ', 'processes missing', 'node gone', 'outage'] as const),
-  ...(['client refused', 'removed client refused', 'secret ends', 'checks refused', 'many tokens'] as const),
-  ...(['more clients refused', 'more secrets end', 'more applications with many tokens', 'no backup'] as const),
-]
+type MatterKind =
+  | ('database unavailable' | 'clocks differ' | 'processes missing' | 'node gone' | 'outage' | 'no backup')
+  | ('client refused' | 'removed client refused' | 'secret ends' | 'checks refused' | 'many tokens')
+  | ('more clients refused' | 'more secrets end' | 'more applications with many tokens')
 
 /** What an operator should look at. Times in its texts are RFC 3339, and commands are in backticks. */
 export interface Matter {
-  readonly kind: (typeof MATTER_KINDS)[number]
+  readonly kind: MatterKind
   readonly tone: 'bad' | 'warn'
   /** Tells it from others of its kind; the same on all nodes. */
   readonly id: string

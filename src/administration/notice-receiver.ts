@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { OperatorError } from '../domain/operator-error.ts'
 import { isPlainTextUrl } from '../web/address.ts'
 import type { Delivery } from './notices.ts'
@@ -49,7 +48,7 @@ async function readSecret(setting: string, file: string): Promise<string> {
 }
 
 function wrongFile(setting: string, file: string, problem: string): OperatorError {
-  return new OperatorError(`${setting}, ${resolve(file)}, ${problem}.`)
+  return new OperatorError(`${setting}, ${file}, ${problem}.`)
 }
 
 /**

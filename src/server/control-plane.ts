@@ -4,7 +4,6 @@ import type { Store } from '../domain/store.ts'
 import type { Listener } from '../ops/listener.ts'
 import type { Opened } from '../store/opened.ts'
 import { VERSION } from '../version.ts'
-import { isWildcard } from '../web/address.ts'
 import { type AdminConfig, startAdmin } from './admin.ts'
 import { createServerFigures, type ServerFigures, type Workers } from './figures.ts'
 import type { startNotices } from './notices.ts'
@@ -45,9 +44,9 @@ export function createControlPlane(
   async function loadNotices(store: Store, statistics: RunningStatistics) {
     const files = noticeFiles(config)
     if (!files) return undefined
-    const { startNotices } = await import('./notices.ts')
+    const { consoleUrlOf, startNotices } = await import('./notices.ts')
     const clocks = { now: Date.now, monotonic: () => performance.now() }
-    const source = { server: statistics.thisNode().name, consoleUrl: config.ADMIN_URL ?? reachable(admin?.address) }
+    const source = { server: statistics.thisNode().name, consoleUrl: config.ADMIN_URL ?? consoleUrlOf(admin?.address) }
     return () => startNotices({ store, statistics, files, observe, ...clocks, ...source })
   }
 
@@ -104,10 +103,4 @@ async function statisticsOf(store: Store, figures: ServerFigures, { PORT, DATABA
     name: `${hostname()}:${PORT}`,
     findTrouble: async () => (await import('../administration/refusals.ts')).findTrouble({ store, now: Date.now }),
   })
-}
-
-/** The address of a listener, unless it is a socket or every address of this machine. */
-function reachable(address: string | undefined): string | undefined {
-  const url = address === undefined ? undefined : URL.parse(address)
-  return url?.protocol === 'http:' && !isWildcard(url.hostname.replace(/^\[|\]$/g, '')) ? url.origin : undefined
 }

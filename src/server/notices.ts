@@ -10,12 +10,13 @@ import {
   planNotices,
   settledNotice,
 } from '../administration/notices.ts'
-import type { Observer } from '../domain/events.ts'
+import type { Event, Observer } from '../domain/events.ts'
 import type { Notice, NoticeChanges } from '../domain/notice.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { type Store, StoreUnavailable } from '../domain/store.ts'
 import { type Clock, timestamp } from '../domain/time.ts'
 import type { StatisticsSource } from '../views/statistics.ts'
+import { isWildcard } from '../web/address.ts'
 import { startLoop } from './loops.ts'
 
 /** How often it is looked for what needs attention. Milliseconds. */
@@ -41,7 +42,7 @@ type Decide = (stored: readonly Notice[]) => NoticeChanges
  * them. While the store is unavailable, this node posts what it sees itself, and stores that later.
  */
 export function startNotices(options: NoticesOptions) {
-  const { store, statistics, files, observe, now, monotonic, lookInterval = LOOK_MS } = options
+  const { store, statistics, observe, now, monotonic, lookInterval = LOOK_MS } = options
   const stopping = new AbortController()
   const queue = createQueue(store)
   let seenBefore = new Set<string>()
@@ -62,41 +63,12 @@ export function startNotices(options: NoticesOptions) {
     await queue.update((stored) => planNotices(stored, lasting, plan))
   }
 
-  /** Posts the next notice. Resolves to whether another one may follow. */
-  async function post(): Promise<boolean> {
-    let claimed: Notice | undefined
-    await queue.update((stored) => {
-      const claim = claimNotice(stored, now(), options)
-      claimed = claim.claimed
-      return claim.changes
-    })
-    if (!claimed) return false
-    const { messageId } = claimed
-    const { host, delivery } = await deliver(claimed, files, now(), stopping.signal)
-    let settled = settledNotice(claimed, delivery, now())
-    await queue.update((stored) => {
-      const current = stored.find((one) => one.messageId === messageId)
-      if (!current) return { save: [] }
-      settled = settledNotice(current, delivery, now())
-      return { save: [settled] }
-    })
-    report(settled, host)
-    return delivery.problem === undefined
-  }
-
-  function report({ messageId, event, matter, attempts, problem, dueAt }: Notice, host: string | undefined): void {
-    const about = { noticeId: messageId, event, matter: matter || undefined, host, attempts }
-    const nextAt = dueAt === null ? undefined : timestamp(dueAt)
-    if (problem === null) observe({ type: 'notice delivered', ...about })
-    else observe({ type: 'notice not delivered', ...about, problem, nextAt })
-  }
-
   async function step(): Promise<number> {
     if (monotonic() >= nextLook) {
       nextLook = monotonic() + lookInterval
       await look()
     }
-    while (await post());
+    while (await post(queue, options, stopping.signal));
     // What is due already waits for a place among those of this hour.
     const due = queue.dueAt() - now()
     return Math.max(Math.min(nextLook - monotonic(), due > 0 ? due : lookInterval), 0)
@@ -122,6 +94,41 @@ export function startNotices(options: NoticesOptions) {
   }
 }
 
+/** Where links in notices lead: to the address of the admin listener, unless that is a socket or every address of this machine. */
+export function consoleUrlOf(address = ''): string | undefined {
+  const url = URL.parse(address)
+  return url?.protocol === 'http:' && !isWildcard(url.hostname.replace(/^\[|\]$/g, '')) ? url.origin : undefined
+}
+
+/** Posts the next notice. Resolves to whether another one may follow. */
+async function post(queue: Queue, options: NoticesOptions, signal: AbortSignal): Promise<boolean> {
+  const { files, now, observe } = options
+  let claimed: Notice | undefined
+  await queue.update((stored) => {
+    const claim = claimNotice(stored, now(), options)
+    claimed = claim.claimed
+    return claim.changes
+  })
+  if (!claimed) return false
+  const { messageId } = claimed
+  const { host, delivery } = await deliver(claimed, files, now(), signal)
+  let settled = settledNotice(claimed, delivery, now())
+  await queue.update((stored) => {
+    const current = stored.find((one) => one.messageId === messageId)
+    if (!current) return { save: [] }
+    settled = settledNotice(current, delivery, now())
+    return { save: [settled] }
+  })
+  observe(reportOf(settled, host))
+  return delivery.problem === undefined
+}
+
+function reportOf({ messageId, event, matter, attempts, problem, dueAt }: Notice, host: string | undefined): Event {
+  const about = { noticeId: messageId, event, matter: matter || undefined, host, attempts }
+  if (problem === null) return { type: 'notice delivered', ...about }
+  return { type: 'notice not delivered', ...about, problem, nextAt: dueAt === null ? undefined : timestamp(dueAt) }
+}
+
 /** Reads the files for each attempt, so that changed ones need no restart. */
 async function deliver(notice: Notice, files: ReceiverFiles, now: number, signal: AbortSignal) {
   let receiver: Receiver
@@ -133,6 +140,8 @@ async function deliver(notice: Notice, files: ReceiverFiles, now: number, signal
   }
   return { host: receiver.url.host, delivery: await postNotice(receiver, notice, { now, signal }) }
 }
+
+type Queue = ReturnType<typeof createQueue>
 
 /** The stored notices, and those of this process that cannot be stored yet. */
 function createQueue(store: Pick<Store, 'listNotices' | 'updateNotices'>) {

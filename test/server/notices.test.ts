@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import type { Event } from '../../src/domain/events.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import { type Store, StoreUnavailable } from '../../src/domain/store.ts'
-import { startNotices } from '../../src/server/notices.ts'
+import { consoleUrlOf, startNotices } from '../../src/server/notices.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Statistics } from '../../src/views/statistics.ts'
 import { startReceiver } from '../support/notice.ts'
@@ -281,4 +281,16 @@ t.test('Notices: what a server could not store does not begin again if another o
   await looked(20)
   t.equal((await store.listNotices()).length, 1)
   t.equal(texts().length, 2)
+})
+
+t.test('Notices: their links lead to the admin listener, if it has an address that others can reach', async (t) => {
+  const urls = [
+    'http://127.0.0.1:8081',
+    'http://[2001:db8::1]:8081',
+    'http://0.0.0.0:1',
+    'http://[::]:1',
+    'unix:/a',
+    undefined,
+  ]
+  t.strictSame(urls.map(consoleUrlOf), [...urls.slice(0, 2), undefined, undefined, undefined, undefined])
 })
