@@ -197,7 +197,7 @@ export interface Figures {
   countLiveTokens(fromId: Buffer, limit: number): Promise<number | undefined>
 }
 
-/** The notices that wait, those of the last days, and those of matters that are not over. Changes may be lost in a crash. */
+/** The notices that wait, those of the last days, and those of matters that are not over. */
 export interface Notices {
   listNotices(): Promise<Notice[]>
   /**

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { noticeFiles } from '../config.ts'
+import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import type { Listener } from '../ops/listener.ts'
 import type { Opened } from '../store/opened.ts'
@@ -40,16 +41,6 @@ export function createControlPlane(
     await Promise.all([store?.close(), ops?.close()])
   }
 
-  /** Loads what posts notices, at the start because an upgrade may remove the files later. Undefined if nobody wants them. */
-  async function loadNotices(store: Store, statistics: RunningStatistics) {
-    const files = noticeFiles(config)
-    if (!files) return undefined
-    const { consoleUrlOf, startNotices } = await import('./notices.ts')
-    const clocks = { now: Date.now, monotonic: () => performance.now() }
-    const source = { server: statistics.thisNode().name, consoleUrl: config.ADMIN_URL ?? consoleUrlOf(admin?.address) }
-    return () => startNotices({ store, statistics, files, observe, ...clocks, ...source })
-  }
-
   return {
     /** Undefined if nothing is counted. */
     fleet: figures?.fleet,
@@ -61,7 +52,7 @@ export function createControlPlane(
       figures?.storeFigures.open(store)
       statistics = figures && (await statisticsOf(store, figures, config))
       admin = await startAdmin(config, { store, observe, statistics })
-      beginNotices = statistics && (await loadNotices(store, statistics))
+      beginNotices = statistics && (await loadNotices({ store, statistics, observe, admin, config }))
       return store
     },
 
@@ -103,4 +94,25 @@ async function statisticsOf(store: Store, figures: ServerFigures, { PORT, DATABA
     name: `${hostname()}:${PORT}`,
     findTrouble: async () => (await import('../administration/refusals.ts')).findTrouble({ store, now: Date.now }),
   })
+}
+
+/** Loads what posts notices, at the start because an upgrade may remove the files later. Undefined if nobody wants them. */
+async function loadNotices({
+  config,
+  admin,
+  statistics,
+  ...given
+}: {
+  store: Store
+  statistics: RunningStatistics
+  observe: Observer
+  admin: Listener | undefined
+  config: AdminConfig
+}) {
+  const files = noticeFiles(config)
+  if (!files) return undefined
+  const { consoleUrlOf, startNotices } = await import('./notices.ts')
+  const clocks = { now: Date.now, monotonic: () => performance.now() }
+  const source = { server: statistics.thisNode().name, consoleUrl: config.ADMIN_URL ?? consoleUrlOf(admin?.address) }
+  return () => startNotices({ ...given, statistics, files, ...clocks, ...source })
 }

@@ -8,12 +8,12 @@ const COLUMNS = [
   ...(['at', 'seenAt', 'dueAt', 'attempts', 'problem', 'sentAt'] as const),
 ]
 
-export function createNotices({ askInBackground, transactInBackground }: Database): Notices {
+export function createNotices({ askInBackground, transact }: Database): Notices {
   return {
     listNotices: async () => toObjects<Notice>(await askInBackground(sql.listNotices), ...COLUMNS),
 
     updateNotices: (decide) =>
-      transactInBackground(
+      transact(
         function* () {
           const { save, remove = [] } = decide(toObjects<Notice>(yield* ask(sql.listNotices), ...COLUMNS))
           if (save.length > 0) yield* ask(sql.saveNotices, [rowsJson(save)])

@@ -30,7 +30,7 @@ export interface Database {
    */
   transact<Result>(begin: () => Work<Result>, options: { isCopied: boolean }): Promise<Result>
   /** Like `transact`, but no request waits for it, and the change may be lost in a crash. */
-  transactInBackground<Result>(begin: () => Work<Result>, options?: { isCopied: boolean }): Promise<Result>
+  transactInBackground<Result>(begin: () => Work<Result>): Promise<Result>
   size(): Promise<StoreFigures['size']>
   /** The end of a SELECT: keeps its rows from being removed in this transaction, and skips those that are being removed. */
   lockOwners: string

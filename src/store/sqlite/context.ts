@@ -111,26 +111,19 @@ function storable(value: unknown): unknown {
 
 /** This database, for the code that all stores share. `assertNotMoved` throws OperatorError if the store has moved. */
 export function createShared({ db, runner, read, write, change }: Context, assertNotMoved: () => void): Database {
-  const assertStays = ({ isCopied }: { isCopied: boolean }) => isCopied && assertNotMoved()
   const ask: Database['ask'] = (sql, values) =>
     read(() => runner.isRead(sql)).then((isRead) => (isRead ? read : write)(() => runner.ask(sql, values)))
   return {
     ask,
     askPrimary: ask,
     askInBackground: ask,
-    transact: (begin, options) =>
+    transact: (begin, { isCopied }) =>
       change(() => {
-        assertStays(options)
+        if (isCopied) assertNotMoved()
         return runner.run(begin())
       }),
     size: () => read(() => ({ database: databaseSize(db.name), log: logSize(db.name) })),
     lockOwners: '',
-    transactInBackground: (begin, options = { isCopied: false }) => {
-      const transact = db.transaction(() => {
-        assertStays(options)
-        return runner.run(begin())
-      })
-      return write(() => transact.immediate())
-    },
+    transactInBackground: (begin) => write(() => db.transaction(() => runner.run(begin())).immediate()),
   }
 }
