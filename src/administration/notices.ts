@@ -1,5 +1,6 @@
 import type { Notice, NoticeChanges } from '../domain/notice.ts'
 import type { EndingSecret } from '../domain/statistics.ts'
+import type { Store } from '../domain/store.ts'
 import { many, randomString } from '../domain/text.ts'
 import { MINUTE, timestamp } from '../domain/time.ts'
 import { DAY, HOUR } from '../domain/usage.ts'
@@ -9,24 +10,14 @@ import { endingMatter, type Matter, mattersOf } from './attention.ts'
 /** Of each kind, so many matters have a notice of their own. */
 const MAX_MATTERS = 100
 
-/** A matter that lasts is repeated after this time. */
-const REPEAT_MS = DAY
-
-/** How often it is stored that a matter was seen. */
-const SEEN_MS = MINUTE
-
 /** A matter is over once no node has seen it for this long: some come and go with each request. */
 export const OVER_MS = 5 * MINUTE
 
 /** Within an hour, this many notices are posted; the last one counts those that wait. */
 const LIMIT = 20
 
-/** While a process posts a notice, no other one does. If the process is killed, another one posts it after this time. */
+/** While a process posts a notice, no other one does, for this long: the process may be killed. It is also the first pause. */
 const LEASE_MS = 30_000
-
-const FIRST_PAUSE_MS = 10_000
-const LONGEST_PAUSE_MS = HOUR
-const LONGEST_RETRY_AFTER_MS = DAY
 
 /** What could not be posted for this long is given up. */
 const GIVE_UP_MS = 7 * DAY
@@ -36,12 +27,13 @@ const KEEP_MS = 2 * DAY
 
 /** Of a secret that ends there are notices so many days before. */
 const STAGES = [1, 7, 14, 30]
-export const FIRST_STAGE_MS = 30 * DAY
 
-/** A matter with what only a notice says. */
-interface NoticeMatter extends Matter {
+/** How many secrets that end have notices. */
+const MAX_ENDING = 1000
+
+/** A matter with what only a notice says. `fields`: more of its JSON. */
+export interface NoticeMatter extends Matter {
   readonly stage?: string
-  /** More fields of the JSON. */
   readonly fields?: object
 }
 
@@ -51,30 +43,31 @@ export interface NoticeSource {
   readonly consoleUrl: string | undefined
 }
 
+export function listEnding({ listEndingSecrets }: Pick<Store, 'listEndingSecrets'>, now: number) {
+  return listEndingSecrets(now, now + 30 * DAY, MAX_ENDING)
+}
+
 /** What notices are about, most serious first: what needs attention now, and the secrets that end within 30 days. */
 export function noticeMatters(statistics: Statistics, ending: readonly EndingSecret[]): NoticeMatter[] {
-  const isPast = ({ kind, tone }: Matter) => kind === 'outage' && tone !== 'bad'
-  const isOfSecret = ({ kind }: Matter) => kind === 'secret ends' || kind === 'more secrets end'
-  const matters = mattersOf(statistics, MAX_MATTERS).filter((one) => !isPast(one) && !isOfSecret(one))
+  const isOther = ({ kind, tone }: Matter) =>
+    kind !== 'secret ends' && kind !== 'more secrets end' && (kind !== 'outage' || tone === 'bad')
+  const matters = mattersOf(statistics, MAX_MATTERS).filter(isOther)
   const all = [...matters, ...ending.map((secret) => endingNotice(secret, statistics.at))]
   return all.sort((one, other) => Number(other.tone === 'bad') - Number(one.tone === 'bad'))
 }
 
 function endingNotice(secret: EndingSecret, now: number): NoticeMatter {
-  const { secretId, endsAt, lastUsedAt, developerEmail } = secret
-  const days = Math.ceil((endsAt - now) / DAY)
-  const used = lastUsedAt === null ? 'It has not been used.' : `It was last used at ${timestamp(lastUsedAt)}.`
-  const contact = developerEmail === null ? '' : ` The developer's address is ${developerEmail}.`
+  const { secretId: secret_id, lastUsedAt, developerEmail: developer_email } = secret
+  const days = Math.ceil((secret.endsAt - now) / DAY)
+  const ends_at = timestamp(secret.endsAt)
+  const last_used_at = lastUsedAt && timestamp(lastUsedAt)
+  const used = last_used_at ? `It was last used at ${last_used_at}.` : 'It has not been used.'
+  const contact = developer_email ? ` The developer's address is ${developer_email}.` : ''
   return {
     ...endingMatter(secret),
     stage: String(STAGES.find((stage) => days <= stage)),
-    detail: `The secret ${secretId} ends in ${many(days, 'day')}, at ${timestamp(endsAt)}. ${used}${contact}`,
-    fields: {
-      secret_id: secretId,
-      ends_at: timestamp(endsAt),
-      last_used_at: lastUsedAt === null ? null : timestamp(lastUsedAt),
-      developer_email: developerEmail,
-    },
+    detail: `The secret ${secret_id} ends in ${many(days, 'day')}, at ${ends_at}. ${used}${contact}`,
+    fields: { secret_id, ends_at, last_used_at, developer_email },
   }
 }
 
@@ -82,140 +75,99 @@ export function keyOf({ kind, id }: Matter): string {
   return `${kind} ${id}`.trim()
 }
 
-interface PlanOptions extends NoticeSource {
-  now: number
-  /** Whether all matters have been known for so long that those which are missing are over. */
-  isWatching: boolean
-}
-
-/** Which notices begin, repeat and end the matters that are seen now. */
+/**
+ * Which notices begin, repeat and end the matters that are seen now. `isWatching`: all are known for so long that those which are
+ * missing are over.
+ */
 export function planNotices(
   stored: readonly Notice[],
   matters: readonly NoticeMatter[],
-  { now, isWatching, ...source }: PlanOptions,
+  { now, isWatching, ...source }: NoticeSource & { now: number; isWatching: boolean },
 ): NoticeChanges {
   const newest = new Map(stored.map((notice) => [notice.matter, notice]))
-  newest.delete('')
-  const open = new Map([...newest].filter(([, { event }]) => event !== 'ended'))
-  const seen: Notice[] = []
-  const added: Parameters<typeof noticeOf>[0][] = []
+  const save: Notice[] = []
+  let id = stored.at(-1)?.id ?? 0
+  const seen = new Set(matters.map(keyOf))
   for (const matter of matters) {
-    const key = keyOf(matter)
-    const last = open.get(key)
-    open.delete(key)
-    const stage = matter.stage ?? ''
-    const event = !last ? 'began' : isRepeated(last, stage, now) ? 'continues' : undefined
-    if (event) added.push({ matter: key, stage, event, body: bodyOf(matter, event, last, now, source) })
-    else if (last && now - last.seenAt >= SEEN_MS) seen.push({ ...last, seenAt: now })
+    const [key, { stage = '' }] = [keyOf(matter), matter]
+    const last = newest.get(key)
+    if (!last || last.event === 'ended') {
+      save.push(noticeOf(++id, key, 'began', stage, beginOf(matter, source, timestamp(now)), now))
+    } else if (stage !== last.stage || (stage === '' && last.dueAt === null && now - last.at >= DAY)) {
+      const since: string = JSON.parse(last.body).since
+      save.push(noticeOf(++id, key, 'continues', stage, beginOf(matter, source, since, 'Still: '), now))
+    } else if (now - last.seenAt >= MINUTE) save.push({ ...last, seenAt: now })
   }
-  const over = [...open.values()].filter(({ seenAt }) => isWatching && now - seenAt >= OVER_MS)
-  for (const { matter, stage, body } of over) {
-    added.push({ matter, stage, event: 'ended', body: endOf(JSON.parse(body), now) })
+  for (const { matter, event, stage, body, seenAt } of newest.values()) {
+    if (!isWatching || matter === '' || event === 'ended' || seen.has(matter) || now - seenAt < OVER_MS) continue
+    save.push(noticeOf(++id, matter, 'ended', stage, endOf(JSON.parse(body), now), now))
   }
-  const isOld = ({ at, dueAt, matter, event, id }: Notice) =>
-    dueAt === null && at < now - KEEP_MS && (event === 'ended' || newest.get(matter)?.id !== id)
-  return { save: [...seen, ...numbered(stored, added, now)], remove: stored.filter(isOld).map(({ id }) => id) }
+  const isNeeded = (one: Notice) => one.event !== 'ended' && one.matter !== '' && newest.get(one.matter) === one
+  const old = stored.filter((one) => one.dueAt === null && one.at < now - KEEP_MS && !isNeeded(one))
+  return { save, remove: old.map((one) => one.id) }
 }
 
-function isRepeated({ at, dueAt, stage: before }: Notice, stage: string, now: number): boolean {
-  if (stage !== before) return true
-  return stage === '' && dueAt === null && now - at >= REPEAT_MS
-}
-
-function numbered(stored: readonly Notice[], added: Parameters<typeof noticeOf>[0][], now: number): Notice[] {
-  const last = stored.at(-1)?.id ?? 0
-  return added.map((one, index) => noticeOf(one, last + 1 + index, now))
-}
-
-function noticeOf(said: Pick<Notice, 'matter' | 'event' | 'stage' | 'body'>, id: number, now: number): Notice {
+function noticeOf(id: number, matter: string, event: Notice['event'], stage: string, content: Content, now: number) {
+  const body = JSON.stringify({ ...content, event, text: plain(content) })
   const fresh = { at: now, seenAt: now, dueAt: now, attempts: 0, problem: null, sentAt: null }
-  return { id, messageId: `msg_${randomString(24)}`, ...said, ...fresh }
+  return { id, matter, event, stage, messageId: `msg_${randomString(24)}`, body, ...fresh } satisfies Notice
 }
 
-function bodyOf(
-  { kind, what, detail, remedy, subject, since, place, fields }: NoticeMatter,
-  event: 'began' | 'continues',
-  last: Notice | undefined,
-  now: number,
-  { server, consoleUrl }: NoticeSource,
-): string {
-  const before = last && (JSON.parse(last.body) as Body).since
+/** The JSON of a notice, except for its event. */
+type Content = { text: string; server: string; [field: string]: unknown }
+
+/** `since`: if the matter itself does not say since when it is there. */
+function beginOf(matter: NoticeMatter, { server, consoleUrl }: NoticeSource, since: string, before = ''): Content {
+  const { kind, what, detail, remedy, subject, place, fields } = matter
   const link = consoleUrl && consoleUrl + place
-  const isClient = subject && subject.kind !== 'server'
   const name = what.replace(/ more$/, ` ${kind}`)
-  const title = isClient ? `${name} (${subject.kind} ${subject.id})` : name
-  const text = [event === 'began' ? title : `Still: ${title}`, ': ', detail, remedy && ` ${remedy}`, link && ` ${link}`]
-  return JSON.stringify({
-    text: plain(`token-server at ${server}: ${text.filter(Boolean).join('')}`),
-    ...{ event, kind, subject, title },
-    since: since === undefined ? (before ?? timestamp(now)) : timestamp(since),
-    ...{ detail, remedy, link, server, ...fields },
-  })
+  const title = subject && subject.kind !== 'server' ? `${name} (${subject.kind} ${subject.id})` : name
+  const text = [`${before}${title}: ${detail}`, remedy, link].filter(Boolean).join(' ')
+  const began = matter.since === undefined ? since : timestamp(matter.since)
+  return { text, kind, subject, title, since: began, detail, remedy, link, server, ...fields }
 }
 
-type Body = { title: string; since: string; server: string; ends_at?: string } & Record<string, unknown>
-
-/** The JSON of the end of a matter. */
-function endOf({ text, event, ...before }: Body, now: number): string {
-  const { title, server, ends_at, since } = before
-  const hasEnded = ends_at !== undefined && Date.parse(ends_at) <= now
-  const how = hasEnded ? 'The secret has ended' : 'Over'
-  return JSON.stringify({
-    text: plain(`token-server at ${server}: ${how}: ${title}, since ${since}.`),
-    event: 'ended',
-    ...before,
-    ended_at: timestamp(now),
-  })
+function endOf(before: Content, now: number): Content {
+  const hasEnded = Date.parse(String(before.ends_at)) <= now
+  const text = `${hasEnded ? 'The secret has ended' : 'Over'}: ${before.title}, since ${before.since}.`
+  return { ...before, text, ended_at: timestamp(now) }
 }
 
-/** Chats would take some of these characters for mentions, links or markup. Times get shorter. */
-function plain(text: string): string {
+/** A text in which chats find no mentions and links but its own. Times get shorter. */
+function plain({ text, server }: Content): string {
   const instead: Record<string, string> = { '<': '‹', '>': '›', '@': '＠' }
-  return text.replace(/[<>@]/g, (character) => instead[character] as string).replace(/\.\d{3}Z/g, 'Z')
+  const safe = text.replace(/[<>@]/g, (character) => instead[character] as string)
+  return `token-server at ${server}: ${safe.replace(/\.\d{3}Z/g, 'Z')}`
 }
 
 /** The notice to post now, which the changes reserve for this process; undefined if there is none. */
-export function claimNotice(stored: readonly Notice[], now: number, source: NoticeSource) {
+export function claimNotice(stored: readonly Notice[], now: number, { server, consoleUrl }: NoticeSource) {
   const waiting = stored.filter(({ dueAt }) => dueAt !== null)
   const [head] = waiting
   const posted = stored.filter(({ sentAt }) => sentAt !== null && sentAt > now - HOUR && sentAt <= now).length
-  if (!head || posted >= LIMIT || !isDue(head, now)) return { claimed: undefined, changes: { save: [] } }
+  // A time that is too far ahead is from before the clock was set back.
+  const isDue = head && (Number(head.dueAt) <= now || Number(head.dueAt) > now + DAY)
+  if (!isDue || posted >= LIMIT) return { claimed: undefined, changes: { save: [] } }
   const isCounting = posted === LIMIT - 1 && waiting.length > 1 && head.event !== 'counted'
-  const [counting] = isCounting ? numbered(stored, [countingNotice(waiting, source)], now) : []
-  const notice = counting ?? head
-  const claimed = { ...notice, dueAt: now + LEASE_MS, attempts: notice.attempts + 1 }
+  const link = consoleUrl && `${consoleUrl}/`
+  const text = `${many(waiting.length, 'more notice')}. ${link ?? 'The console shows what needs attention.'}`
+  const content = { text, count: waiting.length, link, server }
+  const next = isCounting ? noticeOf(Number(stored.at(-1)?.id) + 1, '', 'counted', '', content, now) : head
+  const claimed: Notice = { ...next, dueAt: now + LEASE_MS, attempts: next.attempts + 1 }
   const counted = isCounting ? waiting.map((one) => ({ ...one, dueAt: null })) : []
   return { claimed, changes: { save: [...counted, claimed] } }
 }
 
-/** A time that is too far ahead is from before the clock was set back. */
-function isDue({ dueAt }: Notice, now: number): boolean {
-  return Number(dueAt) <= now || Number(dueAt) > now + LONGEST_RETRY_AFTER_MS
-}
-
-function countingNotice(waiting: readonly Notice[], { server, consoleUrl }: NoticeSource) {
-  const [began, continues, ended] = (['began', 'continues', 'ended'] as const).map(
-    (event) => waiting.filter((one) => one.event === event).length,
-  )
-  const link = consoleUrl && `${consoleUrl}/`
-  const counts = `${many(waiting.length, 'more notice')}: ${began} began, ${continues} still last, ${ended} are over.`
-  const text = plain(`token-server at ${server}: ${counts}${link ? ` ${link}` : ''}`)
-  const body = JSON.stringify({ text, event: 'counted', began, continues, ended, link, server })
-  return { matter: '', event: 'counted', stage: '', body } as const
-}
-
-/** What an attempt came to. */
+/** What an attempt came to. `problem`: why it failed; `retryAfter`: the receiver asks to wait so long. */
 export interface Delivery {
-  /** Why it was not delivered; undefined if it was. */
   readonly problem: string | undefined
-  /** The receiver asks to wait so many milliseconds. */
   readonly retryAfter?: number | undefined
 }
 
 /** The notice after an attempt. */
 export function settledNotice(notice: Notice, { problem, retryAfter = 0 }: Delivery, now: number): Notice {
   if (problem === undefined) return { ...notice, dueAt: null, problem: null, sentAt: now }
-  const pause = Math.min(FIRST_PAUSE_MS * 2 ** (notice.attempts - 1), LONGEST_PAUSE_MS)
-  const wait = Math.max(pause, Math.min(retryAfter, LONGEST_RETRY_AFTER_MS))
-  return { ...notice, problem, dueAt: now - notice.at > GIVE_UP_MS ? null : now + wait }
+  const pause = Math.min(LEASE_MS * 2 ** (notice.attempts - 1), HOUR)
+  const isLost = now - notice.at > GIVE_UP_MS
+  return { ...notice, problem, dueAt: isLost ? null : now + Math.max(pause, Math.min(retryAfter, DAY)) }
 }

@@ -152,6 +152,14 @@ export type ClosingReason = (typeof CLOSING_REASONS)[number]
 /** A listener besides the public one. */
 export type ListenerName = 'admin' | 'ops'
 
+/** `matter`: what the notice is about; `host`: the receiver's, undefined if that is not known. */
+interface NoticeSource {
+  noticeId: string
+  event: string
+  matter: string | undefined
+  host: string | undefined
+}
+
 type ServerEvent =
   /** `ops` and `admin` are the addresses of these listeners, `previous` is the store that was moved. */
   | {
@@ -206,26 +214,9 @@ type ServerEvent =
   | { type: 'worker printed'; worker: number | undefined; text: string }
   /** Each of these is retried. */
   | { type: 'purge failed' | 'usage not recorded' | 'refusals not recorded' | 'notices not recorded'; err: unknown }
-  /** `event`: the notice's; `matter`: what it is about; `host`: the receiver's. */
-  | {
-      type: 'notice delivered'
-      noticeId: string
-      event: string
-      matter: string | undefined
-      host: string | undefined
-      attempts: number
-    }
+  | ({ type: 'notice delivered' } & NoticeSource)
   /** `nextAt`: when it is tried again, in RFC 3339; undefined if it is given up. */
-  | {
-      type: 'notice not delivered'
-      noticeId: string
-      event: string
-      matter: string | undefined
-      host: string | undefined
-      attempts: number
-      problem: string
-      nextAt: string | undefined
-    }
+  | ({ type: 'notice not delivered'; problem: string; nextAt: string | undefined } & NoticeSource)
   /** A new worker did not start; the remaining old ones continue. */
   | { type: 'rolling restart failed'; err: unknown }
   /** Reported once a minute while it lasts: how many bytes the store could not reclaim, and why. */

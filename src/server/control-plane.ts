@@ -52,7 +52,7 @@ export function createControlPlane(
       figures?.storeFigures.open(store)
       statistics = figures && (await statisticsOf(store, figures, config))
       admin = await startAdmin(config, { store, observe, statistics })
-      beginNotices = statistics && (await loadNotices({ store, statistics, observe, admin, config }))
+      if (statistics) beginNotices = await loadNotices(config, { store, statistics, observe }, admin?.address)
       return store
     },
 
@@ -97,22 +97,17 @@ async function statisticsOf(store: Store, figures: ServerFigures, { PORT, DATABA
 }
 
 /** Loads what posts notices, at the start because an upgrade may remove the files later. Undefined if nobody wants them. */
-async function loadNotices({
-  config,
-  admin,
-  statistics,
-  ...given
-}: {
-  store: Store
-  statistics: RunningStatistics
-  observe: Observer
-  admin: Listener | undefined
-  config: AdminConfig
-}) {
+async function loadNotices(
+  config: AdminConfig,
+  given: { store: Store; statistics: RunningStatistics; observe: Observer },
+  adminAddress: string | undefined,
+) {
   const files = noticeFiles(config)
   if (!files) return undefined
   const { consoleUrlOf, startNotices } = await import('./notices.ts')
-  const clocks = { now: Date.now, monotonic: () => performance.now() }
-  const source = { server: statistics.thisNode().name, consoleUrl: config.ADMIN_URL ?? consoleUrlOf(admin?.address) }
-  return () => startNotices({ ...given, statistics, files, ...clocks, ...source })
+  const source = {
+    server: given.statistics.thisNode().name,
+    consoleUrl: config.ADMIN_URL ?? consoleUrlOf(adminAddress),
+  }
+  return () => startNotices({ ...given, ...source, files, now: Date.now, monotonic: () => performance.now() })
 }

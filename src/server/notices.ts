@@ -1,97 +1,101 @@
-import { postNotice, type Receiver, type ReceiverFiles, readReceiver } from '../administration/notice-receiver.ts'
-import {
-  claimNotice,
-  type Delivery,
-  FIRST_STAGE_MS,
-  keyOf,
-  type NoticeSource,
-  noticeMatters,
-  OVER_MS,
-  planNotices,
-  settledNotice,
-} from '../administration/notices.ts'
+import { postNotice, type ReceiverFiles } from '../administration/notice-receiver.ts'
+import * as notices from '../administration/notices.ts'
 import type { Event, Observer } from '../domain/events.ts'
 import type { Notice, NoticeChanges } from '../domain/notice.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { type Store, StoreUnavailable } from '../domain/store.ts'
+import { type Notices, type Store, StoreUnavailable } from '../domain/store.ts'
 import { type Clock, timestamp } from '../domain/time.ts'
 import type { StatisticsSource } from '../views/statistics.ts'
 import { isWildcard } from '../web/address.ts'
 import { startLoop } from './loops.ts'
 
-/** How often it is looked for what needs attention. Milliseconds. */
-const LOOK_MS = 30_000
-
-/** How many ending secrets have a notice. */
-const MAX_ENDING = 1000
-
-interface NoticesOptions extends NoticeSource {
-  store: Pick<Store, 'listNotices' | 'updateNotices' | 'listEndingSecrets'>
+interface NoticesOptions extends notices.NoticeSource {
+  store: Notices & Pick<Store, 'listEndingSecrets'>
   statistics: Pick<StatisticsSource, 'read'>
   files: ReceiverFiles
   observe: Observer
   now: Clock
   monotonic: Clock
-  lookInterval?: number
+  interval?: number
 }
 
-type Decide = (stored: readonly Notice[]) => NoticeChanges
-
 /**
- * Posts what needs attention to the URL for notices, until it is stopped. The notices are in the store, where all nodes find
- * them. While the store is unavailable, this node posts what it sees itself, and stores that later.
+ * Posts what needs attention to the URL for notices, every half minute, until it is stopped. The queue is in the store, which all
+ * nodes share; what is about the store itself is in memory.
  */
 export function startNotices(options: NoticesOptions) {
-  const { store, statistics, observe, now, monotonic, lookInterval = LOOK_MS } = options
+  const { store, statistics, files, observe, now, monotonic, interval = 30_000 } = options
   const stopping = new AbortController()
-  const queue = createQueue(store)
+  const memory = createMemory()
+  const oldest = new Map<Notices, number | undefined>()
   let seenBefore = new Set<string>()
-  let nextLook = monotonic()
   let watchedSince: number | undefined
 
-  /** Plans notices for what is seen for the second time: much is over within seconds. */
-  async function look(): Promise<void> {
+  /** Finds what is seen for the second time: much is over within seconds. */
+  async function look() {
     const seen = await statistics.read()
-    const ending = await store.listEndingSecrets(now(), now() + FIRST_STAGE_MS, MAX_ENDING).catch(() => undefined)
+    const ending = await notices.listEnding(store, now()).catch(() => undefined)
     const isComplete = seen.store.isUp && seen.trouble && seen.endingSecrets && ending
     watchedSince = isComplete ? (watchedSince ?? monotonic()) : undefined
-    const isWatching = watchedSince !== undefined && monotonic() - watchedSince >= OVER_MS
-    const matters = noticeMatters(seen, ending ?? [])
-    const lasting = matters.filter((matter) => seenBefore.has(keyOf(matter)))
-    seenBefore = new Set(matters.map(keyOf))
-    const plan = { ...options, now: now(), isWatching }
-    await queue.update((stored) => planNotices(stored, lasting, plan))
+    const matters = notices.noticeMatters(seen, ending ?? [])
+    const { ofStore = [], others = [] } = Object.groupBy(
+      matters.filter((matter) => seenBefore.has(notices.keyOf(matter))),
+      ({ kind }) => (kind === 'database unavailable' || kind === 'clocks differ' ? 'ofStore' : 'others'),
+    )
+    seenBefore = new Set(matters.map(notices.keyOf))
+    return { ofStore, others, isWatching: monotonic() - (watchedSince ?? monotonic()) >= notices.OVER_MS }
   }
 
-  async function step(): Promise<number> {
-    if (monotonic() >= nextLook) {
-      nextLook = monotonic() + lookInterval
-      await look()
-    }
-    while (await post(queue, options, stopping.signal));
-    // What is due already waits for a place among those of this hour.
-    const due = queue.dueAt() - now()
-    return Math.max(Math.min(nextLook - monotonic(), due > 0 ? due : lookInterval), 0)
+  /** Plans and posts what is due. */
+  async function tend(queue: Notices, matters: notices.NoticeMatter[], isWatching: boolean): Promise<void> {
+    await change(queue, (stored) => notices.planNotices(stored, matters, { ...options, now: now(), isWatching }))
+    while (await post(queue));
+  }
+
+  /** Posts the next notice. Resolves to whether another one may follow. */
+  async function post(queue: Notices): Promise<boolean> {
+    let claimed: Notice | undefined
+    await change(queue, (stored) => {
+      oldest.set(queue, stored.find(({ dueAt }) => dueAt !== null)?.at)
+      const claim = notices.claimNotice(stored, now(), options)
+      claimed = claim.claimed
+      return claim.changes
+    })
+    if (!claimed) return false
+    const { host, ...delivery } = await postNotice(files, claimed, { now: now(), signal: stopping.signal })
+    const settled = notices.settledNotice(claimed, delivery, now())
+    await change(queue, () => ({ save: [settled] }))
+    observe(eventOf(settled, host))
+    return delivery.problem === undefined
   }
 
   const loop = startLoop(async () => {
     try {
-      return await step()
+      const { ofStore, others, isWatching } = await look()
+      await tend(memory, ofStore, true)
+      await tend(store, others, isWatching)
     } catch (err) {
-      // A store that has moved keeps its notices for the server of the new one.
-      if (!stopping.signal.aborted && !(err instanceof OperatorError)) observe({ type: 'notices not recorded', err })
-      return lookInterval
+      // A store that has moved keeps its notices for the server of the new one; one that is unavailable is reported elsewhere.
+      const isExpected = err instanceof OperatorError || err instanceof StoreUnavailable || stopping.signal.aborted
+      if (!isExpected) observe({ type: 'notices not recorded', err })
     }
+    return interval
   })
 
   return {
     /** When the oldest notice was made that waits; undefined if none does. */
-    waitingSince: queue.waitingSince,
+    waitingSince: (): number | undefined => [...oldest.values()].filter((at) => at !== undefined).sort()[0],
     async stop(): Promise<void> {
       stopping.abort()
       await loop.stop()
     },
   }
+}
+
+function eventOf({ messageId: noticeId, event, matter, problem, dueAt }: Notice, host: string | undefined): Event {
+  const about = { noticeId, event, matter: matter || undefined, host }
+  if (problem === null) return { type: 'notice delivered', ...about }
+  return { type: 'notice not delivered', ...about, problem, nextAt: dueAt === null ? undefined : timestamp(dueAt) }
 }
 
 /** Where links in notices lead: to the address of the admin listener, unless that is a socket or every address of this machine. */
@@ -100,104 +104,20 @@ export function consoleUrlOf(address = ''): string | undefined {
   return url?.protocol === 'http:' && !isWildcard(url.hostname.replace(/^\[|\]$/g, '')) ? url.origin : undefined
 }
 
-/** Posts the next notice. Resolves to whether another one may follow. */
-async function post(queue: Queue, options: NoticesOptions, signal: AbortSignal): Promise<boolean> {
-  const { files, now, observe } = options
-  let claimed: Notice | undefined
-  await queue.update((stored) => {
-    const claim = claimNotice(stored, now(), options)
-    claimed = claim.claimed
-    return claim.changes
-  })
-  if (!claimed) return false
-  const { messageId } = claimed
-  const { host, delivery } = await deliver(claimed, files, now(), signal)
-  let settled = settledNotice(claimed, delivery, now())
-  await queue.update((stored) => {
-    const current = stored.find((one) => one.messageId === messageId)
-    if (!current) return { save: [] }
-    settled = settledNotice(current, delivery, now())
-    return { save: [settled] }
-  })
-  observe(reportOf(settled, host))
-  return delivery.problem === undefined
+/** Most of the time nothing changes, and no transaction is needed to find that out. */
+async function change(queue: Notices, decide: (stored: readonly Notice[]) => NoticeChanges): Promise<void> {
+  const { save, remove = [] } = decide(await queue.listNotices())
+  if (save.length + remove.length > 0) await queue.updateNotices(decide)
 }
 
-function reportOf({ messageId, event, matter, attempts, problem, dueAt }: Notice, host: string | undefined): Event {
-  const about = { noticeId: messageId, event, matter: matter || undefined, host, attempts }
-  if (problem === null) return { type: 'notice delivered', ...about }
-  return { type: 'notice not delivered', ...about, problem, nextAt: dueAt === null ? undefined : timestamp(dueAt) }
-}
-
-/** Reads the files for each attempt, so that changed ones need no restart. */
-async function deliver(notice: Notice, files: ReceiverFiles, now: number, signal: AbortSignal) {
-  let receiver: Receiver
-  try {
-    receiver = await readReceiver(files)
-  } catch (error) {
-    const delivery: Delivery = { problem: (error as Error).message }
-    return { host: undefined, delivery }
-  }
-  return { host: receiver.url.host, delivery: await postNotice(receiver, notice, { now, signal }) }
-}
-
-type Queue = ReturnType<typeof createQueue>
-
-/** The stored notices, and those of this process that cannot be stored yet. */
-function createQueue(store: Pick<Store, 'listNotices' | 'updateNotices'>) {
-  /** As they were last, without what waits there while the store is unavailable: another node may post that. */
-  let known: Notice[] = []
-  let unsaved: Notice[] = []
-  const waiting = () => known.filter(({ dueAt }) => dueAt !== null)
-
-  async function update(decide: Decide): Promise<void> {
-    try {
-      if (unsaved.length === 0) {
-        known = await store.listNotices()
-        const { save, remove = [] } = decide(known)
-        if (save.length + remove.length === 0) return
-      }
-      await store.updateNotices((stored) => {
-        const adopted = adopt(stored, unsaved)
-        const all = [...stored, ...adopted]
-        const { save, remove = [] } = decide(all)
-        known = merge(all, save)
-        return { save: merge(adopted, save), remove }
-      })
-      unsaved = []
-    } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error
-      const isOwn = ({ id }: Notice) => unsaved.some((one) => one.id === id)
-      const others = known.filter((one) => !isOwn(one)).map((one) => ({ ...one, dueAt: null }))
-      const { save } = decide([...others, ...unsaved])
-      unsaved = merge(
-        unsaved,
-        save.filter(({ id }) => !others.some((one) => one.id === id)),
-      )
-      known = [...others, ...unsaved]
-    }
-  }
-
+function createMemory(): Notices {
+  const stored = new Map<number, Notice>()
   return {
-    update,
-    waitingSince: () => waiting()[0]?.at,
-    dueAt: () => waiting()[0]?.dueAt ?? Infinity,
+    listNotices: async () => [...stored.values()],
+    async updateNotices(decide) {
+      const { save, remove = [] } = decide([...stored.values()])
+      for (const notice of save) stored.set(notice.id, notice)
+      for (const id of remove) stored.delete(id)
+    },
   }
-}
-
-/** By id; the later ones replace the earlier ones. */
-function merge(notices: readonly Notice[], changed: readonly Notice[]): Notice[] {
-  return [...new Map([...notices, ...changed].map((one) => [one.id, one])).values()].sort(
-    (one, other) => one.id - other.id,
-  )
-}
-
-/** Notices that could not be stored, with ids after those that are. A matter that another node has begun is not begun again. */
-function adopt(stored: readonly Notice[], unsaved: readonly Notice[]): Notice[] {
-  const newest = new Map(stored.map((one) => [one.matter, one.event]))
-  const isOpen = ({ matter }: Notice) => newest.has(matter) && newest.get(matter) !== 'ended'
-  const last = stored.at(-1)?.id ?? 0
-  return unsaved
-    .filter((one) => one.event === 'counted' || !isOpen(one))
-    .map((one, index) => ({ ...one, id: last + 1 + index }))
 }

@@ -28,7 +28,7 @@ const request = ['method', 'endpoint', 'path', ...source] as const
 const answer = ['status', ...request] as const
 const operator = ['actor', 'origin', 'remoteAddress', 'requestId'] as const
 
-const notice = ['noticeId', 'event', 'matter', 'host', 'attempts'] as const
+const notice = ['noticeId', 'event', 'matter', 'host'] as const
 
 const copied = ['applications', 'suites', 'tokens'] as const
 

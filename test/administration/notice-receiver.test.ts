@@ -2,25 +2,34 @@ import { createHmac } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { postNotice, readReceiver } from '../../src/administration/notice-receiver.ts'
+import { postNotice, type ReceiverFiles, readReceiver } from '../../src/administration/notice-receiver.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import { startReceiver } from '../support/notice.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { START } from '../support/world.ts'
 
 const MESSAGE = { messageId: 'msg_1', body: '{"text":"Störe ✓","event":"began"}' }
 const KEY = Buffer.from('a key of thirty-two bytes or so!')
 
-/** Posts to a receiver, with no more than a tenth of a second for the answer. */
-const postTo = (url: string, options: { signal?: AbortSignal; timeout?: number } = {}) =>
-  postNotice({ url: new URL(url), key: undefined }, MESSAGE, { now: START, timeout: 5000, ...options })
+/** The files with this URL and perhaps a secret. */
+function filesOf(t: Test, url: string, secret?: string): ReceiverFiles {
+  const folder = temporaryFolder(t)
+  const write = (name: string, content: string) => {
+    writeFileSync(join(folder, name), content)
+    return join(folder, name)
+  }
+  return { urlFile: write('url', url), secretFile: secret === undefined ? undefined : write('secret', secret) }
+}
+
+const postTo = (t: Test, url: string, options: { signal?: AbortSignal; timeout?: number } = {}) =>
+  postNotice(filesOf(t, url), MESSAGE, { now: START, ...options })
 
 t.test('Receiver: a notice is signed as Standard Webhooks say', async (t) => {
-  const { url, received } = await startReceiver(t)
-  t.strictSame(await postNotice({ url: new URL(url), key: KEY }, MESSAGE, { now: START + 999 }), {
-    problem: undefined,
-    status: 204,
-  })
-  t.strictSame(await postTo(url), { problem: undefined, status: 204 })
+  const { url, received, port } = await startReceiver(t)
+  const files = filesOf(t, url, KEY.toString('base64'))
+  const [host, answer] = [`127.0.0.1:${port}`, { problem: undefined, status: 204, retryAfter: undefined }]
+  t.strictSame(await postNotice(files, MESSAGE, { now: START + 999 }), { ...answer, host, isSigned: true })
+  t.strictSame(await postTo(t, url), { ...answer, host, isSigned: false })
   const [signed, plain] = received
   t.equal(signed?.text, MESSAGE.body)
   const signature = createHmac('sha256', KEY).update(`msg_1.1800000000.${MESSAGE.body}`).digest('base64')
@@ -37,7 +46,7 @@ t.test(
     const receiver = await startReceiver(t)
     const answers = async (status: number, headers = {}) => {
       receiver.answer = (response) => response.writeHead(status, headers).end('ok')
-      return postTo(receiver.url)
+      return postTo(t, receiver.url)
     }
     t.match(await answers(200), { problem: undefined })
     t.match(await answers(500), { problem: 'it answered 500', retryAfter: undefined })
@@ -55,16 +64,19 @@ t.test(
 t.test('Receiver: one that is down, slow or never stops talking is a failure or a success in time', async (t) => {
   const receiver = await startReceiver(t)
   receiver.answer = () => {}
-  t.strictSame(await postTo(receiver.url, { timeout: 50 }), { problem: 'it did not answer within 0.05 s' })
+  t.strictSame(await postTo(t, receiver.url, { timeout: 50 }), {
+    problem: 'it did not answer within 0.05 s',
+    host: `127.0.0.1:${receiver.port}`,
+  })
   const stopping = new AbortController()
   receiver.answer = () => stopping.abort(new Error('stopping'))
-  await t.rejects(postTo(receiver.url, { signal: stopping.signal }), { message: 'stopping' })
+  await t.rejects(postTo(t, receiver.url, { signal: stopping.signal }), { message: 'stopping' })
   receiver.answer = (response) => response.writeHead(200).write('endless')
-  t.match(await postTo(receiver.url), { problem: undefined })
+  t.match(await postTo(t, receiver.url), { problem: undefined })
   receiver.answer = ({ socket }) => socket?.destroy()
-  t.match(await postTo(receiver.url), { problem: /^(other side closed|read ECONNRESET|socket hang up)$/ })
+  t.match(await postTo(t, receiver.url), { problem: /^(other side closed|read ECONNRESET|socket hang up)$/ })
   await receiver.close()
-  t.match(await postTo(receiver.url), { problem: /^connect ECONNREFUSED 127\.0\.0\.1:\d+$/ })
+  t.match(await postTo(t, receiver.url), { problem: /^connect ECONNREFUSED 127\.0\.0\.1:\d+$/ })
 })
 
 t.test('Receiver: Google Chat, which refuses other fields, gets the text only', async (t) => {
@@ -75,23 +87,12 @@ t.test('Receiver: Google Chat, which refuses other fields, gets the text only', 
     bodies.push(init?.body)
     return new Response()
   }
-  await postTo('https://chat.googleapis.com/v1/spaces/AAA/messages?key=K')
-  await postTo('https://hooks.slack.com/services/T/B/X')
+  await postTo(t, 'https://chat.googleapis.com/v1/spaces/AAA/messages?key=K')
+  await postTo(t, 'https://hooks.slack.com/services/T/B/X')
   t.strictSame(bodies, ['{"text":"Störe ✓"}', MESSAGE.body])
 })
 
-/** Reads files with these contents. */
-function read(t: Test, url: string, secret?: string) {
-  const folder = t.testdir()
-  const write = (name: string, content: string) => {
-    writeFileSync(join(folder, name), content)
-    return join(folder, name)
-  }
-  return readReceiver({
-    urlFile: write('url', url),
-    secretFile: secret === undefined ? undefined : write('secret', secret),
-  })
-}
+const read = (t: Test, ...contents: [url: string, secret?: string | undefined]) => readReceiver(filesOf(t, ...contents))
 
 t.test('Receiver: its files may end in a line break, and the secret may begin with whsec_', async (t) => {
   t.match(await read(t, 'https://a.example/x\n'), { url: { href: 'https://a.example/x' }, key: undefined })
@@ -114,6 +115,7 @@ t.test('Receiver: a file that is missing or wrong is named, but nothing that is 
     t.match(error, { message })
     t.ok(error instanceof OperatorError)
     t.notMatch(error.message, /S3CRET/)
+    t.strictSame(await postNotice(filesOf(t, url, secret), MESSAGE, { now: START }).then(({ host }) => host), undefined)
   }
   const missing = readReceiver({ urlFile: '/nowhere/url', secretFile: undefined })
   await t.rejects(missing, { message: 'NOTICE_URL_FILE, /nowhere/url, cannot be read: ENOENT.' })

@@ -51,7 +51,7 @@ async function createWorld(t: Test) {
   function startServer(store: NoticeStore, server = 'web-1:80') {
     const { waitingSince, stop } = startNotices({
       ...{ store, statistics, server, consoleUrl: undefined, files: { urlFile: file, secretFile: undefined } },
-      ...{ observe: (event) => void events.push(event), now: () => clock.time, lookInterval: 10 },
+      ...{ observe: (event) => void events.push(event), now: () => clock.time, interval: 10 },
       monotonic: () => performance.now() + clock.time,
     })
     t.teardown(stop)
@@ -93,7 +93,6 @@ t.test(
       event: 'ended',
       matter: 'client refused application a',
       host: `127.0.0.1:${receiver.port}`,
-      attempts: 1,
     })
   },
 )
@@ -119,21 +118,21 @@ t.test(
     await until(() => events.length === 1)
     t.equal(first.waitingSince(), START)
     const host = `127.0.0.1:${receiver.port}`
-    const nextAt = '2027-01-15T08:00:10.000Z'
-    t.match(events, [{ type: 'notice not delivered', problem: 'it answered 500', attempts: 1, nextAt, host }])
+    const nextAt = '2027-01-15T08:00:30.000Z'
+    t.match(events, [{ type: 'notice not delivered', problem: 'it answered 500', nextAt, host }])
     await first.stop()
 
     startServer(store)
-    receiver.answer = (response) => response.writeHead(429, { 'retry-after': '60' }).end()
-    clock.time += 10_000
+    receiver.answer = (response) => response.writeHead(429, { 'retry-after': '90' }).end()
+    clock.time += 30_000
     await until(() => events.length === 2)
-    clock.time += 59_999
+    clock.time += 89_999
     await receiver.close()
     clock.time += 1
     await until(() => events.length === 3)
-    t.match(events[2], { problem: /ECONNREFUSED/, attempts: 3 })
+    t.match(events[2], { problem: /ECONNREFUSED/ })
     const again = await startReceiver(t, receiver.port)
-    clock.time += 40_000
+    clock.time += 120_000
     await until(() => again.received.length === 2)
     const ids = idsOf()
     t.strictSame(texts(), ['began a', 'began a'])
@@ -178,7 +177,7 @@ t.test('Notices: the file of the URL is read each time', async (t) => {
   ])
   t.notMatch(JSON.stringify(events), /S3CRET/)
   writeFileSync(file, receiver.url)
-  clock.time += 10_000
+  clock.time += 30_000
   await until(() => texts().length === 1)
 })
 
@@ -206,81 +205,62 @@ t.test('Notices: of several servers on one PostgreSQL one posts each notice, whi
   t.strictSame(texts().toSorted(), expected.toSorted())
 })
 
-t.test(
-  'Notices: while the store is unavailable, what this server sees is posted once, and its end afterwards',
-  async (t) => {
-    const { receiver, clock, state, events, startServer, looked, texts, idsOf } = await createWorld(t)
-    const store = await openNew(t)
-    const fault: { now: Error | undefined } = { now: undefined }
-    const guarded =
-      <Args extends unknown[], Result>(call: (...args: Args) => Promise<Result>) =>
-      (...args: Args) =>
-        fault.now ? Promise.reject(fault.now) : call(...args)
-    const fragile = {
-      listNotices: guarded(store.listNotices),
-      updateNotices: guarded(store.updateNotices),
-      listEndingSecrets: guarded(store.listEndingSecrets),
-    }
-    receiver.answer = (response) => response.writeHead(500).end()
-    const { waitingSince } = startServer(fragile)
-    state.now = failing('a')
-    await until(() => events.length === 1)
-
-    fault.now = new StoreUnavailable('gone')
-    const down = { ...statisticsOf().store, isUp: false, canWrite: false, canCheck: false, problem: 'Gone.' }
-    state.now = { ...failing('a'), store: down }
-    receiver.answer = (response) => response.end()
-    clock.time += MINUTE
-    await until(() => texts().length === 2)
-    await looked()
-    const { length } = receiver.received
-    t.strictSame([length, receiver.received[1]?.json.kind], [2, 'database unavailable'], 'the stored one waits there')
-    t.equal(waitingSince(), undefined)
-
-    fault.now = undefined
-    state.now = failing('a')
-    await until(() => texts().length === 3)
-    await looked()
-    t.match(
-      (await store.listNotices()).map(({ matter, sentAt, event }) => [matter, event, sentAt]),
-      [
-        ['client refused application a', 'began', clock.time],
-        ['database unavailable', 'began', clock.time],
-      ],
-    )
-    clock.time += 5 * MINUTE
-    await until(() => texts().length === 4)
-    t.match(receiver.received[3]?.json, { kind: 'database unavailable', event: 'ended' })
-    t.strictSame(idsOf()[2], idsOf()[0])
-
-    fault.now = new OperatorError('The store moved to another one.')
-    state.now = failing('a', 'b')
-    await looked()
-    t.equal(texts().length, 4, 'the server of the new store posts')
-    fault.now = new Error('a bug')
-    await until(() => events.some(({ type }) => type === 'notices not recorded'))
-  },
-)
-
-t.test('Notices: what a server could not store does not begin again if another one has stored it', async (t) => {
-  const { state, startServer, looked, texts } = await createWorld(t)
+t.test('Notices: what is about the store is posted without it, and the others wait in it', async (t) => {
+  const { receiver, clock, state, events, startServer, looked, texts, idsOf } = await createWorld(t)
   const store = await openNew(t)
-  const down = { ...statisticsOf().store, isUp: false, canWrite: false, problem: 'Gone.' }
-  state.now = { store: down }
-  const fault = { isDown: true }
-  const refuse = () => Promise.reject(new StoreUnavailable('gone'))
-  startServer(store, 'web-2:80')
-  await until(() => texts().length === 1)
-  startServer({
-    ...store,
-    listNotices: () => (fault.isDown ? refuse() : store.listNotices()),
-    updateNotices: (decide) => (fault.isDown ? refuse() : store.updateNotices(decide)),
-  })
+  const fault: { now: Error | undefined } = { now: undefined }
+  const refuse = () => Promise.reject(fault.now)
+  const fragile: NoticeStore = {
+    listNotices: () => (fault.now ? refuse() : store.listNotices()),
+    updateNotices: (decide) => (fault.now ? refuse() : store.updateNotices(decide)),
+    listEndingSecrets: (...args) => (fault.now ? refuse() : store.listEndingSecrets(...args)),
+  }
+  receiver.answer = (response) => response.writeHead(500).end()
+  const { waitingSince } = startServer(fragile)
+  state.now = failing('a')
+  await until(() => events.length === 1)
+
+  fault.now = new StoreUnavailable('gone')
+  const down = { ...statisticsOf().store, isUp: false, canWrite: false, canCheck: false, problem: 'Gone.' }
+  state.now = { ...failing('a'), store: down }
+  receiver.answer = (response) => response.end()
+  clock.time += MINUTE
   await until(() => texts().length === 2)
-  fault.isDown = false
-  await looked(20)
+  await looked()
+  const kinds = () => receiver.received.slice(1).map(({ json: { kind, event } }) => `${event} ${kind}`)
+  t.strictSame(kinds(), ['began database unavailable'])
+  t.equal(waitingSince(), START)
+
+  fault.now = undefined
+  state.now = failing('a')
+  await until(() => texts().length === 3)
+  t.equal(idsOf()[2], idsOf()[0])
+  await looked()
+  clock.time += 5 * MINUTE
+  await until(() => texts().length === 4)
+  t.strictSame(kinds(), ['began database unavailable', 'began client refused', 'ended database unavailable'])
   t.equal((await store.listNotices()).length, 1)
-  t.equal(texts().length, 2)
+
+  fault.now = new OperatorError('The store moved to another one.')
+  state.now = failing('a', 'b')
+  await looked()
+  t.equal(texts().length, 4, 'the server of the new store posts')
+  fault.now = new Error('a bug')
+  await until(() => events.some(({ type }) => type === 'notices not recorded'))
+})
+
+t.test('Notices: what a server posts from memory is forgotten, too', async (t) => {
+  const { clock, state, startServer, looked, texts } = await createWorld(t)
+  const { waitingSince } = startServer(await openNew(t))
+  state.now = { store: { ...statisticsOf().store, isUp: false, canWrite: true, problem: 'They differ.' } }
+  await until(() => texts().length === 1)
+  state.now = {}
+  await looked()
+  clock.time += 6 * MINUTE
+  await until(() => texts().length === 2)
+  clock.time += 3 * 24 * 60 * MINUTE
+  await looked()
+  t.equal(waitingSince(), undefined)
 })
 
 t.test('Notices: their links lead to the admin listener, if it has an address that others can reach', async (t) => {
