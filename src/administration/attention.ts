@@ -20,8 +20,8 @@ export interface Matter {
   readonly place: string
   readonly what: string
   readonly detail: string
-  /** Tells it from others of its kind; the same on all nodes. */
-  readonly id: string
+  /** The kind and, if there are several, what tells it from others; the same on all nodes. */
+  readonly key: string
   readonly subject?: { readonly kind: 'application' | 'suite' | 'server'; readonly id: string; readonly name: string }
   readonly since?: number
   /** What to do. For an application or a suite, its page says more. */
@@ -41,9 +41,9 @@ function matter(
   [kind, tone, place]: readonly [MatterKind, Matter['tone'], place: string],
   what: string,
   detail: string,
-  more: Partial<Pick<Matter, 'id' | 'subject' | 'since' | 'remedy'>> = {},
+  { id, ...more }: Partial<Pick<Matter, 'subject' | 'since' | 'remedy'>> & { id?: string } = {},
 ): Matter {
-  return { kind, tone, place, what, detail, id: more.subject?.id ?? '', ...more }
+  return { kind, tone, place, what, detail, key: `${kind} ${id ?? more.subject?.id ?? ''}`.trim(), ...more }
 }
 
 function* ofServer({ store, workers: { expected, serving }, nodes, name }: Statistics): Generator<Matter> {

@@ -71,10 +71,6 @@ function endingNotice(secret: EndingSecret, now: number): NoticeMatter {
   }
 }
 
-export function keyOf({ kind, id }: Matter): string {
-  return `${kind} ${id}`.trim()
-}
-
 /**
  * Which notices begin, repeat and end the matters that are seen now. `isWatching`: all are known for so long that those which are
  * missing are over.
@@ -87,9 +83,9 @@ export function planNotices(
   const newest = new Map(stored.map((notice) => [notice.matter, notice]))
   const save: Notice[] = []
   let id = stored.at(-1)?.id ?? 0
-  const seen = new Set(matters.map(keyOf))
+  const seen = new Set(matters.map(({ key }) => key))
   for (const matter of matters) {
-    const [key, { stage = '' }] = [keyOf(matter), matter]
+    const { key, stage = '' } = matter
     const last = newest.get(key)
     if (!last || last.event === 'ended') {
       save.push(noticeOf(++id, key, 'began', stage, beginOf(matter, source, timestamp(now)), now))

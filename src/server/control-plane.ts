@@ -52,7 +52,7 @@ export function createControlPlane(
       figures?.storeFigures.open(store)
       statistics = figures && (await statisticsOf(store, figures, config))
       admin = await startAdmin(config, { store, observe, statistics })
-      if (statistics) beginNotices = await loadNotices(config, { store, statistics, observe }, admin?.address)
+      if (statistics) beginNotices = await loadNotices(config, { store, statistics, observe })
       return store
     },
 
@@ -100,14 +100,13 @@ async function statisticsOf(store: Store, figures: ServerFigures, { PORT, DATABA
 async function loadNotices(
   config: AdminConfig,
   given: { store: Store; statistics: RunningStatistics; observe: Observer },
-  adminAddress: string | undefined,
 ) {
   const files = noticeFiles(config)
   if (!files) return undefined
-  const { consoleUrlOf, startNotices } = await import('./notices.ts')
+  const { startNotices } = await import('./notices.ts')
   const source = {
     server: given.statistics.thisNode().name,
-    consoleUrl: config.ADMIN_URL ?? consoleUrlOf(adminAddress),
+    consoleUrl: config.ADMIN_URL,
   }
   return () => startNotices({ ...given, ...source, files, now: Date.now, monotonic: () => performance.now() })
 }

@@ -6,8 +6,10 @@ import { OperatorError } from '../domain/operator-error.ts'
 import { type Notices, type Store, StoreUnavailable } from '../domain/store.ts'
 import { type Clock, timestamp } from '../domain/time.ts'
 import type { StatisticsSource } from '../views/statistics.ts'
-import { isWildcard } from '../web/address.ts'
 import { startLoop } from './loops.ts'
+
+/** Milliseconds between two looks, after each of which what is due is posted. */
+const INTERVAL_MS = 15_000
 
 interface NoticesOptions extends notices.NoticeSource {
   store: Notices & Pick<Store, 'listEndingSecrets'>
@@ -20,11 +22,11 @@ interface NoticesOptions extends notices.NoticeSource {
 }
 
 /**
- * Posts what needs attention to the URL for notices, every half minute, until it is stopped. The queue is in the store, which all
+ * Posts what needs attention to the URL for notices until it is stopped. The queue is in the store, which all
  * nodes share; what is about the store itself is in memory.
  */
 export function startNotices(options: NoticesOptions) {
-  const { store, statistics, files, observe, now, monotonic, interval = 30_000 } = options
+  const { store, statistics, files, observe, now, monotonic, interval = INTERVAL_MS } = options
   const stopping = new AbortController()
   const memory = createMemory()
   const oldest = new Map<Notices, number | undefined>()
@@ -39,10 +41,10 @@ export function startNotices(options: NoticesOptions) {
     watchedSince = isComplete ? (watchedSince ?? monotonic()) : undefined
     const matters = notices.noticeMatters(seen, ending ?? [])
     const { ofStore = [], others = [] } = Object.groupBy(
-      matters.filter((matter) => seenBefore.has(notices.keyOf(matter))),
+      matters.filter(({ key }) => seenBefore.has(key)),
       ({ kind }) => (kind === 'database unavailable' || kind === 'clocks differ' ? 'ofStore' : 'others'),
     )
-    seenBefore = new Set(matters.map(notices.keyOf))
+    seenBefore = new Set(matters.map(({ key }) => key))
     return { ofStore, others, isWatching: monotonic() - (watchedSince ?? monotonic()) >= notices.OVER_MS }
   }
 
@@ -96,12 +98,6 @@ function eventOf({ messageId: noticeId, event, matter, problem, dueAt }: Notice,
   const about = { noticeId, event, matter: matter || undefined, host }
   if (problem === null) return { type: 'notice delivered', ...about }
   return { type: 'notice not delivered', ...about, problem, nextAt: dueAt === null ? undefined : timestamp(dueAt) }
-}
-
-/** Where links in notices lead: to the address of the admin listener, unless that is a socket or every address of this machine. */
-export function consoleUrlOf(address = ''): string | undefined {
-  const url = URL.parse(address)
-  return url?.protocol === 'http:' && !isWildcard(url.hostname.replace(/^\[|\]$/g, '')) ? url.origin : undefined
 }
 
 /** Most of the time nothing changes, and no transaction is needed to find that out. */

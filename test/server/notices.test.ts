@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import type { Event } from '../../src/domain/events.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import { type Store, StoreUnavailable } from '../../src/domain/store.ts'
-import { consoleUrlOf, startNotices } from '../../src/server/notices.ts'
+import { startNotices } from '../../src/server/notices.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Statistics } from '../../src/views/statistics.ts'
 import { startReceiver } from '../support/notice.ts'
@@ -261,16 +261,4 @@ t.test('Notices: what a server posts from memory is forgotten, too', async (t) =
   clock.time += 3 * 24 * 60 * MINUTE
   await looked()
   t.equal(waitingSince(), undefined)
-})
-
-t.test('Notices: their links lead to the admin listener, if it has an address that others can reach', async (t) => {
-  const urls = [
-    'http://127.0.0.1:8081',
-    'http://[2001:db8::1]:8081',
-    'http://0.0.0.0:1',
-    'http://[::]:1',
-    'unix:/a',
-    undefined,
-  ]
-  t.strictSame(urls.map(consoleUrlOf), [...urls.slice(0, 2), undefined, undefined, undefined, undefined])
 })
