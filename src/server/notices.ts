@@ -86,7 +86,8 @@ export function startNotices(options: NoticesOptions) {
 
   return {
     /** When the oldest notice was made that waits; undefined if none does. */
-    waitingSince: (): number | undefined => [...oldest.values()].filter((at) => at !== undefined).sort()[0],
+    waitingSince: (): number | undefined =>
+      [...oldest.values()].filter((at) => at !== undefined).sort((a, b) => a - b)[0],
     async stop(): Promise<void> {
       stopping.abort()
       await loop.stop()
