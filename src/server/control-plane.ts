@@ -8,6 +8,7 @@ import { VERSION } from '../version.ts'
 import { type AdminConfig, startAdmin } from './admin.ts'
 import { createServerFigures, type ServerFigures, type Workers } from './figures.ts'
 import type { startNotices } from './notices.ts'
+import { onDemand } from './on-demand.ts'
 import { startOps } from './ops.ts'
 import { startPurgeLoop } from './purge-loop.ts'
 import type { OperatorSignal } from './signals.ts'
@@ -87,12 +88,13 @@ export function createControlPlane(
 }
 
 /** The statistics for the console and for notices; undefined if there is neither. */
-async function statisticsOf(store: Store, figures: ServerFigures, { PORT, DATABASE_URL, ...config }: AdminConfig) {
+async function statisticsOf(store: Store, figures: ServerFigures, config: AdminConfig) {
   if (!config.ADMIN_ADDRESS && !config.NOTICE_URL_FILE) return undefined
+  const refusals = await onDemand(config, () => import('../administration/refusals.ts'))
   return startStatistics(store, figures, {
-    storeKind: DATABASE_URL.kind,
-    name: `${hostname()}:${PORT}`,
-    findTrouble: async () => (await import('../administration/refusals.ts')).findTrouble({ store, now: Date.now }),
+    storeKind: config.DATABASE_URL.kind,
+    name: `${hostname()}:${config.PORT}`,
+    findTrouble: async () => (await refusals()).findTrouble({ store, now: Date.now }),
   })
 }
 
