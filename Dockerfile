@@ -38,6 +38,8 @@ LABEL org.opencontainers.image.title="token-server" \
   org.opencontainers.image.version="1.0.0" \
   org.opencontainers.image.revision="$REVISION" \
   org.opencontainers.image.licenses="MIT"
+# The environment and the options of bin/token-server.js.
+ENV MALLOC_MMAP_THRESHOLD_=9000
 # 8 MiB for young objects: more makes no request faster, and the process a hundred MiB larger.
 ENTRYPOINT ["/nodejs/bin/node", "--max-semi-space-size=8", "--disable-sigusr1", "/app/lib/main.js"]
 CMD ["serve", "--create"]

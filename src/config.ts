@@ -150,6 +150,16 @@ export const settings = {
     'How people sign in to the console: any, or provider for the identity provider only; admin keys of programs always work',
     oneOf('any', 'provider'),
   ),
+  NOTICE_URL_FILE: setting(
+    'none',
+    'A file with the URL to which what needs attention is posted, such as a webhook of a chat, or none',
+    optional('none', String),
+  ),
+  NOTICE_SECRET_FILE: setting(
+    'none',
+    'A file with the secret that signs these notices: 24 to 64 bytes in base64, with or without whsec_, or none',
+    optional('none', String),
+  ),
   PUBLIC_URL: setting(
     LOCAL_URL,
     'Where clients reach this server, the {auth_url} of the contract; without a slash at the end',
@@ -242,6 +252,11 @@ export function providerSettings(config: Config): ProviderSettings | undefined {
   return { issuer, clientId, secretFile, rules, callbackUrl: `${ADMIN_URL}/login/callback` }
 }
 
+/** The files that say where notices go; undefined if there are none. */
+export function noticeFiles({ NOTICE_URL_FILE, NOTICE_SECRET_FILE }: Config) {
+  return NOTICE_URL_FILE === undefined ? undefined : { urlFile: NOTICE_URL_FILE, secretFile: NOTICE_SECRET_FILE }
+}
+
 /** Where the value of a setting comes from. `file`: the content of `.env`. */
 export function originOf(name: keyof Settings, env: NodeJS.ProcessEnv, file: NodeJS.Dict<string>): string {
   if (env[name] === undefined) return 'the default'
@@ -270,6 +285,9 @@ function contradictions(config: Config) {
   if (config.OIDC_ISSUER && needed.length > 0) add('OIDC_ISSUER', `be none without ${needed.join(', ')}`, ...needed)
   if (config.OPERATORS === 'provider' && !config.OIDC_ISSUER) {
     add('OPERATORS', 'be any without OIDC_ISSUER', 'OIDC_ISSUER')
+  }
+  if (config.NOTICE_SECRET_FILE && !config.NOTICE_URL_FILE) {
+    add('NOTICE_SECRET_FILE', 'be none without NOTICE_URL_FILE', 'NOTICE_URL_FILE')
   }
   if (isSame(ADMIN_ADDRESS, OPS_ADDRESS)) add('ADMIN_ADDRESS', 'not be the address of OPS_ADDRESS')
   for (const prefix of ['', 'ADMIN_', 'OPS_'] as const) {

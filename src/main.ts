@@ -7,6 +7,5 @@ if (process.argv[2] === 'serve') holdSignals()
 // NODE_COMPILE_CACHE says, or in the program's folder, where other users cannot write; if that is read-only, there is no cache.
 enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/compiled'))
 // Loading the rest takes a while, during which a signal may arrive.
-const { runProcess } = await import('./commands/shared/process.ts')
-const { main } = await import('./commands/program.ts')
-await runProcess(() => main(process.argv.slice(2), process))
+const { run } = await import('./commands/run.ts')
+await run(process.argv.slice(2))

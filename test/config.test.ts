@@ -32,6 +32,8 @@ const DEFAULTS = {
   OIDC_ADMINS: undefined,
   OIDC_VIEWERS: undefined,
   OPERATORS: 'any',
+  NOTICE_URL_FILE: undefined,
+  NOTICE_SECRET_FILE: undefined,
   PUBLIC_URL: 'http://localhost:8080',
   INTROSPECTION_URL: undefined,
   HANDOVER: false,
@@ -79,6 +81,7 @@ const VALID: [Setting, text: string, value: unknown][] = [
   ['PUBLIC_URL', 'https://auth.example', 'https://auth.example'],
   ['PUBLIC_URL', 'http://auth.example:8443/token-server', 'http://auth.example:8443/token-server'],
   ['INTROSPECTION_URL', 'https://api.internal:8443/introspect', 'https://api.internal:8443/introspect'],
+  ['NOTICE_URL_FILE', '/etc/notice url', '/etc/notice url'],
   ['HANDOVER', 'on', true],
   ['DOCS_URL', 'https://docs.example/a?b#c', 'https://docs.example/a?b#c'],
 ]
@@ -156,12 +159,14 @@ t.test('Settings: listeners need addresses of their own, and workers a shared st
       /^HANDOVER must be off unless PUBLIC_URL is an https URL \(http for this machine only\)\. /,
     ],
     [{ WORKERS: '2', DATABASE_URL: 'sqlite::memory:' }, /^WORKERS must be 1 /],
+    [{ NOTICE_SECRET_FILE: '/s' }, /^NOTICE_SECRET_FILE must be none without NOTICE_URL_FILE\. /],
     [{ HOST: '127.0.0.1', PORT: 'x', ADMIN_ADDRESS: '127.0.0.1:8080' }, /^PORT [^\n]*$/],
   ]
   for (const [env, message] of wrong) t.throws(() => readConfig(env), { message })
   for (const ADMIN_ADDRESS of ['127.0.0.1:9464', '[::1]:8080', 'unix:/run/a.sock', 'off']) {
     t.doesNotThrow(() => readConfig({ ...env, ADMIN_ADDRESS }), ADMIN_ADDRESS)
   }
+  t.doesNotThrow(() => readConfig({ NOTICE_SECRET_FILE: '/s', NOTICE_URL_FILE: '/u' }))
   t.doesNotThrow(() => readConfig({ PORT: '0', ADMIN_ADDRESS: '127.0.0.1:0', OPS_ADDRESS: '127.0.0.1:0' }))
 })
 

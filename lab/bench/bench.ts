@@ -81,9 +81,9 @@ function createWorld({ folder, cleanup, against, step }: WorldOptions) {
 
   /** Starts this server, or the version of it that made the data. */
   function serve({ checkout, env }: Data, options: Settings = {}): Promise<Server> {
-    const { kind, main, nodeOptions } = checkout
+    const { kind, main, nodeOptions, nodeEnv } = checkout
     const command: ServerOptions['command'] = [process.execPath, ...nodeOptions, main, 'serve']
-    return start({ kind, command, ...options, env: { ...env, ...options.env } })
+    return start({ kind, command, ...options, env: { ...nodeEnv, ...env, ...options.env } })
   }
 
   async function running(data: Data, options: Settings): Promise<Running> {

@@ -1,3 +1,4 @@
+import { applySchema } from '../../src/administration/apply-file.ts'
 import { commandsPage } from './commands.ts'
 import { descriptionIn } from './description.ts'
 import { adminDocument } from './openapi/admin.ts'
@@ -10,6 +11,7 @@ import { settingsPage } from './settings.ts'
 export async function documents(): Promise<Record<string, string>> {
   const openapi = toYaml(publicDocument())
   return {
+    'apply.schema.json': `${JSON.stringify(applySchema(), null, 2)}\n`,
     'openapi.yaml': openapi,
     'openapi-admin.yaml': toYaml(await adminDocument()),
     'operations/commands.md': await commandsPage(),

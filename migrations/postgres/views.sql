@@ -13,6 +13,8 @@ SELECT a.id, a.client_id, a.name,
          'createdAt', a.created_at,
          'labels', a.labels::json,
          'note', a.note,
+         'managedBy', a.managed_by,
+         'appliedAt', a.applied_at,
          'quota', a.quota,
          'suites', (
            SELECT coalesce(json_agg(s.suite_id ORDER BY s.id), '[]')
@@ -41,6 +43,8 @@ SELECT u.id, u.suite_id,
          'createdAt', u.created_at,
          'labels', u.labels::json,
          'note', u.note,
+         'managedBy', u.managed_by,
+         'appliedAt', u.applied_at,
          'secrets', (
            SELECT coalesce(json_agg(
                     json_build_object(

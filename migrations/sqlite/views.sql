@@ -19,6 +19,8 @@ SELECT a.id, a.client_id, a.name,
          'createdAt', a.created_at,
          'labels', json(a.labels),
          'note', a.note,
+         'managedBy', a.managed_by,
+         'appliedAt', a.applied_at,
          'quota', a.quota,
          'suites', json((
            SELECT json_group_array(s.suite_id)
@@ -48,6 +50,8 @@ SELECT u.id, u.suite_id,
          'createdAt', u.created_at,
          'labels', json(u.labels),
          'note', u.note,
+         'managedBy', u.managed_by,
+         'appliedAt', u.applied_at,
          'secrets', json((
            SELECT json_group_array(
                     json_object(

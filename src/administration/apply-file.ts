@@ -1,12 +1,16 @@
 import { type ErrorCode, isNode, isSeq, LineCounter, parseDocument } from 'yaml'
 import * as z from 'zod'
 import { OperatorError } from '../domain/operator-error.ts'
-import type { Problem, Wanted } from './apply-plan.ts'
+import { MANAGED_BY } from '../views/registry.ts'
+import type { Fields, Problem, Wanted } from './apply-plan.ts'
 import { jsonNamed, registrationSchema, settingsSchema, suiteId, suiteSchema, suiteUpdateSchema } from './rules.ts'
 import { LISTED_APPLICATION, SHOWN_APPLICATION, SHOWN_SUITE } from './views.ts'
 import { type Fault, readDocument } from './yaml-document.ts'
 
 const SECRET = 'A secret does not belong in this file: "seed" imports one, and a new application gets a new one'
+
+const CLIENT_ID =
+  'A client id that you choose, or that it has already: 1 to 200 printable ASCII characters without spaces'
 
 const SUITES = 'The suites must be a list, or "all"'
 
@@ -24,28 +28,46 @@ const QUOTING: Partial<Record<ErrorCode, string>> = {
 const MAX_PATH = 200
 
 /** Accepts the read-only fields that commands and the API show, so that what they list can be applied. */
-const ignoring = (shape: object) => Object.fromEntries(Object.keys(shape).map((name) => [name, z.unknown().optional()]))
+const ignoring = (shape: object) => Object.fromEntries(Object.keys(shape).map((name) => [name, ignored.optional()]))
+
+const ignored = z.unknown().meta({ readOnly: true, description: 'Ignored' })
 
 const appliedSuite = z.strictObject({
   ...ignoring(SHOWN_SUITE.shape),
   ...jsonNamed({ suiteId: suiteSchema.shape.suiteId, ...suiteUpdateSchema.shape }),
 })
 
+const clientId = registrationSchema.shape.clientId.unwrap()
+
 const appliedApplication = z.strictObject({
   ...ignoring({ ...LISTED_APPLICATION.shape, ...SHOWN_APPLICATION.shape }),
-  ...jsonNamed({ clientId: registrationSchema.shape.clientId.unwrap(), ...settingsSchema.partial().shape }),
-  client_secret: z.never(SECRET).optional(),
+  ...jsonNamed({ clientId: clientId.describe(CLIENT_ID), ...settingsSchema.partial().shape }),
+  client_secret: z.never(SECRET).describe(SECRET).optional(),
 })
 
-const applyFile = z
-  .strictObject({
-    suites: listOf(appliedSuite).optional(),
-    applications: listOf(appliedApplication).optional(),
-    // Present in a page of the API.
-    next: z.null('This is one page of several: put all into one file').optional(),
-    total: z.unknown().optional(),
-  })
-  .refine(({ suites, applications }) => suites ?? applications, 'It needs a list of suites or applications')
+const applyFile = applyFileOf(listOf)
+
+/** `list` makes the schema of a list. */
+function applyFileOf(list: <Entry extends z.ZodType>(entry: Entry) => z.ZodType<z.infer<Entry>[]>) {
+  return z
+    .strictObject({
+      managed_by: MANAGED_BY.min(1, 'It must not be empty')
+        .describe('The name of this file, such as that of its repository: its entries are marked with it')
+        .optional(),
+      suites: list(appliedSuite).optional(),
+      applications: list(appliedApplication).optional(),
+      // Present in a page of the API.
+      next: z.null('This is one page of several: put all into one file').optional(),
+      total: ignored.optional(),
+    })
+    .refine(({ suites, applications }) => suites ?? applications, 'It needs a list of suites or applications')
+    .meta({ anyOf: [{ required: ['suites'] }, { required: ['applications'] }] })
+}
+
+/** The JSON Schema of a file for `apply` that is not a list, in the draft that most editors know. */
+export function applySchema(): object {
+  return z.toJSONSchema(applyFileOf(z.array), { target: 'draft-7', io: 'input', unrepresentable: 'any' })
+}
 
 const seededApplication = z.strictObject({
   ...jsonNamed(registrationSchema.shape),
@@ -87,7 +109,10 @@ function problemsIn({ issues }: Pick<z.ZodError, 'issues'> = { issues: [] }): Pr
 
 /** Parses a file for `apply`, which may also be a list. Throws OperatorError, as `parse` does. */
 export function parseApplyFile(file: string, content: string): Wanted {
-  return parse(file, content, (value) => applyFile.safeParse(Array.isArray(value) ? named(value) : value))
+  const wanted = parse(file, content, (value) => applyFile.safeParse(Array.isArray(value) ? named(value) : value))
+  const { managed_by, suites, applications } = wanted
+  const marked = (entries?: Fields[]) => entries?.map((entry) => (managed_by ? { ...entry, managed_by } : entry))
+  return { ...wanted, suites: marked(suites), applications: marked(applications) }
 }
 
 /** Parses a file for `seed`. Throws OperatorError, as `parse` does. */

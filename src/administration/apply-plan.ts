@@ -33,6 +33,8 @@ export type Problem = [path: PropertyKey[], message: string]
 
 /** A parsed file. A kind without a list stays as it is. `refuse` makes an error of problems, with their places in the file. */
 export interface Wanted extends Partial<Record<`${Kind}s`, readonly Fields[] | undefined>> {
+  /** The name of the file, which its entries are marked with. What has this mark and is not in the file loses it. */
+  managed_by?: string | undefined
   refuse(problems: Problem[]): OperatorError
 }
 
@@ -121,6 +123,8 @@ export function planOf(wanted: Wanted, present: Present, { prune = '', isSeed = 
       found[kind].delete(id)
     }
   }
+  const releases = releasesOf(wanted, present, (fields, id) => places.has(id) || isPruned(fields))
+  changes.push(...releases)
   for (const { id } of wanted.suites ?? []) found.suite.set(String(id), {})
   for (const [at, suites] of approvals) {
     for (const [nth, id] of suites.entries()) {
@@ -128,9 +132,30 @@ export function planOf(wanted: Wanted, present: Present, { prune = '', isSeed = 
     }
   }
   if (problems.length > 0) throw wanted.refuse(problems)
+  return counted(changes, places.size + releases.length)
+}
+
+/** `kept`: how many the file lists, or leaves without its mark. */
+function counted(changes: PlannedChange[], kept: number) {
   const { add = [], change = [], remove = [] } = Object.groupBy(changes, ({ action }) => action)
-  const unchanged = places.size - add.length - change.length
+  const unchanged = kept - add.length - change.length
   return { changes, add: add.length, change: change.length, remove: remove.length, unchanged }
+}
+
+/** What has the mark of the file, but is no longer in it, loses the mark. */
+function releasesOf(
+  { managed_by, ...wanted }: Wanted,
+  present: Present,
+  isKnown: (fields: Fields, id: string) => boolean,
+): PlannedChange[] {
+  return (['suite', 'application'] as const).flatMap((kind) =>
+    (managed_by && wanted[`${kind}s`] ? present[kind] : []).flatMap((fields): PlannedChange[] => {
+      const id = String(fields[KINDS[kind].id])
+      if (fields.managed_by !== managed_by || isKnown(fields, id)) return []
+      const after = { managed_by: '' }
+      return [{ action: 'change', kind, id, name: String(fields.name), before: { managed_by }, after }]
+    }),
+  )
 }
 
 /** What identifies an application without a client id in a file. */

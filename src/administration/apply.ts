@@ -38,21 +38,29 @@ export function databaseRegistry(on: (conditions: Conditions) => Administration)
     async change(kind, id, version, values) {
       const { suites, applications } = on({ onlyIf: [version] })
       if (!values) await (kind === 'suite' ? suites : applications).remove(id)
-      else if (kind === 'suite') await suites.update(id, values)
+      else if (kind === 'suite') await suites.update(id, camelCased(values))
       else await applications.set(id, camelCased<ApplicationSettings>(values))
     },
   }
 }
 
-/** Makes a planned change, unless it has already been made. Throws OperatorError if others have changed what it would change. */
-export async function applyChange(registry: Registry, { kind, id, before, after }: PlannedChange): Promise<void> {
+/**
+ * Makes a planned change, unless it has already been made; `managedBy` is the name of the file, if it has one. Throws OperatorError if
+ * others have changed what it would change.
+ */
+export async function applyChange(
+  registry: Registry,
+  { kind, id, before, after }: PlannedChange,
+  managedBy?: string,
+): Promise<void> {
   // Tries again if others have just changed something that it leaves unchanged.
   for (let tries = 0; tries < 3; tries++) {
     const found = await registry.find(kind, id).catch(ifCurrent)
     const has = (fields: Fields) => Object.keys(fields).every((name) => isSame(found?.fields[name], fields[name]))
     if (after ? has(after) : !found) return
     if (!found || !has(before as Fields)) break
-    const values = after && { ...pick(found.fields, KINDS[kind].fields), ...after }
+    const { managed_by: _, ...kept } = pick(found.fields, KINDS[kind].fields)
+    const values = after && { ...kept, ...(managedBy && { managed_by: managedBy }), ...after }
     if (await registry.change(kind, id, found.version, values).then(() => true, ifCurrent)) return
   }
   throw new OperatorError(`Others have changed the ${kind} ${id} since the plan, so it is left unchanged.`)

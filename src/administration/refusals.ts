@@ -29,10 +29,10 @@ export async function findTrouble({ store, now }: ReadContext): Promise<Trouble>
   )
   const failing: Trouble['failing'][number][] = []
   const diagnose = async ({ kind, id, name, ...newest }: RefusedClient) => {
-    const { application, health, cause } = await why(id)
+    const { application, health, cause, lines } = await why(id)
     const { reason, count, firstAt: since } = cause ?? newest
     if (health === 'wrong' && application?.status !== 'suspended')
-      failing.push({ kind, id, name, reason, count, since })
+      failing.push({ kind, id, name, reason, count, since, ...(lines[0] && { remedy: lines[0] }) })
   }
   const clients = Map.groupBy(requests, ({ kind, id }) => `${kind} ${id}`)
   await inSteps(clients.values().take(MAX_CLIENTS), ([rows = []]) => diagnose(rows[0] as RefusedClient), 1)

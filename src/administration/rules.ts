@@ -24,6 +24,8 @@ export const fields = camelCased<Record<ApplicationField, z.ZodString>>(APPLICAT
 
 export const optionalFields = camelCased<Record<keyof OptionalTexts, z.ZodString>>(OPTIONAL_TEXTS)
 
+const annotations = { labels: ANNOTATIONS.labels, ...optionalFields }
+
 const QUOTA = 'The quota must be a whole number from 1 to 999,999,999'
 
 const quota = z
@@ -33,7 +35,7 @@ const quota = z
   .nullable()
   .describe("How many tokens it may get in a clock hour; null for the server's TOKEN_QUOTA")
 
-const extras = z.object({ labels: ANNOTATIONS.labels, ...optionalFields, quota }).partial().shape
+const extras = z.object({ ...annotations, quota }).partial().shape
 
 const status = z
   .enum(['active', 'suspended'], { error: 'The status must be active or suspended' })
@@ -86,7 +88,7 @@ export const suiteSchema = z.object({
     .refine(canBeInPath, `The suite id ${NO_SEGMENT}`)
     .describe('Its id, and the audience of tokens there: 1 to 100 characters of A-Z a-z 0-9 - . _ ~'),
   name: fields.name,
-  ...z.object(ANNOTATIONS).partial().shape,
+  ...z.object(annotations).partial().shape,
 })
 
 /** The most approvals that one transaction changes, because a server on the same store waits for its end. */

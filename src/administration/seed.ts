@@ -56,7 +56,7 @@ export function createSeed(context: Context) {
     /** Yields what to add in steps, suites first. Prepares a step when it is requested. */
     async *steps(added: readonly PlannedChange[]): AsyncGenerator<SeedStep, void> {
       const { suite = [], application = [] } = Object.groupBy(added, ({ kind }) => kind)
-      const suites = suite.map(({ id, after }) => ({ ...after, suiteId: id }) as SuiteRegistration)
+      const suites = suite.map(({ id, after }) => camelCased<SuiteRegistration>({ ...after, suite_id: id }))
       const applications = application.map(({ id, after }) =>
         camelCased<Registration>({ ...after, ...(id && { client_id: id }) }),
       )

@@ -116,7 +116,7 @@ export const listedApplicationView = (listed: ListedApplication) => view(LISTED_
 
 export const shownApplicationView = (shown: ShownApplication) => view(SHOWN_APPLICATION, applicationSource(shown))
 
-const REGISTERED = APPLICATION.omit({ suites: true, created_at: true, tokens_valid_from: true })
+const REGISTERED = APPLICATION.omit({ suites: true, created_at: true, tokens_valid_from: true, applied_at: true })
 
 /** Includes a generated secret, which is shown only once. An answer stored by an older version may lack some fields. */
 export function registeredApplicationView(registered: RegisteredApplication) {
@@ -128,8 +128,9 @@ export function registeredApplicationView(registered: RegisteredApplication) {
 export const shownSuiteView = (suite: ShownSuite) => view(SHOWN_SUITE, suiteSource(suite))
 
 /** Includes the secret, which is shown only once. */
-export function registeredSuiteView({ suiteId, clientSecret, name, labels = {}, note = '' }: RegisteredSuite) {
-  return { id: suiteId, client_id: suiteId, client_secret: clientSecret, name, labels, note }
+export function registeredSuiteView({ suiteId, clientSecret, name, ...annotations }: RegisteredSuite) {
+  const { labels = {}, note = '', managedBy = '' } = annotations
+  return { id: suiteId, client_id: suiteId, client_secret: clientSecret, name, labels, note, managed_by: managedBy }
 }
 
 export const secretView = (secret: ListedSecret) => view(SECRET, secret)

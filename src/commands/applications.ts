@@ -15,6 +15,7 @@ import {
   collect,
   completeUpdate,
   textOptions,
+  warnIfManaged,
 } from './shared/annotations.ts'
 import {
   addCommand,
@@ -59,7 +60,10 @@ export function addApplications(program: Command, terminal: Terminal): void {
   for (const [name, description, status] of CHANGES) {
     const command = addCommand(applications, `${name} <client-id>`, description)
     command.action(async (clientId: string, options) => {
-      await administer(terminal, ({ applications }) => applications[name](clientId))
+      await administer(terminal, async ({ applications }) => {
+        const found = await applications.find(clientId)
+        if (await applications[name](clientId)) warnIfManaged(terminal, options, found)
+      })
       await print(terminal, options, { client_id: clientId, status }, `The application ${clientId} is ${status}.`)
     })
   }
@@ -177,7 +181,11 @@ function addApprovals(applications: Command, terminal: Terminal): void {
       .requiredOption('--suite <id>', 'the suite; may be repeated', collect)
       .action(async (clientId: string, options: JsonOption & { suite: string[] }) => {
         const suites = [...new Set(options.suite)]
-        const sentences = await administer(terminal, ({ applications }) => change(applications, clientId, suites))
+        const sentences = await administer(terminal, async ({ applications }) => {
+          const sentences = await change(applications, clientId, suites)
+          warnIfManaged(terminal, options, await applications.find(clientId))
+          return sentences
+        })
         const result = { client_id: clientId, ...(suites.length === 1 ? { suite: suites[0] } : { suites }), status }
         const words = sentences.map((sentence) => `The application ${clientId} ${sentence}.`)
         await print(terminal, options, result, words.join('\n'))
@@ -186,7 +194,7 @@ function addApprovals(applications: Command, terminal: Terminal): void {
 }
 
 function applicationText(application: ShownApplication): string {
-  const { suites, tokens_valid_from, last_token_at, secrets, labels, quota, ...rest } =
+  const { suites, tokens_valid_from, last_token_at, applied_at, secrets, labels, quota, ...rest } =
     shownApplicationView(application)
   const optional = columnsOf(application, OPTIONAL_COLUMNS)
   const values = {
@@ -194,6 +202,7 @@ function applicationText(application: ShownApplication): string {
     suites: suites.join(', ') || 'none',
     tokens_valid_from: tokens_valid_from ?? 'the beginning',
     last_token_at: last_token_at ?? 'never',
+    ...(applied_at !== null && { applied_at }),
     ...(quota !== null && { quota: `${quota} tokens an hour` }),
   }
   const others = Object.entries(values).filter(([name]) => !(name in optional))

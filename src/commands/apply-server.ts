@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
+import type { Command } from 'commander'
 import type { RegisteredApplication } from '../administration/applications.ts'
 import type { Registry } from '../administration/apply.ts'
 import { type Fields, KINDS, type Kind } from '../administration/apply-plan.ts'
@@ -10,6 +11,7 @@ import { OperatorError } from '../domain/operator-error.ts'
 import { camelCased } from '../domain/text.ts'
 import { isPlainTextUrl } from '../web/address.ts'
 import { readInput, type Terminal } from './shared/terminal.ts'
+import { trust } from './shared/trust.ts'
 
 /** How many times a request is sent if it is not answered, or the server is busy. */
 const TRIES = 5
@@ -38,8 +40,27 @@ interface Request {
   idempotencyKey: string
 }
 
+export type ServerOptions = Partial<Record<'server' | 'keyFile' | 'caFile', string>>
+
+/** `verb`: what the command does with the server. */
+export function addServerOptions(command: Command, verb: string): Command {
+  return command
+    .option('--server <url>', `${verb} this server through its administration API, not the database`)
+    .option('--key-file <file>', 'a file with the admin key for --server (default: the variable TOKEN_SERVER_KEY)')
+    .option('--ca-file <file>', "a file with the certificate of your own authority, if --server's is by that")
+}
+
+/** The server that the options name; undefined if they name none. Throws OperatorError if the key is missing. */
+export async function serverOf(terminal: Terminal, { server, keyFile, caFile }: ServerOptions, options: Options = {}) {
+  if (server !== undefined && caFile !== undefined) trust(caFile, await readInput(terminal, caFile))
+  if (server !== undefined) return serverRegistry(server, await readKey(terminal, keyFile), options)
+  if (keyFile !== undefined) throw new OperatorError('--key-file is only for --server.')
+  if (caFile !== undefined) throw new OperatorError('--ca-file is only for --server.')
+  return undefined
+}
+
 /** Reads the admin key from a file, or from TOKEN_SERVER_KEY. Throws OperatorError if there is none. */
-export async function readKey(terminal: Terminal, file: string | undefined): Promise<string> {
+async function readKey(terminal: Terminal, file: string | undefined): Promise<string> {
   const text = file === undefined ? String(terminal.env.TOKEN_SERVER_KEY) : await readInput(terminal, file)
   // The file for curl in docs/admin-api.md contains a whole header.
   const [, key] = /^(?:Authorization: *Bearer +)?(otsa_[!-~]+)\s*$/i.exec(text) ?? []

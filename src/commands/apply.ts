@@ -6,13 +6,13 @@ import { type PlannedChange, planOf, planText, type Wanted } from '../administra
 import type { SeedStep } from '../administration/seed.ts'
 import { chunksOf } from '../domain/in-steps.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { readKey, serverRegistry } from './apply-server.ts'
+import { programFile, readText } from '../program-files.ts'
+import { addServerOptions, type ServerOptions, serverOf } from './apply-server.ts'
 import { journalBeside, outputTo } from './secrets-file.ts'
 import { carryOut } from './seed.ts'
 import { createSeedOutput } from './seed-output.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import { addCommand, type JsonOption, print, prompt, readInput, say, show, type Terminal } from './shared/terminal.ts'
-import { trust } from './shared/trust.ts'
 
 const NONE = { suites: [], applications: [] }
 const LOST = 'Entries that could not be written are not registered'
@@ -25,35 +25,33 @@ const AT_ONCE = 20
 
 type ApplyOptions = JsonOption &
   CreateOption &
-  Partial<Record<'dryRun' | 'yes', boolean> & Record<'prune' | 'secretsTo' | 'server' | 'keyFile' | 'caFile', string>>
+  ServerOptions &
+  Partial<Record<'dryRun' | 'yes', boolean> & Record<'prune' | 'secretsTo', string>>
 
 export function addApply(program: Command, terminal: Terminal): void {
-  addCommand(program, 'apply', 'make suites and applications match a YAML or JSON file')
+  const command = addCommand(program, 'apply', 'make suites and applications match a YAML or JSON file')
+  command
     .argument('<file>', 'the file, or - for standard input')
     .option('--dry-run', 'only print what would change; the exit status is 2 if anything would')
     .option('--yes', 'ask nothing')
     .option('--prune <label>', 'remove what has this label, such as managed-by=file, but is not in the file')
     .option('--secrets-to <file>', 'the file to append new credentials to, or - for standard output')
-    .option('--server <url>', 'change this server through its administration API, not the database')
-    .option('--key-file <file>', 'a file with the admin key for --server (default: the variable TOKEN_SERVER_KEY)')
-    .option(
-      '--ca-file <file>',
-      "a file with the certificate of the authority of --server's certificate, if it is your own",
-    )
+    .option('--schema', 'only print the JSON Schema of the file, for editors and validators')
+    // Before the arguments are checked: it needs no file.
+    .on('option:schema', () => {
+      terminal.stdout.write(readText(programFile('../docs/apply.schema.json')))
+      throw new CommanderError(0, 'apply.schema', 'The schema is printed.')
+    })
+  addServerOptions(command, 'change')
     .addOption(createOption())
     .action(async (file: string, options: ApplyOptions) => {
-      const { server, keyFile, caFile, dryRun, create, secretsTo } = options
-      if (keyFile !== undefined && server === undefined) throw new OperatorError('--key-file is only for --server.')
-      if (caFile !== undefined && server === undefined) throw new OperatorError('--ca-file is only for --server.')
+      const { server, dryRun, create, secretsTo } = options
       const { parseApplyFile } = await import('../administration/apply-file.ts')
       const wanted = parseApplyFile(file, await readInput(terminal, file))
       const applyTo = (registry: Registry, but = '') => apply(terminal, options, registry, wanted, `${LOST}${but}.`)
-      if (server !== undefined) {
-        if (caFile !== undefined) trust(caFile, await readInput(terminal, caFile))
-        const journal = secretsTo === undefined ? undefined : journalBeside(secretsTo)
-        const registry = serverRegistry(server, await readKey(terminal, keyFile), { journal })
-        return applyTo(registry, journal ? NEXT : ROTATE)
-      }
+      const journal = server === undefined || secretsTo === undefined ? undefined : journalBeside(secretsTo)
+      const registry = await serverOf(terminal, options, { journal })
+      if (registry) return applyTo(registry, journal ? NEXT : ROTATE)
       const onMissing = (place: string) => {
         planOf(wanted, { suite: [], application: [] }, options)
         if (dryRun) say(terminal, options, 'warning', `There is no database at ${place}: --create creates it.`)
@@ -92,7 +90,7 @@ async function apply(
     }
   }
   async function changeAll(step: PlannedChange[]): Promise<string[]> {
-    const changing = step.map((one) => applyChange(registry, one).then(() => progress.done++))
+    const changing = step.map((one) => applyChange(registry, one, wanted.managed_by).then(() => progress.done++))
     for (const ended of await Promise.allSettled(changing)) if (ended.status === 'rejected') throw ended.reason
     return []
   }

@@ -12,6 +12,7 @@ const COMMANDS: Record<string, () => Promise<Add>> = {
   migrate: async () => (await import('./server.ts')).addMigrate,
   seed: async () => (await import('./seed.ts')).addSeed,
   apply: async () => (await import('./apply.ts')).addApply,
+  export: async () => (await import('./export.ts')).addExport,
   applications: async () => (await import('./applications.ts')).addApplications,
   suites: async () => (await import('./suites.ts')).addSuites,
   secrets: async () => (await import('./secrets.ts')).addSecrets,
@@ -20,6 +21,7 @@ const COMMANDS: Record<string, () => Promise<Add>> = {
   audit: async () => (await import('./audit.ts')).addAudit,
   operators: async () => (await import('./operators.ts')).addOperators,
   console: async () => (await import('./console.ts')).addConsole,
+  notices: async () => (await import('./notices.ts')).addNotices,
   backup: async () => (await import('./backup.ts')).addBackup,
   restore: async () => (await import('./backup.ts')).addRestore,
   store: async () => (await import('./store.ts')).addStore,
@@ -41,7 +43,6 @@ export async function main(args: string[], terminal: Terminal): Promise<number> 
 
 /** The named command, or all of them for the help, completion or a possibly misspelt name. */
 function needed([name = '']: string[]) {
-  if (name === '--version' || name === '-V') return []
   if (name === 'apps') return [COMMANDS.applications as () => Promise<Add>]
   const known = name !== 'completion' && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   return known ? [known] : Object.values(COMMANDS)

@@ -1,5 +1,6 @@
 import {
   appendFile,
+  closeSync,
   constants,
   fchmodSync,
   fstatSync,
@@ -14,7 +15,7 @@ import { OperatorError } from '../domain/operator-error.ts'
 import type { Journal } from './apply-server.ts'
 import type { Terminal } from './shared/terminal.ts'
 
-const { O_RDONLY, O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants
+const { O_RDONLY, O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
 
 /** A terminal whose output is appended to a file that only its owner can read; for `-`, the same terminal. Throws OperatorError. */
 export function outputTo(terminal: Terminal, place: string): Terminal {
@@ -58,7 +59,10 @@ function descriptorOf(place: string): number | undefined {
  */
 function openOwn(place: string, flags: number): number {
   return explained(() => {
+    // Without O_NONBLOCK, a pipe that nobody reads would be waited for; with it, a slow reader would lose what is written.
+    const probe = openSync(place, flags | O_NOFOLLOW | O_NONBLOCK, 0o600)
     const file = openSync(place, flags | O_NOFOLLOW, 0o600)
+    closeSync(probe)
     const stats = fstatSync(file)
     if (!stats.isCharacterDevice() && (stats.uid !== process.geteuid?.() || stats.nlink > 1)) {
       throw new Error(`${place} belongs to another user, or has another name (a hard link)`)
@@ -74,8 +78,10 @@ function explained<Result>(call: () => Result, effect = 'Nothing was changed'): 
     return call()
   } catch (error) {
     const { code, message, path } = error as NodeJS.ErrnoException
-    throw new OperatorError(`${effect}: ${code === 'ELOOP' ? `${path} is a symbolic link` : message}.`, {
-      cause: error,
-    })
+    const reasons: Record<string, string> = {
+      ELOOP: `${path} is a symbolic link`,
+      ENXIO: `${path} is a pipe that nobody reads, or a socket`,
+    }
+    throw new OperatorError(`${effect}: ${reasons[code ?? ''] ?? message}.`, { cause: error })
   }
 }

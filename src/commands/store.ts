@@ -28,7 +28,7 @@ export function addStore(program: Command, terminal: Terminal): void {
         now: Date.now,
         author,
         onProgress: (table, rows) => progress(`${table.replace('_', ' ')}: ${rows.toLocaleString('en')}`),
-      })
+      }).catch(aboutTarget)
       const database = locationText(from)
       const movedTo = locationText(to)
       const { applications, suites, tokens } = copied
@@ -71,6 +71,12 @@ function targetOf({ env }: Terminal, to: string): PostgresLocation {
     throw new OperatorError(`--to ${(error as SyntaxError).message}.`)
   }
   return readConfig({ ...env, DATABASE_URL: to }).DATABASE_URL as PostgresLocation
+}
+
+/** Of the two databases only the target is on PostgreSQL. */
+function aboutTarget(error: unknown): never {
+  if (!(error instanceof OperatorError)) throw error
+  throw new OperatorError(error.message.replace(/(address|database) in DATABASE_URL/, '$1 in --to'), { cause: error })
 }
 
 function copiedText(database: string, movedTo: string, copied: Copied): string {

@@ -10,14 +10,13 @@ import {
   annotated,
   annotationTexts,
   completeUpdate,
+  warnIfManaged,
 } from './shared/annotations.ts'
 import { addCommand, type JsonOption, print, printSecret, show, type Terminal } from './shared/terminal.ts'
 import { labelled, registeredSuiteText, SHOWN_ONCE, secretsTable, table } from './shared/text.ts'
 
 /** How many approved applications are listed without --all. */
 const MAX_NAMED = 10
-
-const OPTIONAL_TEXTS = { note: optionalFields.note }
 
 type RegisterOptions = CreateOption & JsonOption & AnnotationOptions & { name: string }
 
@@ -27,7 +26,7 @@ export function addSuites(program: Command, terminal: Terminal): void {
   const register = addCommand(suites, 'register', 'register a suite, and print its credentials once')
     .argument('<id>', 'its id, which is the audience of tokens there')
     .requiredOption('--name <name>', 'the name of the suite')
-  addAnnotations(register, OPTIONAL_TEXTS)
+  addAnnotations(register, optionalFields)
     .addOption(createOption())
     .action(async (suiteId: string, { create, ...options }: RegisterOptions) => {
       const values = { ...annotated(options), suiteId }
@@ -40,7 +39,7 @@ export function addSuites(program: Command, terminal: Terminal): void {
     })
 
   const update = addCommand(suites, 'update <id>', 'change the name or other fields of a suite')
-  addAnnotations(update.option('--name <name>', 'its new name'), OPTIONAL_TEXTS)
+  addAnnotations(update.option('--name <name>', 'its new name'), optionalFields)
   completeUpdate(update, terminal, 'suite', ({ suites }) => suites, suiteView)
 
   addLabelFilter(addCommand(suites, 'list', 'list the suites')).action(
@@ -64,14 +63,18 @@ export function addSuites(program: Command, terminal: Terminal): void {
         suite: suiteId,
         name: suite.name,
         approved: approvedText(approved, options),
-        ...annotationTexts(suite.labels, { note: suite.note }),
+        ...annotationTexts(suite.labels, { note: suite.note, 'managed by': suite.managedBy }),
       })
       await show(terminal, options, result, `${head}\n\n${secretsTable(secrets)}`)
     })
 
   addCommand(suites, 'remove <id>', 'remove a suite, its secrets and the approvals for it').action(
     async (suiteId: string, options) => {
-      await administer(terminal, ({ suites }) => suites.remove(suiteId))
+      await administer(terminal, async ({ suites }) => {
+        const found = await suites.find(suiteId)
+        await suites.remove(suiteId)
+        warnIfManaged(terminal, options, found)
+      })
       await print(terminal, options, { id: suiteId, status: 'removed' }, `The suite ${suiteId} is removed.`)
     },
   )

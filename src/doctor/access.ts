@@ -1,8 +1,10 @@
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import type { ReceiverFiles } from '../administration/notice-receiver.ts'
 import type { PostgresLocation } from '../domain/database-location.ts'
 import type { ProviderSettings } from '../domain/identity.ts'
-import { withPeriod } from '../domain/text.ts'
+import type { Undelivered } from '../domain/notice.ts'
+import { many, withPeriod } from '../domain/text.ts'
 import { DAY } from '../domain/usage.ts'
 import type { OperatorKeys } from '../store/inspect.ts'
 import { error, type Finding, note, ok, restriction, SOON_MS, timeText, warning } from './finding.ts'
@@ -65,6 +67,30 @@ export async function checkProvider(settings: ProviderSettings): Promise<Finding
       error(`${wrong} ${withPeriod(message)}`, 'Check OIDC_ISSUER: its metadata must name exactly this issuer.'),
   )
   return [found, await checkSecretFile('OIDC_CLIENT_SECRET_FILE', secretFile)]
+}
+
+/** Checks the files for notices: what is in them, and who may read them. */
+export async function checkNoticeFiles(files: ReceiverFiles): Promise<Finding[]> {
+  const { readReceiver } = await import('../administration/notice-receiver.ts')
+  const { urlFile, secretFile } = files
+  const findings = [await checkSecretFile('NOTICE_URL_FILE', urlFile)]
+  if (secretFile !== undefined) findings.push(await checkSecretFile('NOTICE_SECRET_FILE', secretFile))
+  if (findings.some(({ level }) => level === 'error')) return findings
+  const read = readReceiver(files).then(
+    ({ url }) => ok(`Notices go to ${url.host}.`),
+    ({ message }) => error(message, 'Notices wait until this is corrected.'),
+  )
+  return [await read, ...findings]
+}
+
+/** Checks whether notices wait, and says why. */
+export function checkUndelivered(undelivered: Undelivered | undefined): Finding[] {
+  if (!undelivered) return [ok('No notice waits to be delivered.')]
+  const { at, attempts, problem, count } = undelivered
+  const text = `${many(count, 'notice')} for NOTICE_URL_FILE cannot be delivered, the oldest of ${timeText(at)}`
+  if (problem === null) return [note(`${many(count, 'notice')} for NOTICE_URL_FILE will be delivered soon.`)]
+  const advice = 'They are tried again. "token-server notices test" posts one at once.'
+  return [warning(`${text}, after ${many(attempts, 'attempt')}: ${withPeriod(problem)}`, advice)]
 }
 
 /** Checks where the password for PostgreSQL comes from, and the permissions of its file. */

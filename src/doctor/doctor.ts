@@ -1,8 +1,8 @@
-import { type AdminPlace, certificateFiles, parseSettings, providerSettings } from '../config.ts'
+import { type AdminPlace, certificateFiles, noticeFiles, parseSettings, providerSettings } from '../config.ts'
 import { isInMemory } from '../domain/database-location.ts'
 import { CERTIFIED_LISTENERS } from '../domain/events.ts'
 import type { Clock } from '../domain/time.ts'
-import { checkPassword, checkProvider, checkSocketFolder } from './access.ts'
+import { checkNoticeFiles, checkPassword, checkProvider, checkSocketFolder } from './access.ts'
 import { checkCertificate } from './certificates.ts'
 import { checkFiles, checkLostDatabase } from './files.ts'
 import { type Check, type Diagnosis, runAll } from './finding.ts'
@@ -46,6 +46,8 @@ export async function diagnose(source: SettingsSource, now: Clock): Promise<Diag
   if (ADMIN_ADDRESS) after.push(['admin', () => checkAdminListener(ADMIN_ADDRESS, files.admin !== undefined)])
   const provider = providerSettings(config)
   if (provider) after.push(['provider', () => checkProvider(provider)])
+  const notices = noticeFiles(config)
+  if (notices) after.push(['notices', () => checkNoticeFiles(notices)])
   if (OPS_ADDRESS) after.push(['ops', () => checkOpsListener(OPS_ADDRESS, files.ops !== undefined)])
   const found = await Promise.all([
     runAll(before),

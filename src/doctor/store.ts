@@ -7,7 +7,7 @@ import type { Inspector, Schema, SecretOwner } from '../store/inspect.ts'
 import { isAtLeast } from '../store/migrations.ts'
 import { describeStoreFiles, inspectStore } from '../store/open.ts'
 import { explainMissingPrevious, StoreMissing } from '../store/opened.ts'
-import { checkOperators, checkRefusedSignIn } from './access.ts'
+import { checkOperators, checkRefusedSignIn, checkUndelivered } from './access.ts'
 import { type Check, error, type Finding, note, ok, runAll, SOON_MS, timeText, warning } from './finding.ts'
 import { checkStoreClock } from './machine.ts'
 
@@ -20,7 +20,7 @@ const PURGE_BEHIND_MS = 2 * 60 * 60_000
 export async function checkStore(
   location: DatabaseLocation,
   now: Clock,
-  { ADMIN_ADDRESS, OPERATORS }: Partial<Config> = {},
+  { ADMIN_ADDRESS, OPERATORS, NOTICE_URL_FILE }: Partial<Config> = {},
 ) {
   let inspector: Inspector | undefined
   let schema: Schema | undefined
@@ -61,6 +61,9 @@ export async function checkStore(
           ...checkRefusedSignIn(await inspector.lastRefusedSignIn(), now()),
         ],
       ])
+    }
+    if (version >= latest && NOTICE_URL_FILE) {
+      checks.push(['notices', async () => checkUndelivered(await inspector.undelivered())])
     }
     return checks
   }

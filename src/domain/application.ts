@@ -10,7 +10,7 @@ export const MAX_CLIENT_ID_LENGTH = 200
 export const APPLICATION_COLUMNS = ['name', 'developer_email'] as const
 
 /** The texts that may be empty, by the same names. */
-export const OPTIONAL_COLUMNS = ['note'] as const
+export const OPTIONAL_COLUMNS = ['note', 'managed_by'] as const
 
 export const TEXT_COLUMNS = [...APPLICATION_COLUMNS, ...OPTIONAL_COLUMNS] as const
 
@@ -63,6 +63,8 @@ export interface Application extends ApplicationValues, ApplicationExtras {
   /** When revoke-all was last used, for information only; 0 if never. */
   readonly tokensValidFrom: number
   readonly createdAt: number
+  /** When a change last named what manages it; null if nothing does. */
+  readonly appliedAt: number | null
   readonly suites: readonly string[]
   readonly secrets: readonly Secret[]
 }
@@ -123,6 +125,8 @@ export type Labels = Readonly<Record<string, string>>
 export interface Annotations {
   readonly labels: Labels
   readonly note: string
+  /** The file or the program that manages it; empty for none. */
+  readonly managedBy: string
 }
 
 /** An undefined field stays as it is. */

@@ -158,6 +158,14 @@ export const CERTIFIED_LISTENERS = ['public', 'admin', 'ops'] as const
 
 export type CertifiedListener = (typeof CERTIFIED_LISTENERS)[number]
 
+/** `matter`: what the notice is about; `host`: the receiver's, undefined if that is not known. */
+interface NoticeSource {
+  noticeId: string
+  event: string
+  matter: string | undefined
+  host: string | undefined
+}
+
 type ServerEvent =
   /** `ops` and `admin` are the addresses of these listeners, `previous` is the store that was moved. */
   | {
@@ -217,7 +225,10 @@ type ServerEvent =
   /** Text on its standard error, such as a warning of Node.js. */
   | { type: 'worker printed'; worker: number | undefined; text: string }
   /** Each of these is retried. */
-  | { type: 'purge failed' | 'usage not recorded' | 'refusals not recorded'; err: unknown }
+  | { type: 'purge failed' | 'usage not recorded' | 'refusals not recorded' | 'notices not recorded'; err: unknown }
+  | ({ type: 'notice delivered' } & NoticeSource)
+  /** `nextAt`: when it is tried again, in RFC 3339; undefined if it is given up. */
+  | ({ type: 'notice not delivered'; problem: string; nextAt: string | undefined } & NoticeSource)
   /** A new worker did not start; the remaining old ones continue. */
   | { type: 'rolling restart failed'; err: unknown }
   /** Reported once a minute while it lasts: how many bytes the store could not reclaim, and why. */

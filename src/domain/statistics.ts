@@ -1,7 +1,7 @@
 /** What clients have trouble with, on all nodes; the most frequent first. */
 export interface Trouble {
   /** Applications and suites that are being refused, or were in the last day. */
-  readonly failing: readonly ({ kind: 'application' | 'suite'; id: string; name: string } & Refused)[]
+  readonly failing: readonly ({ kind: 'application' | 'suite'; id: string; name: string; remedy?: string } & Refused)[]
   /** Checks of tokens that belong to no known application, in the last hour. */
   readonly refusedChecks: readonly ({ suite: string } & Refused)[]
   /** Removed applications whose client id, or one with the same beginning and length, was refused in the last day. */
@@ -20,7 +20,12 @@ export interface EndingSecret {
   readonly kind: 'application' | 'suite'
   readonly id: string
   readonly name: string
+  readonly secretId: number
   readonly endsAt: number
+  /** Null if it has not been used, or not for as long as that is known. */
+  readonly lastUsedAt: number | null
+  /** Null for a suite. */
+  readonly developerEmail: string | null
 }
 
 /** The last report of one of the servers that share a store. */

@@ -1,6 +1,7 @@
 import type { Application, ApplicationKey, ApplicationNames, NewApplication } from './application.ts'
 import type { Audit, AuditEvent, AuditFilter } from './audit-event.ts'
 import type { Change, ChangeResult } from './change.ts'
+import type { Notice, NoticeChanges } from './notice.ts'
 import type { Operator, Session } from './operator.ts'
 import type { NewRefusedRequest, RefusalCount, RefusedClient, RefusedRequest, RefusedRequestFilter } from './refusal.ts'
 import type { HandOverLink, OwnedSecret } from './secret.ts'
@@ -19,7 +20,7 @@ import type { ClientCounts, SecretUse, SpanCounts, TokenCount, TokenUse } from '
  * - A change waits for a few seconds at most. It is rejected at once while the store is known not to answer, or if too many
  *   changes wait. A change that was rejected before its write began is never written.
  */
-export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens, Usage, Refusals, Figures {
+export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens, Usage, Refusals, Figures, Notices {
   /** The servers that share the store; undefined on SQLite. */
   readonly nodes: Nodes | undefined
   /**
@@ -194,6 +195,16 @@ export interface Figures {
    * Undefined if that requires reading more than `limit` tokens.
    */
   countLiveTokens(fromId: Buffer, limit: number): Promise<number | undefined>
+}
+
+/** The notices that wait, those of the last days, and those of matters that are not over. */
+export interface Notices {
+  listNotices(): Promise<Notice[]>
+  /**
+   * Makes the changes that `decide` returns for the stored notices; one process at a time. It may be called again. Rejects with
+   * OperatorError once the store has moved: the server of the new one posts them.
+   */
+  updateNotices(decide: (stored: readonly Notice[]) => NoticeChanges): Promise<void>
 }
 
 export interface StoreFigures {

@@ -9,6 +9,8 @@ export interface Suite extends Annotations {
   readonly suiteId: string
   readonly name: string
   readonly createdAt: number
+  /** As of an application. */
+  readonly appliedAt: number | null
   readonly secrets: readonly Secret[]
 }
 

@@ -65,6 +65,11 @@ export function differsBy(limit: number, a: string, b: string): boolean {
   )
 }
 
+/** 1 thing, 1,234 things. */
+export function many(number: number, thing: string, things = `${thing}s`): string {
+  return `${number.toLocaleString('en')} ${number === 1 ? thing : things}`
+}
+
 /** `developerEmail` for `developer_email`. */
 export type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`

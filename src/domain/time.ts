@@ -1,9 +1,6 @@
 // A time is in milliseconds since the epoch, and its name ends in At; without another unit, a duration is in milliseconds, too.
 
-/**
- * Returns milliseconds; they count from the epoch unless the clock is monotonic. Always passed as an argument, so that tests
- * can set it.
- */
+/** Returns milliseconds, from the epoch on unless it is monotonic. Always passed as an argument, so that tests can set it. */
 export type Clock = () => number
 
 export const MINUTE = 60_000

@@ -20,7 +20,7 @@ import { createLateAnswers, type Later } from './wire/late-answers.ts'
 import { measuredAnswer, measureRequests } from './wire/measured-answers.ts'
 import type { Proxies } from './wire/proxies.ts'
 import { ANSWER_HEADERS, createMalformedAnswers, refuse } from './wire/refuse.ts'
-import { assertTarget, refuseUnknownRoutes, sendRequestId } from './wire/request.ts'
+import { assertRoutes, assertTarget, sendRequestId } from './wire/request.ts'
 
 export interface AppOptions extends CheckOptions, ClientOptions {
   /** Kept up to date with the open connections. */
@@ -85,14 +85,15 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     limits: connectionLimit === Infinity ? undefined : { perPrefix: connectionLimit, ...proxies },
   })
   app.addHook('preClose', async () => drain())
+  const assertRoute = assertRoutes(app)
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(ANSWER_HEADERS)
     sendRequestId(request, reply)
     if (request.headers['x-forwarded-for'] !== undefined) proxies.notice(String(request.socket.remoteAddress))
     assertTarget(request.raw)
+    assertRoute(request)
     done()
   })
-  refuseUnknownRoutes(app)
   if (measure) measureRequests(app)
 
   accessToken(app, options)

@@ -42,10 +42,18 @@ export function verify(app: FastifyInstance, options: CheckOptions): void {
 
   /** Returns no promise: Fastify would wait until the reply is sent, which is expensive (docs/performance). */
   function handle(request: FastifyRequest<VerifyRequest>, reply: FastifyReply): void {
+    void decide(request, reply)
+  }
+
+  async function decide(request: FastifyRequest<VerifyRequest>, reply: FastifyReply): Promise<void> {
     const { suite } = request.params
     const token = bearerToken(request)
-    const checked = token instanceof RequestRefused ? refuseHeader(token, suite) : issuer.check(token, { suite })
-    checked.then((verdict) => answer(verdict, request, reply)).catch((error) => void reply.send(error))
+    try {
+      const checked = token instanceof RequestRefused ? refuseHeader(token, suite) : issuer.check(token, { suite })
+      answer(await checked, request, reply)
+    } catch (error) {
+      void reply.send(error)
+    }
   }
 
   /** Handles a malformed Authorization header. An unknown suite takes precedence, as over every problem of a token. */

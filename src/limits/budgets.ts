@@ -22,6 +22,8 @@ export function createBudgets(monotonic: () => number, { slots = SLOTS } = {}) {
   const fingerprints = new Float64Array(slots)
   // When each budget will be full again, which implies how much of it is spent (GCRA); 0 if it is full.
   const fullAt = new Float64Array(slots)
+  /** Many refusals in a row are of one client. */
+  let last: { name: string; fingerprint: number; first: number } | undefined
 
   /** Spends one and returns 0; if the budget is used up, returns the milliseconds until one can be spent. */
   function spend(name: string, { atOnce, interval }: Budget): number {
@@ -46,9 +48,11 @@ export function createBudgets(monotonic: () => number, { slots = SLOTS } = {}) {
 
   /** A hash of the name (52 bits, which a number holds exactly), and the first slot where its budget can be. */
   function place(name: string): { fingerprint: number; first: number } {
+    if (last?.name === name) return last
     const digest = hash('sha256', key + name)
     const fingerprint = Number.parseInt(digest.slice(0, 13), 16)
-    return { fingerprint, first: (Number.parseInt(digest.slice(13, 21), 16) % (slots / WAYS)) * WAYS }
+    last = { name, fingerprint, first: (Number.parseInt(digest.slice(13, 21), 16) % (slots / WAYS)) * WAYS }
+    return last
   }
 
   function find(fingerprint: number, first: number): number | undefined {

@@ -6,7 +6,7 @@ let collection: NodeJS.Timeout | undefined
 
 /**
  * Makes V8 collect garbage when the heap has grown by 80 percent, until `time` (milliseconds) after the last call. Then
- * everything is collected: an idle process would otherwise keep the memory that a crowd of clients took.
+ * everything is collected: an idle process would otherwise keep the memory that its start or a crowd of clients took.
  */
 export function saveMemory(time: number): void {
   if (!collection) setFlagsFromString('--heap-growing-percent=80')

@@ -7,6 +7,9 @@ import { handleOf } from './pipeline.ts'
 /** How many requests begin in a turn of the event loop if none is waiting. */
 const PER_TURN = 64
 
+/** Until how many have begun in a turn a request begins at once although others wait, if none of its prefix does. */
+const PER_TURN_BESIDE_WAITING = 16
+
 /** How many waiting requests begin in a turn: less than a millisecond of work, and small batches for the store. */
 const WAITING_PER_TURN = 8
 
@@ -60,17 +63,22 @@ export function handleInTurns(
   })
   server.on('request', (request, response) => {
     if (!isScheduled) schedule()
-    if (begun < PER_TURN && waiting.size === 0 && !(isBusy() && writes(request))) {
-      begun++
-      handle(request, response)
-      return
-    }
+    const most = waiting.size === 0 ? PER_TURN : PER_TURN_BESIDE_WAITING
+    const mayBegin = begun < most && !(isBusy() && writes(request))
+    if (mayBegin && waiting.size === 0) return begin(request, response)
     const prefix = prefixOfPeer(request.socket)
-    const own = waiting.get(prefix) ?? { requests: [], unread: new Set() }
+    const others = waiting.get(prefix)
+    if (mayBegin && !others) return begin(request, response)
+    const own = others ?? { requests: [], unread: new Set() }
     own.requests.push([request, response, writes(request)])
     waiting.set(prefix, own)
     pauseInCrowd(own, request.socket)
   })
+
+  function begin(request: IncomingMessage, response: ServerResponse): void {
+    begun++
+    handle(request, response)
+  }
 
   function schedule(): void {
     isScheduled = true

@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { About } from '../admin/context.ts'
@@ -13,9 +12,8 @@ import type { Listener } from '../ops/listener.ts'
 import { NODE_VERSION, VERSION } from '../version.ts'
 import { hostInUrl, isWildcard } from '../web/address.ts'
 import type { Certificates } from './certificates.ts'
-import type { ServerFigures } from './figures.ts'
 import { onDemand } from './on-demand.ts'
-import { startPresence, startStatistics } from './statistics.ts'
+import { type RunningStatistics, startPresence } from './statistics.ts'
 
 export type AdminConfig = Config & {
   /** See AdminContext. */
@@ -28,20 +26,13 @@ export async function startAdmin(
   {
     store,
     observe,
-    figures,
+    statistics,
     certificates,
-  }: { store: Store; observe: Observer; figures: ServerFigures | undefined; certificates: Certificates },
+  }: { store: Store; observe: Observer; statistics: RunningStatistics | undefined; certificates: Certificates },
 ): Promise<Listener | undefined> {
-  const { ADMIN_ADDRESS: place, ADMIN_URL: adminUrl, TRUST_PROXY: trustProxy, PORT } = config
-  if (!place || !figures) return undefined
+  const { ADMIN_ADDRESS: place, ADMIN_URL: adminUrl, TRUST_PROXY: trustProxy } = config
+  if (!place || !statistics) return undefined
   const context = { store, now: Date.now, observe }
-  const refusals = await onDemand(config, () => import('../administration/refusals.ts'))
-  const statistics = await startStatistics(store, figures, {
-    storeKind: config.DATABASE_URL.kind,
-    name: `${hostname()}:${PORT}`,
-    certificates,
-    findTrouble: async () => (await refusals()).findTrouble(context),
-  })
   const tls = certificates.tlsOf('admin')
   const about = describe(config, Date.now())
   let app: FastifyInstance | undefined
@@ -88,7 +79,6 @@ export async function startAdmin(
   }
 
   async function close(): Promise<void> {
-    statistics.stop()
     await Promise.all([app?.close() ?? server.close(), presence?.stop()])
   }
 }

@@ -1,15 +1,25 @@
+import { hostname } from 'node:os'
+import { noticeFiles } from '../config.ts'
+import type { Observer } from '../domain/events.ts'
+import type { Store } from '../domain/store.ts'
 import type { Listener } from '../ops/listener.ts'
 import type { Opened } from '../store/opened.ts'
 import { VERSION } from '../version.ts'
 import { type AdminConfig, startAdmin } from './admin.ts'
 import { type Certificates, openCertificates } from './certificates.ts'
-import { createServerFigures, type Workers } from './figures.ts'
+import { createServerFigures, type ServerFigures, type Workers } from './figures.ts'
+import type { startNotices } from './notices.ts'
+import { onDemand } from './on-demand.ts'
 import { startOps } from './ops.ts'
 import { startPurgeLoop } from './purge-loop.ts'
 import type { OperatorSignal } from './signals.ts'
+import { type RunningStatistics, startStatistics } from './statistics.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** What a server has once, however many workers it has: its own connection to the store, the listeners for operators, the purge. */
+/**
+ * What a server has once, however many workers it has: its own connection to the store, the listeners for operators, the purge,
+ * the notices.
+ */
 export function createControlPlane(
   open: () => Promise<Opened>,
   { observe, counters, flush }: Telemetry,
@@ -21,12 +31,16 @@ export function createControlPlane(
   let ops: Listener | undefined
   let store: Opened | undefined
   let admin: Listener | undefined
+  let statistics: RunningStatistics | undefined
+  let beginNotices: (() => ReturnType<typeof startNotices>) | undefined
+  let notices: ReturnType<typeof startNotices> | undefined
   let purgeLoop: ReturnType<typeof startPurgeLoop> | undefined
 
   /** Closes everything. The store stays open until `answering` has ended. */
   async function close(answering?: Promise<unknown>): Promise<void> {
     await Promise.all([admin?.close(), answering, certificates?.stop()])
-    await purgeLoop?.stop()
+    await Promise.all([purgeLoop?.stop(), notices?.stop()])
+    statistics?.stop()
     await Promise.all([store?.close(), ops?.close()])
   }
 
@@ -37,10 +51,13 @@ export function createControlPlane(
     /** Opens the store and the listeners. Throws OperatorError. */
     async open(): Promise<{ store: Opened; certificates: Certificates }> {
       certificates = await openCertificates(config, { observe })
-      ops = await startOps(config, { figures, observe, certificates })
+      const noticesWaitSince = () => notices?.waitingSince()
+      ops = await startOps(config, { figures, observe, certificates, noticesWaitSince })
       store = await open()
       figures?.storeFigures.open(store)
-      admin = await startAdmin(config, { store, observe, figures, certificates })
+      statistics = figures && (await statisticsOf(store, figures, { config, certificates }))
+      admin = await startAdmin(config, { store, observe, statistics, certificates })
+      if (statistics) beginNotices = await loadNotices(config, { store, statistics, observe })
       return { store, certificates }
     },
 
@@ -51,6 +68,7 @@ export function createControlPlane(
     begin(address: string, workers?: number): { address: string; admin: string | undefined } {
       const { database, previous } = store as Opened
       purgeLoop = startPurgeLoop({ store: store as Opened, now: Date.now, monotonic: () => performance.now(), observe })
+      notices = beginNotices?.()
       const listeners = { address, ops: ops?.address, admin: admin?.address }
       observe({ type: 'ready', version: VERSION, ...listeners, database, previous, ...(workers && { workers }) })
       return listeners
@@ -74,4 +92,35 @@ export function createControlPlane(
       observe({ type: 'stopped' })
     },
   }
+}
+
+/** The statistics for the console and for notices; undefined if there is neither. */
+async function statisticsOf(
+  store: Store,
+  figures: ServerFigures,
+  { config, certificates }: { config: AdminConfig; certificates: Certificates },
+) {
+  if (!config.ADMIN_ADDRESS && !config.NOTICE_URL_FILE) return undefined
+  const refusals = await onDemand(config, () => import('../administration/refusals.ts'))
+  return startStatistics(store, figures, {
+    storeKind: config.DATABASE_URL.kind,
+    name: `${hostname()}:${config.PORT}`,
+    certificates,
+    findTrouble: async () => (await refusals()).findTrouble({ store, now: Date.now }),
+  })
+}
+
+/** Loads what posts notices, at the start because an upgrade may remove the files later. Undefined if nobody wants them. */
+async function loadNotices(
+  config: AdminConfig,
+  given: { store: Store; statistics: RunningStatistics; observe: Observer },
+) {
+  const files = noticeFiles(config)
+  if (!files) return undefined
+  const { startNotices } = await import('./notices.ts')
+  const source = {
+    server: given.statistics.thisNode().name,
+    consoleUrl: config.ADMIN_URL,
+  }
+  return () => startNotices({ ...given, ...source, files, now: Date.now, monotonic: () => performance.now() })
 }

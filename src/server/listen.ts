@@ -12,6 +12,7 @@ import { type AppOptions, buildApp } from '../http/app.ts'
 import { createProxies } from '../http/wire/proxies.ts'
 import { createFailures } from '../issuer/failures.ts'
 import { createIssuer } from '../issuer/issuer.ts'
+import { saveMemory } from '../listener/garbage.ts'
 import { countUnanswered } from '../listener/pipeline.ts'
 import type { Tls } from '../listener/tls.ts'
 import { createRefusals } from '../telemetry/refusals.ts'
@@ -26,6 +27,9 @@ import type { Telemetry } from './telemetry.ts'
  * kernel would drop connections while a crowd connects, and clients would try again after a second.
  */
 const BACKLOG = 8192
+
+/** How long after the start its garbage is collected. */
+const STARTED_MS = 5000
 
 export type ListenConfig = Config & {
   /** How often usage is stored, in milliseconds. At most USAGE_INTERVAL_MS, the default. */
@@ -83,6 +87,7 @@ export async function listenAndServe(
   const address = await listen(app, HOST, PORT, tls ? 'https' : 'http').catch((cause: Error) => {
     throw new OperatorError(`Cannot listen on port ${PORT} of ${HOST}: ${cause.message}.`, { cause })
   })
+  saveMemory(STARTED_MS)
   loops.push(
     startFlushLoop(
       () => issuer.flushUsage(observe).then(() => usage.flush(store)),

@@ -23,16 +23,23 @@ export async function startOps(
     figures,
     observe,
     certificates,
-  }: { figures: ServerFigures | undefined; observe: Observer; certificates: Certificates },
+    noticesWaitSince = () => undefined,
+  }: {
+    figures: ServerFigures | undefined
+    observe: Observer
+    certificates: Certificates
+    noticesWaitSince?: () => number | undefined
+  },
 ): Promise<Listener | undefined> {
   const { OPS_ADDRESS: place, OPS_CLIENT_CA_FILE, DATABASE_URL } = config
   if (!place || !figures) return undefined
-  const { counters, fleet, storeFigures } = figures
+  const { counters, fleet, storeFigures, now } = figures
   const { expected, serving } = figures.workers
   const measure = async (): Promise<MeasuredValues> => ({
     ...(await storeFigures.measure()),
     ...fleetValues(fleet),
     ...certificateValues(certificates),
+    oldest_notice_seconds: [[[], Math.max(now() - (noticesWaitSince() ?? now()), 0) / 1000]],
     workers: [[[], serving()]],
     workers_expected: [[[], expected]],
     build_info: [[[VERSION, NODE_VERSION, DATABASE_URL.kind], 1]],

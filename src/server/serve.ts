@@ -25,7 +25,7 @@ export async function serve(
 ): Promise<void> {
   keepTicksFast()
   const { LOG_LEVEL, FAILURE_LIMIT: limitRefusals, WORKERS: workers } = config
-  const counts = config.OPS_ADDRESS !== undefined || config.ADMIN_ADDRESS !== undefined
+  const counts = [config.OPS_ADDRESS, config.ADMIN_ADDRESS, config.NOTICE_URL_FILE].some((one) => one !== undefined)
   const telemetry = createTelemetry(LOG_LEVEL, { isTTY, shared: workers > 1, limitRefusals, counts })
   const isFirst = !cluster.isWorker
   const { observe } = telemetry

@@ -25,12 +25,15 @@ interface StatisticsOptions {
   certificates: Pick<Certificates, 'list'>
 }
 
+/** The statistics of a running server, for those who ask. */
+export type RunningStatistics = StatisticsSource & { thisNode(): ServerNode; stop(): void }
+
 /** Collects the statistics of the server until it is stopped. Begins with the outages that the store knows of. */
 export async function startStatistics(
   store: Pick<Store, 'listRefusedRequests'>,
   { counters, fleet, workers, storeFigures, now, monotonic }: ServerFigures,
   { storeKind, name, findTrouble, certificates }: StatisticsOptions,
-): Promise<StatisticsSource & { thisNode(): ServerNode; stop(): void }> {
+): Promise<RunningStatistics> {
   const history = createHistory(counters, { now, monotonic })
   const startedAt = now()
   const outages = await followOutages(store, { counters, now, monotonic })
@@ -71,6 +74,7 @@ export async function startStatistics(
         at: now(),
         startedAt,
         version: VERSION,
+        name,
         ...seen,
         outages: outages.list(),
         stored: sumOf(now() - startedAt < HOUR ? usage : []),

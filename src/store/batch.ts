@@ -50,7 +50,7 @@ export function createBatch<Item, Result>(
     isUnderWay = true
     try {
       const results = await roundTrip(take)
-      for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result)
+      for (let at = 0; at < batch.length; at++) batch[at]?.resolve(results[at] as Result)
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }

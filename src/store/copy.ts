@@ -136,9 +136,12 @@ function describeTable(keyLength: 1 | 2 | 3, columnsByType: Partial<Record<Colum
 
 /** The tables to copy, ordered so that foreign keys are satisfied. Sessions and hand-over links are not copied. */
 export const TABLES = {
-  suites: describeTable(1, { bigint: ['id', 'created_at'], text: ['suite_id', 'name', 'labels', 'note'] }),
+  suites: describeTable(1, {
+    bigint: ['id', 'created_at', 'applied_at'],
+    text: ['suite_id', 'name', 'labels', 'note', 'managed_by'],
+  }),
   applications: describeTable(1, {
-    bigint: ['id', 'tokens_valid_from', 'created_at', 'token_generation', 'quota'],
+    bigint: ['id', 'tokens_valid_from', 'created_at', 'token_generation', 'quota', 'applied_at'],
     text: ['client_id', ...TEXT_COLUMNS, 'status', 'labels'],
   }),
   secrets: describeTable(1, {
@@ -158,6 +161,10 @@ export const TABLES = {
   audit_events: describeTable(1, {
     bigint: ['id', 'at'],
     text: 'actor actor_email origin remote_address request_id action subject_kind subject before after'.split(' '),
+  }),
+  notices: describeTable(1, {
+    bigint: ['id', 'at', 'seen_at', 'due_at', 'attempts', 'sent_at'],
+    text: ['matter', 'event', 'stage', 'message_id', 'body', 'problem'],
   }),
   tokens: describeTable(1, {
     uuid: ['id'],

@@ -1,7 +1,9 @@
+import type { Undelivered } from '../domain/notice.ts'
 import type { EndingSecret } from '../domain/statistics.ts'
 import { VERSION } from '../version.ts'
 import { assertMayRun } from './migrations.ts'
 import * as sql from './shared/statements/figures.ts'
+import { undeliveredNotices } from './shared/statements/notices.ts'
 import { type Ask, toObjects } from './shared/work.ts'
 
 /** A size in bytes that SQLite's write-ahead log does not reach while checkpoints work. */
@@ -34,6 +36,8 @@ export interface Inspector {
   operators(): Promise<OperatorKeys[]>
   /** Works only with this program's schema. Undefined if none was refused. */
   lastRefusedSignIn(): Promise<{ at: number; why: string } | undefined>
+  /** Works only with this program's schema. Undefined if no notice waits. */
+  undelivered(): Promise<Undelivered | undefined>
   /** When `token-server backup` last made a backup; undefined if never. */
   lastBackupAt(): Promise<number | undefined>
   close(): void
@@ -106,7 +110,7 @@ export function judgeSchema(
 
 export function createSharedInspector(
   ask: Ask,
-): Pick<Inspector, 'tokens' | 'ownersWithoutSecret' | 'operators' | 'lastRefusedSignIn'> {
+): Pick<Inspector, 'tokens' | 'ownersWithoutSecret' | 'operators' | 'lastRefusedSignIn' | 'undelivered'> {
   return {
     async tokens() {
       const [oldest] = await ask<[issuedAt: number]>(sql.oldestTokenAt)
@@ -124,6 +128,10 @@ export function createSharedInspector(
 
     async lastRefusedSignIn() {
       return toObjects<{ at: number; why: string }>(await ask(sql.lastRefusedSignIn), 'at', 'why')[0]
+    },
+
+    async undelivered() {
+      return toObjects<Undelivered>(await ask(undeliveredNotices), 'at', 'attempts', 'problem', 'count')[0]
     },
   }
 }

@@ -28,6 +28,8 @@ const request = ['method', 'endpoint', 'path', ...source] as const
 const answer = ['status', ...request] as const
 const operator = ['actor', 'origin', 'remoteAddress', 'requestId'] as const
 
+const notice = ['noticeId', 'event', 'matter', 'host'] as const
+
 const copied = ['applications', 'suites', 'tokens'] as const
 
 /** Every line of the log. docs/log.md is tested against this list. */
@@ -103,6 +105,9 @@ export const LINES = complete({
   'purge failed': { level: 'warn', fields: ['err'] },
   'usage not recorded': { level: 'warn', fields: ['err'] },
   'refusals not recorded': { level: 'warn', fields: ['err'] },
+  'notices not recorded': { level: 'warn', fields: ['err'] },
+  'notice delivered': { level: 'info', fields: notice },
+  'notice not delivered': { level: 'warn', fields: [...notice, 'problem', 'nextAt'] },
   'store backlog': { level: 'warn', fields: ['bytes', 'cause'] },
   'store backlog cleared': { level: 'info', fields: [] },
   'clock jumped': { level: 'warn', fields: ['seconds'] },

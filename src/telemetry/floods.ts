@@ -53,8 +53,10 @@ export function createFloods(observe: Observer, { monotonic, limitRefusals = tru
     }
     if (refusals.size === 0) since = monotonic()
     const key = refusals.has(prefix) || refusals.size < MAX_PREFIXES ? prefix : OTHERS
-    const { count, throttled } = refusals.get(key) ?? { count: 0, throttled: 0 }
-    refusals.set(detachText(key), { count: count + 1, throttled: throttled + Number(isThrottled) })
+    const counts = refusals.get(key) ?? { count: 0, throttled: 0 }
+    if (counts.count === 0) refusals.set(detachText(key), counts)
+    counts.count++
+    if (isThrottled) counts.throttled++
     beginWindow()
   }
 

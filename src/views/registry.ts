@@ -4,7 +4,7 @@ import type { PublicFieldsOf } from '../domain/audit-event.ts'
 import { type Operator, ROLES } from '../domain/operator.ts'
 import { type HandOverLink, originOf, type Secret } from '../domain/secret.ts'
 import type { Suite } from '../domain/suite.ts'
-import { visible } from '../domain/text.ts'
+import { visible, visibleOnOneLine } from '../domain/text.ts'
 import { timestamp } from '../domain/time.ts'
 import { choice, lineInput, list, object, shownTexts, text, textInput, time, view, whole } from './schema.ts'
 
@@ -38,11 +38,21 @@ const NOTE = textInput('The note')
   .refine((note) => visible(note) === note && note.isWellFormed(), 'The note must not have control characters')
   .describe('A note for operators: up to 2,000 characters, several lines; empty for none')
 
-/** The rules of labels and note, by their names in JSON, which are also their columns. */
-export const ANNOTATIONS = { labels: LABELS, note: NOTE }
+export const MANAGED_BY = textInput('What manages it')
+  .max(200, 'What manages it may have at most 200 characters')
+  .refine(
+    (name) => visibleOnOneLine(name) === name && name.isWellFormed(),
+    'What manages it must be visible text on one line',
+  )
+  .describe('The file or the program that manages it, before whose back nobody should change it; empty for none')
+
+/** The rules of labels and texts, by their names in JSON, which are also their columns. */
+export const ANNOTATIONS = { labels: LABELS, note: NOTE, managed_by: MANAGED_BY }
 
 /** The same for a view. */
-export const SHOWN_ANNOTATIONS = { labels: LABELS, ...shownTexts({ note: NOTE }) }
+export const SHOWN_ANNOTATIONS = { labels: LABELS, ...shownTexts({ note: NOTE, managed_by: MANAGED_BY }) }
+
+const appliedAt = time('When a change last named what manages it; null if nothing does').nullable()
 
 export const APPLICATION_TEXTS = {
   name: lineInput('The name').describe('Its name: 1 to 200 characters'),
@@ -55,7 +65,7 @@ export const APPLICATION_TEXTS = {
     .describe('The contact address of its developer'),
 } satisfies Record<ApplicationColumn, z.ZodString>
 
-export const OPTIONAL_TEXTS = { note: ANNOTATIONS.note } satisfies Record<OptionalColumn, z.ZodString>
+export const OPTIONAL_TEXTS = { note: NOTE, managed_by: MANAGED_BY } satisfies Record<OptionalColumn, z.ZodString>
 
 export const APPLICATION = object('ApprovedApplication', 'An application that is approved for a suite', {
   client_id: text('The client id'),
@@ -67,6 +77,7 @@ export const APPLICATION = object('ApprovedApplication', 'An application that is
   labels: ANNOTATIONS.labels,
   ...shownTexts(OPTIONAL_TEXTS),
   quota: whole("How many tokens it may get in a clock hour; null for the server's TOKEN_QUOTA").nullable(),
+  applied_at: appliedAt,
 })
 
 /** The source of a view of an application, which may have more fields. */
@@ -81,6 +92,7 @@ export const SUITE = object('ListedSuite', 'A suite in a list', {
   name: text('Its name'),
   created_at: time('When it was registered'),
   ...SHOWN_ANNOTATIONS,
+  applied_at: appliedAt,
 })
 
 /** The source of a view of a suite, which may have more fields. */
@@ -146,10 +158,19 @@ const AUDITED_OPERATOR = OPERATOR.extend({
   login_links: ADMIN_KEY.pick({ created_at: true, ends_at: true }).array(),
 })
 
-/** What a change can change. Usage is not part of it. */
+const AUDITED_APPLICATION = APPLICATION.omit({ applied_at: true })
+const AUDITED_SUITE = SUITE.omit({ applied_at: true })
+
+/** What a change can change. Usage is not part of it, nor when it was applied. */
 export const PUBLIC_FIELDS = {
-  application: (stored: Application) => ({ ...applicationFields(stored), secrets: stored.secrets.map(secretFields) }),
-  suite: (stored: Suite) => ({ ...suiteFields(stored), secrets: stored.secrets.map(secretFields) }),
+  application: (stored: Application) => ({
+    ...view(AUDITED_APPLICATION, applicationSource(stored)),
+    secrets: stored.secrets.map(secretFields),
+  }),
+  suite: (stored: Suite) => ({
+    ...view(AUDITED_SUITE, suiteSource(stored)),
+    secrets: stored.secrets.map(secretFields),
+  }),
   operator: (stored: Operator) => view(AUDITED_OPERATOR, stored),
   'hand-over links': (stored: HandOverLink[]) => ({
     hand_over_links: stored.map(({ id, endsAt }) => ({ id, ends_at: timestamp(endsAt) })),

@@ -1,5 +1,5 @@
 import { CERTIFIED_LISTENERS } from '../domain/events.ts'
-import type { ServerNode, Trouble } from '../domain/statistics.ts'
+import type { EndingSecret, ServerNode, Trouble } from '../domain/statistics.ts'
 import { type ApplicationCounts, type Counts, PERIOD_NAMES, type Period } from '../domain/usage.ts'
 import { choice, flag, list, object, real, type SourceOf, text, time, whole } from './schema.ts'
 
@@ -161,10 +161,13 @@ type Figures = SourceOf<typeof STATISTICS>
 type WithoutNull<Value> = { readonly [Name in keyof Value]: Exclude<Value[Name], null> }
 
 /** The state and traffic of a server. Undefined if unknown. */
-export interface Statistics extends WithoutNull<Omit<Figures, 'nodes' | 'store'>> {
+export interface Statistics extends WithoutNull<Omit<Figures, 'nodes' | 'store' | 'endingSecrets'>> {
+  /** The name of this server: its machine and its port. */
+  readonly name: string
   readonly store: WithoutNull<Figures['store']>
   /** The last ten minutes, as a sliding 60-second window that moves by ten seconds. */
   readonly lastTenMinutes: readonly Minute[]
+  readonly endingSecrets: EndingSecrets | undefined
   readonly nodes: readonly NodeStatistics[]
   readonly trouble: Trouble | undefined
   /** The applications that got many tokens in the last 60 minutes, on all nodes, most tokens first. */
@@ -181,7 +184,7 @@ export type Minute = SourceOf<typeof MINUTE>
 export type RefusedFor = SourceOf<typeof REFUSED_FOR>
 export type Outage = SourceOf<typeof OUTAGE>
 export type LiveTokens = SourceOf<typeof LIVE_TOKENS>
-export type EndingSecrets = SourceOf<typeof ENDING_SECRETS>
+export type EndingSecrets = Omit<SourceOf<typeof ENDING_SECRETS>, 'next'> & { readonly next: readonly EndingSecret[] }
 export type WorkerStatistics = SourceOf<typeof WORKER>
 
 export type NodeStatistics = ServerNode & Pick<SourceOf<typeof NODE>, 'isThis' | 'isGone'>

@@ -14,6 +14,7 @@ const SHOP = {
   suites: ['store', 'orders'],
   labels: { by: 'file', owner: 'web' },
   note: '',
+  managed_by: '',
   quota: null,
   created_at: '2027-01-15T08:00:00.000Z',
 }
@@ -205,6 +206,47 @@ applications:
   ])
 })
 
+t.test('Apply: a file with a name marks its entries, and what it no longer lists loses the mark', async (t) => {
+  const mine = { managed_by: 'mine' }
+  const foreign = { ...OLD, client_id: 'foreign', managed_by: 'other' }
+  const present = {
+    suite: [{ ...STORE, ...mine }, ORDERS],
+    application: [{ ...SHOP, ...mine }, { ...OLD, ...mine }, foreign],
+  }
+  const file = {
+    ...mine,
+    applications: [
+      { client_id: 'shop', note: 'N' },
+      { client_id: 'foreign', managed_by: 'own' },
+    ],
+  }
+  const { changes, ...counts } = await plan(file, {}, present)
+  t.strictSame(counts, { add: 0, change: 3, remove: 0, unchanged: 0 })
+  const change = (id: string, name: string, before: object, after: object) =>
+    ({ action: 'change', kind: 'application', id, name, before, after }) as const
+  t.strictSame(changes, [
+    change('shop', 'Shop', { note: '' }, { note: 'N' }),
+    change('foreign', 'Old one', { managed_by: 'other' }, mine),
+    change('old', 'Old one', mine, { managed_by: '' }),
+  ])
+  t.match(planText({ changes, ...counts }), '~ application old  "Old one"\n    managed_by mine → ""\n')
+  const both = { ...file, suites: [] }
+  t.match((await plan(both, {}, present)).changes, [{ kind: 'application' }, {}, { kind: 'suite', id: 'store' }, {}])
+  const pruned = await plan(
+    { ...mine, applications: [{ ...SHOP, created_at: undefined }] },
+    { prune: 'by=file' },
+    present,
+  )
+  t.match(pruned.changes, [
+    { action: 'remove', id: 'old' },
+    { action: 'remove', id: 'foreign' },
+  ])
+  const unnamed = { applications: [{ client_id: 'shop' }] }
+  t.strictSame((await plan(unnamed, {}, present)).changes, [], 'a file without a name leaves marks as they are')
+  for (const name of ['', 'two\nlines', 'x'.repeat(201), 5])
+    t.match(await problems({ ...unnamed, managed_by: name }), [/^apps\.yaml:1:\d+ managed_by: /], String(name))
+})
+
 t.test('Apply: a list that commands or the API show is a file, and what nobody sets is ignored', async (t) => {
   const use = { tokens_this_hour: 1, tokens_last_hour: 2, last_token_at: null, tokens_valid_from: null, secrets: [] }
   for (const file of [[{ ...SHOP, ...use, quota: 5 }], { applications: [{ ...SHOP, quota: 5 }], next: null, total: 1 }])
@@ -212,7 +254,7 @@ t.test('Apply: a list that commands or the API show is a file, and what nobody s
   t.match((await plan([STORE, { ...ORDERS, name: 'O' }])).changes, [{ kind: 'suite', id: 'orders' }])
   const wrong = [SHOP, { ...SHOP, client_id: 'b', quota: 0 }]
   t.match(await problems(JSON.stringify(wrong, null, 1)), [
-    /^apps\.yaml:33:12 applications\[1\]\.quota: The quota must/,
+    /^apps\.yaml:35:12 applications\[1\]\.quota: The quota must/,
   ])
   t.match(await problems({ applications: [SHOP], next: 'x', total: 300 }), [/ next: This is one page of several/])
   t.match(await problems([{ name: 'neither' }]), [/ suites\[0\]\.id: The suite id is missing$/])

@@ -92,7 +92,7 @@ t.test('Commands: an imported secret comes from a file or from standard input, a
   const add = (id: string, from = '-') => `apps add-secret ${id} --client-secret-file ${from}`
   const registered = await json(`${REGISTER} --client-secret-file -`, { stdin: 'legacy-secret-18\r\n' })
   t.strictSame(Object.keys(registered), [
-    ...['client_id', 'name', 'developer_email', 'status', 'labels', 'note', 'quota', 'suites'],
+    ...['client_id', 'name', 'developer_email', 'status', 'labels', 'note', 'managed_by', 'quota', 'suites'],
   ])
   await expectAll(t, { run }, [
     [
@@ -160,7 +160,12 @@ t.test('Commands: the name and the developer email of an application are updated
     [`${update} --name M`, /^The application a is updated\.\n$/],
     [`${update} --developer-email x`, fails(/email address/)],
     ['apps update nobody --name M', fails(/^There is no application with the client id nobody\.\n$/)],
-    [update, misused(/--name or --developer-email or --quota or --label or --note or --remove-label is required/)],
+    [
+      update,
+      misused(
+        /--name or --developer-email or --quota or --label or --note or --managed-by or --remove-label is required/,
+      ),
+    ],
     ['apps show a', { json: { name: 'M', developer_email: 'e@f.example' } }],
   ])
 })
@@ -175,7 +180,7 @@ t.test('Commands: labels, a note and a quota are set, changed and removed, and f
     ['suites list --label owner=web', { json: [] }],
     ['suites show s', /\nlabels +environment=test, owner=web=1\nnote +One\n/],
     ['suites update s --remove-label owner --note ', { json: { labels: { environment: 'test' }, note: '' } }],
-    ['suites update s', misused(/--name or --label or --note or --remove-label is required/)],
+    ['suites update s', misused(/--name or --label or --note or --managed-by or --remove-label is required/)],
     [`${REGISTER} --client-id a --suite s ${label} --note One --quota 10`, { json: set }],
     ['apps update a --label owner=api --label x.y/z=1 --remove-label environment', {}],
     ['apps show a', /\nquota +10 tokens an hour\nlabels +owner=api, x\.y\/z=1\nnote +One\n/],

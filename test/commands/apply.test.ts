@@ -107,6 +107,48 @@ for (const way of ['the database', 'a server']) {
   })
 }
 
+for (const way of ['the database', 'a server']) {
+  t.test(`Apply to ${way}: a file with a name marks what it lists, until it lists it no longer`, async (t) => {
+    const { run, json, write, server, secrets, clock } = await setting(t)
+    const options = `--yes --secrets-to ${secrets}${way === 'a server' ? server() : ''}`
+    const marked = { managed_by: 'repository', applied_at: /^20/ }
+    const unmarked = { managed_by: '', applied_at: null }
+    const named = { managed_by: 'repository', ...FILE }
+    await expectAll(t, { run }, [
+      [`apply ${write('a', FILE)} ${options}`, sum(3, 0, 0)],
+      ['apps show shop', { json: unmarked }],
+      [`apply ${write('b', named)} ${options}`, sum(0, 3, 0)],
+      ['apps show shop', { json: marked }],
+      ['suites show store', { json: marked }],
+      [`apply ${write('b', named)} ${options}`, NONE],
+    ])
+    const { applied_at: before } = await json('apps show shop')
+    clock.time += 5000
+    const warned = { err: 'Warning: It is managed by repository, which may undo this: change it there, too.\n' }
+    await expectAll(t, { run }, [
+      ['apps update shop --note hand', warned],
+      ['apps suspend shop', warned],
+      ['apps suspend shop', {}],
+      ['apps withdraw shop --suite store', warned],
+      ['suites update store --name Hand', warned],
+      [`apply ${write('c', { applications: [shop({ note: 'other' })] })} ${options}`, sum(0, 1, 0)],
+    ])
+    t.match(await json('apps show shop'), { ...marked, applied_at: before }, 'by hand, and by a file without a name')
+    await expectAll(t, { run }, [
+      [`apply ${write('d', { ...named, applications: [shop({ status: 'active' })] })} ${options}`, sum(0, 3, 0)],
+      ['apps show shop2', { json: unmarked }],
+      ['apps list', { json: [marked, unmarked] }],
+      ['apps remove shop', warned],
+      ['apps remove shop2', {}],
+      ['suites remove store', warned],
+      [`apply ${write('b', named)} ${options}`, sum(3, 0, 0)],
+      ['apps list', { json: [marked, marked] }],
+      ['suites list', { json: [marked] }],
+      [`apply ${write('b', named)} ${options}`, NONE],
+    ])
+  })
+}
+
 t.test('Apply: what a server lists can be applied to it without a change, and to an empty one', async (t) => {
   const { run, json, write, server, secrets, administration, keys, url } = await setting(t)
   await administration.suites.register({ suiteId: 'store', name: 'Store', labels: { by: 'hand' }, note: 'Two\nlines' })
@@ -172,11 +214,12 @@ t.test('Apply: without a terminal, new secrets need a place and changes --yes, b
   execFileSync('mkfifo', [join(folder, 'fifo')])
   if (isRoot) fs.chownSync(join(folder, 'fifo'), 1, 1)
   else fs.linkSync(join(folder, 'fifo'), join(folder, 'second'))
-  // Otherwise it could not be opened for writing.
+  execFileSync('mkfifo', [join(folder, 'unread')])
   const reader = fs.openSync(join(folder, 'fifo'), fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
   t.teardown(() => fs.closeSync(reader))
   const shared = 'belongs to another user, or has another name (a hard link)'
-  for (const [name, why] of Object.entries({ fifo: shared, link: 'is a symbolic link', hard: shared })) {
+  const unread = 'is a pipe that nobody reads, or a socket'
+  for (const [name, why] of Object.entries({ fifo: shared, link: 'is a symbolic link', hard: shared, unread })) {
     const { status, err } = await run(`apply ${file} --secrets-to ${folder}/${name} --yes`)
     t.strictSame([status, err], [1, `Nothing was changed: ${folder}/${name} ${why}.\n`])
   }

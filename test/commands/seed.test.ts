@@ -46,7 +46,9 @@ t.test('Seed: imported credentials are accepted, and the secret is not printed',
   const err = /^Warning: There is no suite yet, so no application is approved: .* "applications approve"\.\n$/
   await expectAll(t, { run }, [['seed - --dry-run', { stdin, err }]])
   const { out, events } = await run('seed - --json', { stdin })
-  t.strictSame(JSON.parse(out).applications, [{ ...one, status: 'active', labels: {}, note: '', quota: null }])
+  t.strictSame(JSON.parse(out).applications, [
+    { ...one, status: 'active', labels: {}, note: '', managed_by: '', quota: null },
+  ])
   t.match(events, [{ msg: 'application registered' }])
   t.notMatch(JSON.stringify(events), 'legacy-secret-16')
 })

@@ -1,11 +1,14 @@
+import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { InvalidArgumentError } from 'commander'
 import t, { type Test } from 'tap'
 import { misspeltSettings, misspeltVariables, readEnvFile, watchSettings } from '../../src/commands/shared/env-file.ts'
 import { holdSignals } from '../../src/commands/shared/held-signals.ts'
 import { duration, moment, stateText } from '../../src/commands/shared/text.ts'
+import { VERSION } from '../../src/version.ts'
+import { MAIN } from '../support/spawn.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 t.test('Signals: what came before anybody listened is handed to the first who does, as often as it came', async (t) => {
@@ -76,6 +79,12 @@ t.test('.env: every other line is refused with its number, an unreadable file wi
   t.strictSame(readEnvFile(folder), { settings: {}, warnings: [], errors: [unreadable] })
 })
 
+t.test('.env: --version does not read it', async (t) => {
+  const cwd = dirname(envFile(t, 'PORT: 18142\n'))
+  const run = (...args: string[]) => spawnSync(process.execPath, [MAIN, ...args], { cwd, encoding: 'utf8' })
+  t.match(run('version'), { status: 1, stderr: /^Line 1 of / })
+  for (const option of ['--version', '-V']) t.match(run(option), { status: 0, stdout: `${VERSION}\n`, stderr: '' })
+})
 t.test('.env: a name that looks like a misspelt setting is reported; those of other programs are not', async (t) => {
   const names = ['PORT', 'LOG_LEVLE', 'public_url', 'PUBLICURL', 'POSTGRES_PASSWORD', 'NODE_ENV', 'TZ', 'HOME', 'ROOT']
   const told = misspeltSettings(names).map((text) =>

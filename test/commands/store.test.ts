@@ -64,6 +64,9 @@ t.test('store copy: a password on the command line, and what is no database on P
     ['store reopen', fails(/^There is no database at/)],
     ['store copy', misused(/required option '--to <url>'/)],
   ])
+  const copying = shell((await startShell(t)).env)
+  const nobody = fails(/^PostgreSQL at 127\.0\.0\.1:1: .* or correct the address in --to\)\. Nothing was copied\.\n$/)
+  await expectAll(t, copying, [['store copy --to postgres://u@127.0.0.1:1/d', nobody]])
   const refused = fails(/^DATABASE_URL names a store on PostgreSQL/)
   await expectAll(t, shell({ ...env, DATABASE_URL: 'postgres://u@h/d' }), [
     ['store copy --to postgres://u@h/e', refused],

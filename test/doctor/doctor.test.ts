@@ -71,6 +71,29 @@ t.test('Doctor: the identity provider must answer, as the issuer that is set, an
   t.match(await look(), [/^error: .*(ECONNREFUSED|fetch failed)/, /^error: OIDC_CLIENT_SECRET_FILE, .* ENOENT\.$/])
 })
 
+t.test('Doctor: the files for notices are read, and what is in them is not shown', async (t) => {
+  const { env } = temporaryDatabase(t)
+  const folder = temporaryFolder(t)
+  const [NOTICE_URL_FILE, NOTICE_SECRET_FILE] = [join(folder, 'url'), join(folder, 'secret')]
+  const look = async (url: string, secret?: string) => {
+    writeFileSync(NOTICE_URL_FILE, url, { mode: 0o600 })
+    if (secret !== undefined) writeFileSync(NOTICE_SECRET_FILE, secret, { mode: 0o600 })
+    const given = { ...env, NOTICE_URL_FILE, ...(secret !== undefined && { NOTICE_SECRET_FILE }) }
+    const source = { env: { PORT: '0', ...given }, file: {}, fileName: '.env', warnings: [], errors: [] }
+    const found = await diagnose(source, Date.now)
+    t.notMatch(JSON.stringify(found), /S3CRET/)
+    return found.filter(({ subject }) => subject === 'notices').map(({ level, text }) => `${level}: ${text}`)
+  }
+  const urlFile = `ok: NOTICE_URL_FILE, ${NOTICE_URL_FILE} (mode 600), is private.`
+  t.strictSame(await look('https://hooks.example/S3CRET'), ['ok: Notices go to hooks.example.', urlFile])
+  const secret = Buffer.alloc(32, 'k').toString('base64')
+  const secretFile = `ok: NOTICE_SECRET_FILE, ${NOTICE_SECRET_FILE} (mode 600), is private.`
+  t.strictSame((await look('https://hooks.example', secret)).slice(1), [urlFile, secretFile])
+  t.match(await look('https://hooks.example', 'S3CRET'), [/^error: NOTICE_SECRET_FILE, .* must have 24 to 64 bytes/])
+  t.match(await look('http://hooks.example/S3CRET'), [/^error: NOTICE_URL_FILE, .* must have an https URL/])
+  t.match(await look(''), [/^error: NOTICE_URL_FILE, .* is empty\.$/])
+})
+
 t.test('Doctor: a previous store that is missing, or none, is an error', async (t) => {
   const { env, file } = temporaryDatabase(t)
   const errors = async () => (await look({ ...env, PREVIOUS_DATABASE_URL: `sqlite:${file}.old` })).errors

@@ -16,6 +16,7 @@ import { mintToken } from '../../src/domain/token.ts'
 import type { Inspector } from '../../src/store/inspect.ts'
 import { backUpStore, inspectStore, openStore } from '../../src/store/open.ts'
 import { inspectSqlite } from '../../src/store/sqlite/inspect.ts'
+import { notice } from '../support/notice.ts'
 import { AUDIT, on } from '../support/on.ts'
 import { query } from '../support/postgres/databases.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
@@ -132,6 +133,22 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
     const text = `The identity provider knows the person who signed in at 2027-01-15T08:00:00Z, but no claim gives a role: ${why}.`
     t.strictSame(await found(last + 7 * DAY), [text])
     t.strictSame(await found(last + 7 * DAY + 1), [])
+  })
+
+  t.test(`Doctor on ${name}: with NOTICE_URL_FILE it says whether notices wait, and why`, async (t) => {
+    const { location, store } = await createStore(t)
+    async function found(env: NodeJS.ProcessEnv = { NOTICE_URL_FILE: '/url' }) {
+      const all = await checkStore(location, Date.now, readConfig(env))
+      return all.filter(({ subject }) => subject === 'notices').map(({ level, text }) => `${level}: ${text}`)
+    }
+    t.strictSame(await found(), ['ok: No notice waits to be delivered.'])
+    t.strictSame(await found({}), [])
+    const waiting = { attempts: 3, problem: 'it answered 404' }
+    await store.updateNotices(() => ({ save: [notice({ id: 1, dueAt: null }), notice({ id: 2 }), notice({ id: 3 })] }))
+    t.strictSame(await found(), ['note: 2 notices for NOTICE_URL_FILE will be delivered soon.'])
+    await store.updateNotices(() => ({ save: [notice({ id: 2, ...waiting })] }))
+    const what = '2 notices for NOTICE_URL_FILE cannot be delivered, the oldest of 2027-01-15T08:00:00Z'
+    t.strictSame(await found(), [`warning: ${what}, after 3 attempts: it answered 404.`])
   })
 
   t.test(`Doctor on ${name}: an empty database, and another program's, is an error, and stays as it is`, async (t) => {

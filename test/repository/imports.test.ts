@@ -35,7 +35,7 @@ const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
   'version.ts': { rooms: 'program-files.ts' },
   'program-files.ts': { packages: 'node:fs' },
   commands: {
-    rooms: 'config.ts version.ts doctor server http administration domain web telemetry store',
+    rooms: 'config.ts version.ts program-files.ts doctor server http administration domain web telemetry store',
     packages: 'node:* commander',
   },
   doctor: { rooms: 'config.ts version.ts http listener administration domain web store', packages: 'node:*' },
@@ -59,7 +59,10 @@ const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
       node:stream/consumers node:timers/promises node:tls node:zlib fastify @fastify/formbody`,
   },
   issuer: { rooms: 'domain web limits', packages: 'node:crypto' },
-  administration: { rooms: 'views domain', packages: 'node:crypto node:fs/promises node:util openid-client yaml zod' },
+  administration: {
+    rooms: 'views domain web',
+    packages: 'node:crypto node:fs/promises node:util openid-client yaml zod',
+  },
   views: { rooms: 'domain', packages: 'zod' },
   domain: { rooms: 'web', packages: 'node:crypto node:util node:zlib' },
   web: { packages: 'node:net' },

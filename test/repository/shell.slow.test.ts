@@ -129,6 +129,7 @@ const PAGES: Record<string, Preparation> = {
     prints: /^200 after [\s\S]*^token_server_disk_sync_duration_seconds_sum [\s\S]*\/login#/m,
   },
   'examples/caddy/README.md': { before: GATEWAY, prints: /from the suite/, needs: 'caddy' },
+  'examples/ci/README.md': { before: 'token-server init --yes --operator root > /dev/null', needs: 'openssl' },
   'examples/client/README.md': {
     before: SERVER,
     replace: {

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { chownSync, globSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -37,6 +37,19 @@ t.test('Start: no signal opens the inspector of Node.js, through which any local
   t.match(shown, /^RUN .*sed -i '1s\|\.\*\|#!\S+ --disable-sigusr1\|' bin\/token-server\.js/m, 'docker exec')
   const starts = readFile(join(FOLDER, 'token-server.service')).match(/^ExecStart=.*$/gm)
   t.strictSame(starts, ['ExecStart=/opt/token-server/bin/token-server serve'], 'the first line of that file counts')
+})
+
+t.test('Start: the parser of a connection is not in the heap of glibc, which would keep its memory', async (t) => {
+  const [variable] = /\bMALLOC_\w+=\d+/.exec(readFile('bin/token-server.js').split('\n', 1)[0] as string) ?? []
+  t.match(readFile('Dockerfile'), `ENV ${variable}\n`)
+  const [name, value] = String(variable).split('=') as [string, string]
+  const grown = (env: NodeJS.ProcessEnv) => {
+    const { stdout } = spawnSync(process.execPath, ['test/repository/connections.ts'], { env, encoding: 'utf8' })
+    return Number(stdout)
+  }
+  if (process.platform !== 'linux') return
+  const [usual, set] = [grown({}), grown({ [name]: value })]
+  t.ok(set < usual - 2, `for each connection ${usual} KiB, and ${set} with ${variable}`)
 })
 
 /** What only a server needs: the rest is the same for a backup. */

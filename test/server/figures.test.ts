@@ -248,7 +248,16 @@ t.test('Statistics: a server that has just started has all fields, even before i
   t.strictSame(await readTrouble(), rest.trouble)
   t.strictSame([minutes.length, lastTenMinutes.length], [61, 61])
   t.strictSame(rest, {
-    ...{ at: START, startedAt: START, version: VERSION, heavy: [], refusals: [], outages: [], nodes: [] },
+    ...{
+      at: START,
+      startedAt: START,
+      version: VERSION,
+      name: 'web-1:80',
+      heavy: [],
+      refusals: [],
+      outages: [],
+      nodes: [],
+    },
     ...{ trouble: { failing: [], refusedChecks: [], removed: [] }, stored: { tokens: 0, checks: 0, refusals: 0 } },
     ...{ lastHour: lastMinute, liveTokens: undefined, endingSecrets: undefined, certificates: [] },
     workers: { expected: 2, serving: 1, each: [] },
@@ -295,7 +304,7 @@ t.test('Statistics: owners whose secrets end soon are listed, the next to end fi
   const id = credentials.client_id
   await endSecret(id, START + DAY)
   await endSecret('store', START + 7 * DAY)
-  t.strictSame((await read()).endingSecrets, {
+  t.match((await read()).endingSecrets, {
     inADay: 1,
     inAWeek: 2,
     next: [

@@ -4,14 +4,14 @@ import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import type { Event } from '../../src/domain/events.ts'
 import type { ServerNode } from '../../src/domain/statistics.ts'
-import type { Nodes } from '../../src/domain/store.ts'
+import type { Nodes, Store } from '../../src/domain/store.ts'
 import type { Listener } from '../../src/ops/listener.ts'
 import { startAdmin } from '../../src/server/admin.ts'
 import { openCertificates } from '../../src/server/certificates.ts'
 import { createServerFigures } from '../../src/server/figures.ts'
 import { listenAndServe } from '../../src/server/listen.ts'
 import { startOps } from '../../src/server/ops.ts'
-import { startPresence } from '../../src/server/statistics.ts'
+import { startPresence, startStatistics } from '../../src/server/statistics.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createCounters } from '../../src/telemetry/metrics/counters.ts'
 import { VERSION } from '../../src/version.ts'
@@ -120,6 +120,13 @@ t.test('Ops: metrics describe the store, the server, and each process that answe
 
 const figures = createServerFigures(createCounters(), { expected: 1, serving: () => 1 })
 
+async function statisticsOf(t: Test, store: Store, name = 'web-1:80') {
+  const findTrouble = async () => ({ failing: [], refusedChecks: [], removed: [] })
+  const statistics = await startStatistics(store, figures, { storeKind: 'sqlite', name, findTrouble, certificates })
+  t.teardown(statistics.stop)
+  return statistics
+}
+
 t.test('Ops and admin: if they are off, or nothing is counted, nothing listens', async (t) => {
   const { store } = await createWorld(t)
   const given = readConfig({ OPS_ADDRESS: '127.0.0.1:0', ADMIN_ADDRESS: '127.0.0.1:0' })
@@ -127,14 +134,21 @@ t.test('Ops and admin: if they are off, or nothing is counted, nothing listens',
     [readConfig({}), figures],
     [given, undefined],
   ] as const) {
-    const options = { store, observe: () => {}, figures: counted, certificates }
+    const options = {
+      store,
+      observe: () => {},
+      figures: counted,
+      certificates,
+      statistics: counted && (await statisticsOf(t, store)),
+    }
     t.strictSame([await startOps(config, options), await startAdmin(config, options)], [undefined, undefined])
   }
 })
 
 async function startAdminHere(t: Test, env: NodeJS.ProcessEnv) {
   const { store } = await createWorld(t, env.DATABASE_URL ? { databaseUrl: env.DATABASE_URL } : {})
-  const admin = (await startAdmin(readConfig(env), { store, observe: () => {}, figures, certificates })) as Listener
+  const statistics = await statisticsOf(t, store, `${hostname()}:${env.PORT}`)
+  const admin = (await startAdmin(readConfig(env), { store, observe: () => {}, statistics, certificates })) as Listener
   t.teardown(admin.close)
   return { ...admin, store, port: new URL(admin.address).port }
 }

@@ -8,6 +8,7 @@ import { HOUR, hourOf } from '../../src/domain/usage.ts'
 import { copyStore, openStore, reopenStore } from '../../src/store/open.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { application as newcomer, suite } from '../support/newcomers.ts'
+import { notice } from '../support/notice.ts'
 import { AUDIT, AUTHOR, on } from '../support/on.ts'
 import { holdOpen, query } from '../support/postgres/databases.ts'
 import { locationOf } from '../support/postgres/location.ts'
@@ -57,6 +58,7 @@ async function fillStore(t: Test) {
   await store.recordAdminKeyUse(2, NOW)
   await on(store).removeApplication('gone')
   await on(store).removeSuite('removed')
+  await store.updateNotices(() => ({ save: [notice()] }))
   return { file, store, tokens, count }
 }
 
@@ -88,7 +90,15 @@ t.test('Copy: everything is copied unchanged, except expired tokens', async (t) 
   const progress: string[] = []
   const copied = await copy(file, url, (table, rows) => progress.push(`${table} ${rows}`))
   const counts = { suites: 1, applications: 2, secrets: 4, approvals: 2, secret_uses: 1, application_uses: 1 }
-  const others = { token_counts: 1, usage_counts: 6, operators: 1, admin_keys: 2, audit_events: 18, tokens: 3 }
+  const others = {
+    token_counts: 1,
+    usage_counts: 6,
+    operators: 1,
+    admin_keys: 2,
+    audit_events: 18,
+    notices: 1,
+    tokens: 3,
+  }
   t.strictSame(copied, { ...counts, ...others })
   const expected = Object.entries(copied).map(([table, rows]) => `${table} ${rows}`)
   t.strictSame(progress, expected)
@@ -100,6 +110,13 @@ t.test('Copy: everything is copied unchanged, except expired tokens', async (t) 
   for (const { id } of Object.values(living)) t.strictSame(await target.findToken(id), await store.findToken(id))
   t.equal(await target.findToken(expired.id), undefined)
   t.strictSame(await target.listTokenCounts([count.applicationKey], count.hour), [{ ...count, lastTokenAt: NOW }])
+  t.strictSame(await target.listNotices(), [notice()])
+  const taken = store.updateNotices(() => ({ save: [] }))
+  await t.rejects(
+    taken,
+    { name: 'OperatorError', message: /^The store moved to / },
+    'the server of the copy posts them',
+  )
   const usage = ['a', 'store'].map((clientId) => target.listUsage([clientId], HOUR, [hourOf(NOW) * HOUR]))
   t.match((await Promise.all(usage)).flat(), USAGE)
   t.strictSame(await target.listSecretUses([1, 2]), [{ secretId: 1, lastUsedAt: NOW }])

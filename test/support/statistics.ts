@@ -1,3 +1,4 @@
+import type { EndingSecret } from '../../src/domain/statistics.ts'
 import type { Statistics, Traffic } from '../../src/views/statistics.ts'
 import { START } from './world.ts'
 
@@ -32,6 +33,7 @@ export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
     at: START,
     startedAt: START - 10_000,
     version: '1.2.3',
+    name: 'web-1:8080',
     lastMinute: NO_TRAFFIC,
     lastHour: NO_TRAFFIC,
     minutes: windows(60_000, 1),
@@ -52,4 +54,10 @@ export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
     },
     ...more,
   }
+}
+
+/** A suite whose secret ends, with some fields overridden. */
+export function endingSecret(more: Partial<EndingSecret> = {}): EndingSecret {
+  const secret = { secretId: 1, endsAt: START, lastUsedAt: null, developerEmail: null }
+  return { kind: 'suite', id: 'store', name: 'Store', ...secret, ...more }
 }

@@ -9,6 +9,8 @@ export interface Checkout {
   main: string
   /** The Node.js options in the first line of bin/token-server.js, or in the script of a version without that file. */
   nodeOptions: string[]
+  /** The environment of that line. */
+  nodeEnv: Record<string, string>
 }
 
 /** Throws if there is no checkout in the folder. */
@@ -16,9 +18,11 @@ export function openCheckout(folder: string, kind: Kind): Checkout {
   const bin = join(folder, 'bin/token-server.js')
   const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   const command = existsSync(bin) ? readFileSync(bin, 'utf8').split('\n', 1)[0] : scripts['token-server']
-  const nodeOptions = (command as string).split(' ').filter((word) => word.startsWith('--'))
+  const words = (command as string).split(' ')
+  const nodeOptions = words.filter((word) => word.startsWith('--'))
+  const nodeEnv = Object.fromEntries(words.filter((word) => /^[A-Z_]+=/.test(word)).map((word) => word.split('=')))
   if (nodeOptions.length === 0) throw new Error(`No Node.js options in ${bin}.`)
-  return { kind, main: join(folder, 'src/main.ts'), nodeOptions }
+  return { kind, main: join(folder, 'src/main.ts'), nodeOptions, nodeEnv }
 }
 
 /** Credentials of an application or a suite, as the commands print them. */

@@ -31,6 +31,7 @@ export const TAGS = {
     'the database has a digest.',
   ),
   Suites: 'The APIs that tokens are for. A suite authenticates like an application, to ask about tokens.',
+  Export: 'What is registered, as a file for `token-server apply`.',
   Operators: lines(
     'The people and programs that use this API and the console. Calls can end their access, but never give access:',
     'no call makes a credential.',

@@ -49,9 +49,13 @@ const secretsOf = (first: number, second: number) => [
   secret(second, NINE, null),
 ]
 
-const ANNOTATIONS = { labels: { environment: 'production' }, note: 'Call +49 30 1234567 before you suspend it.' }
+const ANNOTATIONS = {
+  labels: { environment: 'production' },
+  note: 'Call +49 30 1234567 before you suspend it.',
+  managed_by: '',
+}
 
-const NO_ANNOTATIONS = { labels: {}, note: '' }
+const NO_ANNOTATIONS = { labels: {}, note: '', managed_by: '' }
 
 const APPROVED = {
   client_id: CLIENT_ID,
@@ -63,13 +67,14 @@ const APPROVED = {
   tokens_valid_from: null,
   ...ANNOTATIONS,
   quota: 3600,
+  applied_at: null,
 }
 
 const USE = { last_token_at: '2027-01-15T09:00:01.000Z' }
 
 const APPLICATION = { ...APPROVED, ...USE, secrets: secretsOf(3, 5) }
 
-const SUITE = { id: 'store', name: 'Store API', created_at: EIGHT, ...ANNOTATIONS }
+const SUITE = { id: 'store', name: 'Store API', created_at: EIGHT, ...ANNOTATIONS, applied_at: null }
 
 const adminKey = (id: number, lastUsedAt: string | null) => ({
   id,
@@ -195,6 +200,7 @@ const APPLICATIONS: Record<string, OperationText> = {
       suites: ['store'],
       labels: { environment: 'production' },
       note: '',
+      managed_by: '',
       quota: null,
     }),
     conflict: known('taken-id'),
@@ -213,7 +219,7 @@ const APPLICATIONS: Record<string, OperationText> = {
   },
   'PATCH /admin/v1/applications/{client_id}': {
     operationId: 'changeApplication',
-    summary: 'Change the name, the developer email, the labels, the note or the quota',
+    summary: 'Change the name, the developer email, the labels, the note, the quota or what manages it',
     description: 'Fields that you leave out stay as they are. `labels` replaces all labels.',
     request: one('changes', 'A new name', { name: 'Demo shop' }),
     answer: 'The application as it is now.',
@@ -225,7 +231,7 @@ const APPLICATIONS: Record<string, OperationText> = {
     summary: 'Set an application to these values',
     description: lines(
       'All in one transaction, with one audit event, `application updated`. If nothing differs, nothing is changed. `labels`,',
-      '`note` and `quota` stay as they are if you leave them out. It does not',
+      '`note`, `managed_by` and `quota` stay as they are if you leave them out. It does not',
       'register an application: clients and proxies may repeat a PUT, and the secret of the first answer would be lost.',
     ),
     request: one('settings', 'Another name, suspended, for one suite', {
@@ -409,7 +415,7 @@ const SUITES: Record<string, OperationText> = {
   },
   'PATCH /admin/v1/suites/{suite_id}': {
     operationId: 'changeSuite',
-    summary: 'Change the name, the labels or the note of a suite',
+    summary: 'Change the name, the labels or the note of a suite, or what manages it',
     description: 'Fields that you leave out stay as they are. `labels` replaces all labels. The id cannot be changed.',
     request: one('changes', 'A new name', { name: 'Shop API' }),
     answer: 'The suite as it is now.',
@@ -594,6 +600,25 @@ const HISTORY: Record<string, OperationText> = {
   },
 }
 
+const { created_at: _, managed_by: __, applied_at: ___, ...EXPORTED_SUITE } = SUITE
+const { created_at, tokens_valid_from, managed_by, applied_at, ...EXPORTED_APPLICATION } = APPROVED
+
+const EXPORT: Record<string, OperationText> = {
+  'GET /admin/v1/export': {
+    operationId: 'exportAll',
+    summary: 'Export applications and suites',
+    description: lines(
+      'All in one answer, which is a file for `token-server apply`: this server needs no change by it. An empty server gets the',
+      'same applications and suites, with other secrets. It has neither secrets nor times.',
+    ),
+    answer: 'The file.',
+    examples: one('file', 'A suite and an application', {
+      suites: [EXPORTED_SUITE],
+      applications: [EXPORTED_APPLICATION],
+    }),
+  },
+}
+
 /** Every operation of the API, by its method and path. */
 export const OPERATIONS: Record<string, OperationText> = {
   ...APPLICATIONS,
@@ -605,6 +630,7 @@ export const OPERATIONS: Record<string, OperationText> = {
   ),
   ...secretsOperations('/admin/v1/suites/{suite_id}/secrets', ['Suite', 'a suite'], 'store', [1, 4]),
   ...SUITES,
+  ...EXPORT,
   ...OPERATORS,
   ...HISTORY,
 }

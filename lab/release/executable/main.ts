@@ -33,7 +33,13 @@ await build({
 })
 
 // By the paths that the program uses.
-const files = globSync(['package.json', 'migrations/*/*.sql', 'docs/openapi*.yaml', 'docs/reference.html'])
+const files = globSync([
+  'package.json',
+  'migrations/*/*.sql',
+  'docs/openapi*.yaml',
+  'docs/apply.schema.json',
+  'docs/reference.html',
+])
 const assets = Object.fromEntries([
   ...files.map((path) => [path, path]),
   ...globSync('src/admin/console/assets/*').map((path) => [path.replace('src', 'lib'), path]),

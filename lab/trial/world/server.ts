@@ -34,6 +34,7 @@ export async function startServer(
       HOST: '127.0.0.1',
       PORT: String(await freePort()),
       ...tlsSettings(),
+      ...checkout.nodeEnv,
       ...env,
       ...settings,
     },

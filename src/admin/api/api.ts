@@ -7,6 +7,7 @@ import { setCaller } from '../wire/caller.ts'
 import { ProblemError, RefusedOperator } from '../wire/problem.ts'
 import { createNotFoundHandler } from '../wire/routing.ts'
 import { applications } from './applications.ts'
+import { exports } from './export.ts'
 import { operators } from './operators.ts'
 import { query } from './query.ts'
 import { createRoutes } from './routes.ts'
@@ -26,7 +27,8 @@ export function adminApi(api: FastifyInstance, context: AdminContext): void {
     route.schema = { querystring: query(), ...route.schema }
   })
   const addRoute = createRoutes(api, context)
-  for (const resource of [applications, secrets, suites, usage, operators, auditEvents, refusals]) resource(addRoute)
+  for (const resource of [applications, secrets, suites, usage, exports, operators, auditEvents, refusals])
+    resource(addRoute)
   statistics(api, context)
 }
 

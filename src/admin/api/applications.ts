@@ -28,7 +28,11 @@ const LIST = {
 
 const SHOW = answer(SHOWN_APPLICATION)
 
-const { client_id, ...OTHER_FIELDS } = APPLICATION.omit({ created_at: true, tokens_valid_from: true }).shape
+const { client_id, ...OTHER_FIELDS } = APPLICATION.omit({
+  created_at: true,
+  tokens_valid_from: true,
+  applied_at: true,
+}).shape
 
 const REGISTERED = object('RegisteredApplication', 'An application with its secret', {
   client_id,

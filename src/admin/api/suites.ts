@@ -2,6 +2,7 @@ import { approvalsSchema, suiteSchema, suiteUpdateSchema } from '../../administr
 import type { SuiteRegistration } from '../../administration/suites.ts'
 import { registeredSuiteView, SHOWN_SUITE, shownSuiteView } from '../../administration/views.ts'
 import type { SuiteChanges } from '../../domain/suite.ts'
+import { camelCased } from '../../domain/text.ts'
 import {
   APPLICATION,
   applicationFields,
@@ -59,7 +60,10 @@ export function suites(route: AddRoute): void {
 
   route<SuiteRegistration & { id: string }>('POST', '/suites', REGISTER, async ({ suites }, request, reply) => {
     const { id: suiteId, ...values } = request.body
-    const registered = await suites.register({ ...values, suiteId }, repeatable(request, reply))
+    const registered = await suites.register(
+      { ...camelCased<typeof values>(values), suiteId },
+      repeatable(request, reply),
+    )
     reply.header('location', `/admin/v1/suites/${registered.suiteId}`)
     return registeredSuiteView(registered)
   })
@@ -69,7 +73,7 @@ export function suites(route: AddRoute): void {
   route('GET', path, SHOW, (administration, { params }, reply) => show(administration, params.suite_id, reply))
 
   route<SuiteChanges>('PATCH', path, CHANGE, async (administration, { params: { suite_id }, body }, reply) => {
-    await administration.suites.update(suite_id, body)
+    await administration.suites.update(suite_id, camelCased(body))
     return show(administration, suite_id, reply)
   })
 

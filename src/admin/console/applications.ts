@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RegisteredApplication } from '../../administration/applications.ts'
 import { type BrowseQuery, isHeavy, isQuiet, type ListedApplication } from '../../administration/search.ts'
 import { LISTED_APPLICATION, listedApplicationView } from '../../administration/views.ts'
-import { APPLICATION_COLUMNS, type ApplicationValues, OPTIONAL_COLUMNS } from '../../domain/application.ts'
+import { APPLICATION_COLUMNS, type ApplicationValues } from '../../domain/application.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { DAY, MANY_TOKENS } from '../../domain/usage.ts'
 import { address, type Html, html, path } from '../../web/html.ts'
@@ -203,7 +203,7 @@ const INPUTS: Record<string, Pick<Parameters<typeof field>[0], 'type' | 'hint'>>
   developer_email: { type: 'email', hint: 'Whom to contact. APIs see it as developer.email.' },
 }
 
-const OPTIONAL = ['labels', ...OPTIONAL_COLUMNS, 'quota']
+const OPTIONAL = ['labels', 'note', 'quota']
 
 export function newApplication(console: FastifyInstance, context: AdminContext): void {
   registrationForm(console, {

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ApplicationNames } from '../../domain/application.ts'
 import type { Suite } from '../../domain/suite.ts'
+import { many } from '../../domain/text.ts'
 import { address, type Html, html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
 import { name, note } from './components.ts'
-import { many } from './figures.ts'
 import { allOrNone, type FieldError, fieldsOf, hidden, redirectDone } from './forms.ts'
 import { type Page, showPage } from './layout.ts'
 import { headBelow } from './owner.ts'
@@ -39,12 +39,19 @@ export function changeApprovals(
       return showList(request, reply, [{ field: undefined, message }])
     }
     const approved = new Set((await applications.match({ suite: id })).map(({ clientId }) => clientId))
-    const { size } = isApproval ? ids.difference(approved) : ids.intersection(approved)
+    const changing = isApproval ? ids.difference(approved) : ids.intersection(approved)
+    const isManaged = ({ clientId, managedBy }: ApplicationNames) => managedBy !== '' && changing.has(clientId)
+    const managed = (await applications.match({})).filter(isManaged)
     // Asks again if the number has changed since it was confirmed. A single approval needs no confirmation.
-    if (size > (isApproval ? 1 : 0) && text('confirmed') !== String(size)) {
+    const { size } = changing
+    const isAsked = size > (isApproval ? 1 : 0) || managed.length > 0
+    if (isAsked && text('confirmed') !== String(size)) {
       const which = isAll ? hidden({ matching: 'all' }) : [...ids].flatMap((id) => hidden({ client_id: id }))
       const chosen = html`${hidden({ change: text('change'), confirmed: String(size) })}${which}`
-      return showPage(reply, question(await suites.show(id), request, isApproval, size, chosen))
+      return showPage(
+        reply,
+        question(await suites.show(id), request, isApproval, size, html`${chosen}${managedHint(managed)}`),
+      )
     }
     return showChanged(request, reply, await suites.changeApprovals(id, [...ids], isApproval))
   })
@@ -112,6 +119,15 @@ export function approvalForm(
   return html`<form class="edit" method="post" action="${address(path`/suites/${suiteId}/approvals`, filter)}" data-guard>
 <div class="parts" data-checks>${list}</div>
 <div class="buttons">${allOrNone()}${others}<button class="button primary" name="change" value="approve">Approve</button><button class="button danger-quiet" name="change" value="withdraw">Withdraw approval…</button></div></form>`
+}
+
+function managedHint(managed: readonly ApplicationNames[]): Html | undefined {
+  if (managed.length === 0) return
+  const files = new Intl.ListFormat('en').format(new Set(managed.map(({ managedBy }) => managedBy)))
+  return note(
+    'warn',
+    html`<p>${many(managed.length, 'application')} of these ${managed.length === 1 ? 'is' : 'are'} managed by ${files}, which may undo this: change it there, too.</p>`,
+  )
 }
 
 /** Asks before applications are changed. `chosen` has the fields of the form. */

@@ -12,6 +12,7 @@ import { serveAssets } from './layout.ts'
 import { listSecrets } from './list-secrets.ts'
 import { serveLive } from './live.ts'
 import { login, recognizeSessions } from './login.ts'
+import { askIfManaged } from './managed.ts'
 import { operatorPages } from './operators.ts'
 import { overviewPage } from './overview.ts'
 import { providerLogin } from './provider.ts'
@@ -34,6 +35,7 @@ export async function adminConsole(console: FastifyInstance, context: AdminConte
   await console.register(formbody)
   console.setNotFoundHandler(refuseUnknown)
 
+  askIfManaged(console, context)
   serveAssets(console)
   login(console, context)
   providerLogin(console, context)

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { placeOf } from '../../administration/attention.ts'
 import type { Health } from '../../administration/diagnosis.ts'
 import type { Instructions } from '../../administration/remedies.ts'
 import { isHeavy, isQuiet, type ListedApplication, type RecentUse } from '../../administration/search.ts'
@@ -102,7 +103,7 @@ export function diagnosisNote(
   buttons: PageInstructions['buttons'] = new Map(),
 ): Html {
   const [tone, answer] = application?.status === 'suspended' ? SUSPENDED : ANSWERS[health]
-  const parts = lines.map(withTimes)
+  const parts = lines.map((line) => withTimes(line))
   // Screen readers announce the answer when it changes, but not when only ages do.
   const strong = html`<strong role="status">${answer}</strong>`
   const text =
@@ -116,10 +117,10 @@ export function diagnosisNote(
 }
 
 /** Turns timestamps in a text into `<time>` elements, which are shown in the reader's time zone. */
-function withTimes(text: string): Part[] {
+export function withTimes(text: string, withSeconds = false): Part[] {
   return text.split(/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/).map((part, at) => {
     // A request id that a client sent may look like a timestamp without being one.
-    return at % 2 === 0 || Number.isNaN(Date.parse(part)) ? part : time(Date.parse(part))
+    return at % 2 === 0 || Number.isNaN(Date.parse(part)) ? part : time(Date.parse(part), '', withSeconds)
   })
 }
 
@@ -183,12 +184,6 @@ function refusalsTable(caption: string, refusals: readonly RefusalCount[], now: 
 function reasonOf(reason: string): Html {
   const words = factsOf(reason)?.words
   return html`<span class="name">${words === undefined ? reason : html`${words} <span class="hint">${reason}</span>`}</span>`
-}
-
-/** Where to fix refusals of an application or a suite: an application's page begins with what to do. */
-export function placeOf(kind: 'application' | 'suite', id: string, reason: string): string {
-  if (kind === 'application') return path`/applications/${id}`
-  return path`/suites/${id}` + (isTokenReason(reason) ? '#gateway' : '')
 }
 
 /** A link to the diagnosis of a text that matched nothing, if it may be a client id: request ids of this server are not. */

@@ -97,11 +97,6 @@ export function count(number: number): string {
   return number < 1e6 ? WHOLE.format(number) : short(number)
 }
 
-/** 1 thing, 1,234 things. */
-export function many(number: number, thing: string, things = `${thing}s`): string {
-  return `${count(number)} ${number === 1 ? thing : things}`
-}
-
 /** A count in short form: 1.5K. */
 export function short(number: number): string {
   return COMPACT.format(number)

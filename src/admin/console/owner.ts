@@ -12,7 +12,7 @@ import type { Suite } from '../../domain/suite.ts'
 import { camelCased } from '../../domain/text.ts'
 import { type Html, html, type Part, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
-import { labelLinks, links, name, note, section, sentence } from './components.ts'
+import { labelLinks, links, name, note, section, sentence, time } from './components.ts'
 import {
   assertCanChange,
   type FieldError,
@@ -64,7 +64,7 @@ function valuesOf(owner: Owner): Values {
 }
 
 function optionalTexts(owner: Owner): Values {
-  return 'quota' in owner ? columnsOf(owner, OPTIONAL_COLUMNS) : { note: owner.note }
+  return 'quota' in owner ? columnsOf(owner, OPTIONAL_COLUMNS) : { note: owner.note, managed_by: owner.managedBy }
 }
 
 export function changesIn({ labels, quota, ...values }: Values): Changes {
@@ -175,6 +175,7 @@ const HINTS: Readonly<Record<string, string>> = {
   quota: "Tokens per clock hour. If empty, the server's TOKEN_QUOTA applies.",
   labels: 'One per line, such as owner=web. Keys have the characters a-z 0-9 . _ - / only.',
   note: 'For operators only: whom to call, what it is for.',
+  managed_by: 'The file or the program that may undo what is changed here. If empty, nothing does.',
 }
 
 function input(name: string, value: string, stateOf: (name: string) => FieldState): Html {
@@ -197,7 +198,10 @@ export function annotationFacts(owner: Owner, list: List['href']) {
   const given = Object.entries(optionalTexts(owner)).filter(([, text]) => text !== '')
   return [
     links && (['Labels', links] as const),
-    ...given.map(([name, text]) => [sentence(name), html`<div class="lines" dir="auto">${text}</div>`] as const),
+    ...given.map(([name, text]) => {
+      const applied = name === 'managed_by' && html`, applied ${time(owner.appliedAt)}`
+      return [sentence(name), html`<div class="lines" dir="auto">${text}${applied}</div>`] as const
+    }),
   ]
 }
 

@@ -46,9 +46,7 @@ export function usageCharts({ period, points }: Usage, kinds: readonly Kind[], o
   }))
 }
 
-/**
- * What an application or a suite did in a period: sums, charts, and their figures as a table. `hint` says what the counts mean.
- */
+/** What an application or a suite did in a period: sums, charts, and a table of both. `hint` says what the counts mean. */
 export async function usagePanel(
   context: AdminContext,
   request: FastifyRequest,

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
 import type { Administration } from '../../administration/administration.ts'
-import { type Labels, labelsIn, labelTexts, type OptionalTexts } from '../../domain/application.ts'
+import { type Annotations, type Labels, labelsIn, labelTexts, type OptionalTexts } from '../../domain/application.ts'
 import { administer } from './administer.ts'
-import { type JsonOption, print, type Terminal } from './terminal.ts'
+import { type JsonOption, print, say, type Terminal } from './terminal.ts'
 
 export interface AnnotationOptions extends Partial<OptionalTexts> {
   label?: string[] | undefined
@@ -44,12 +44,18 @@ export function annotated<Options extends AnnotationOptions>(
   return { ...settings, labels: label.length + removeLabel.length > 0 ? Object.fromEntries(kept) : undefined }
 }
 
+/** After a change by hand that what manages an application or a suite may undo. */
+export function warnIfManaged(terminal: Terminal, options: JsonOption, owner: Annotations | undefined): void {
+  if (!owner?.managedBy) return
+  say(terminal, options, 'warning', `It is managed by ${owner.managedBy}, which may undo this: change it there, too.`)
+}
+
 interface Owners<Shown> {
   show(id: string): Promise<Shown>
   update(id: string, changes: object): Promise<boolean>
 }
 
-export function completeUpdate<Shown extends { labels: Labels }>(
+export function completeUpdate<Shown extends Annotations>(
   command: Command,
   terminal: Terminal,
   kind: 'application' | 'suite',
@@ -62,7 +68,9 @@ export function completeUpdate<Shown extends { labels: Labels }>(
     if (Object.keys(options).length === 0) command.error(`error: ${names.join(' or ')} is required`)
     const { shown, isChanged } = await administer(terminal, async (administration) => {
       const owners = ownersOf(administration)
-      const isChanged = await owners.update(id, annotated(options, (await owners.show(id)).labels))
+      const before = await owners.show(id)
+      const isChanged = await owners.update(id, annotated(options, before.labels))
+      if (isChanged) warnIfManaged(terminal, { json }, before)
       return { isChanged, shown: await owners.show(id) }
     })
     const words = `The ${kind} ${id} ${isChanged ? 'is updated' : 'already has these values'}.`

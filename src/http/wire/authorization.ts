@@ -25,8 +25,9 @@ export function bearerToken(request: Request): string | undefined | RequestRefus
   const authorization = authorizationOf(request)
   if (authorization instanceof RequestRefused) return authorization
   if (authorization === undefined || !/^bearer +[^ ]/i.test(authorization)) return undefined
-  const [, token] = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(authorization) ?? []
-  return token ?? new RequestRefused('Authorization header malformed')
+  const isWellFormed = /^bearer +[A-Za-z0-9._~+/-]+=*$/i.test(authorization)
+  if (!isWellFormed) return new RequestRefused('Authorization header malformed')
+  return authorization.slice(authorization.lastIndexOf(' ') + 1)
 }
 
 /**

@@ -74,10 +74,17 @@ export function sendError(reply: FastifyReply, answer: ErrorAnswer, field?: stri
   reply.code(answer.status).type(JSON_TYPE).send(errorBody(answer, field))
 }
 
+/** Bodies without a field, made once. */
+const bodies = new Map<ErrorAnswer, string>()
+
 /** The body of RFC 6749 §5.2. Characters that are invalid in a description become `?`. */
 export function errorBody(answer: ErrorAnswer, field = ''): string {
-  const text = describe(answer, field)
-  return JSON.stringify({ error: answer.code, error_description: text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?') })
+  const known = field === '' ? bodies.get(answer) : undefined
+  if (known !== undefined) return known
+  const text = describe(answer, field).replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?')
+  const body = JSON.stringify({ error: answer.code, error_description: text })
+  if (field === '') bodies.set(answer, body)
+  return body
 }
 
 export function describe({ description }: ErrorAnswer, field = ''): string {

@@ -64,19 +64,19 @@ export function pathOf(target: string): string {
 }
 
 /**
- * Refuses requests without a route: 404, or 405 with the allowed methods (RFC 9110 §15.5.6). It adds a hook, because Fastify
- * reads the body before it calls a not-found handler. Call this before adding routes.
+ * Returns a function that refuses requests without a route: 404, or 405 with the allowed methods (RFC 9110 §15.5.6). For a hook,
+ * because Fastify reads the body before it calls a not-found handler. Call this before adding routes.
  */
-export function refuseUnknownRoutes(app: FastifyInstance): void {
+export function assertRoutes(app: FastifyInstance): (request: FastifyRequest) => void {
   const methods = new Map<string, Set<string>>()
   app.addHook('onRoute', ({ url, method }) => {
     methods.set(url, new Set([...(methods.get(url) ?? []), method].flat()))
   })
-  app.addHook('onRequest', (request, _reply, done) => {
-    if (!request.is404) return done()
+  return (request) => {
+    if (!request.is404) return
     const allowed = [...(methods.get(pathOf(request.url)) ?? [])]
     if (allowed.length === 0) throw new RequestRefused('no such endpoint')
     const headers = { allow: allowed.join(', ') }
     throw new RequestRefused('method not allowed', { field: allowed.join(' or '), headers })
-  })
+  }
 }

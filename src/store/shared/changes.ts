@@ -1,4 +1,5 @@
 import {
+  type AnnotationChanges,
   columnsOf,
   type Labels,
   type NewApplication,
@@ -17,14 +18,9 @@ import { ask, type Database, namesJson, rowsJson, type Work } from './work.ts'
 
 /** The statements of each change. They return the id in ChangeResult as one row. */
 const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => Work<unknown[][]> } = {
-  *'application updated'({ clientId, values, status, suites }) {
-    const quota = values.quota === null ? 0 : values.quota
-    const texts = Object.values(columnsOf(values, TEXT_COLUMNS))
-    yield* ask(sql.updateApplication, [clientId, ...texts, labelsColumn(values.labels), quota])
-    if (status) yield* ask(sql.setStatus, [clientId, status])
-    if (!suites) return []
-    yield* ask(sql.withdrawOthers, [clientId, namesJson(suites)])
-    return yield* ask(sql.approve, [rowsJson(suites.map((suite) => ({ clientId, suite })))])
+  'application updated'(change, at) {
+    const mark = { read: sql.readApplications, write: sql.markApplication, id: change.clientId, at }
+    return marked(change.values, mark, updateApplication(change))
   },
   'application suspended': ({ clientId }) => ask(sql.setStatus, [clientId, 'suspended']),
   'application resumed': ({ clientId }) => ask(sql.setStatus, [clientId, 'active']),
@@ -37,8 +33,11 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
     return yield* ask(sql.withdraw, [namesJson(yield* unchanged(change)), change.suite])
   },
   'all tokens revoked': ({ clientId }, at) => ask(sql.revokeTokens, [clientId, at]),
-  'suite updated': ({ suite, values: { name, labels, note } }) =>
-    ask(sql.updateSuite, [suite, name, labelsColumn(labels), note]),
+  'suite updated'({ suite, values }, at) {
+    const { name, labels, note, managedBy } = values
+    const mark = { read: sql.readSuites, write: sql.markSuite, id: suite, at }
+    return marked(values, mark, ask(sql.updateSuite, [suite, name, labelsColumn(labels), note, managedBy]))
+  },
   'suite removed': ({ suite }) => ask(sql.deleteSuite, [suite]),
   'secret added': ({ owner, secret }) => insertSecrets([{ owner, ...secret }]),
   'secret rotated': ({ owner, ...rotation }, at) => rotate(owner, rotation, at),
@@ -75,6 +74,33 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
     return yield* ask(operators.insertSession, values)
   },
   'session ended': ({ operator, sessionId }) => ask(operators.deleteSession, [operator, sessionId]),
+}
+
+function* updateApplication({ clientId, values, status, suites }: ChangeOf<'application updated'>): Work<unknown[][]> {
+  const quota = values.quota === null ? 0 : values.quota
+  const texts = Object.values(columnsOf(values, TEXT_COLUMNS))
+  yield* ask(sql.updateApplication, [clientId, ...texts, labelsColumn(values.labels), quota])
+  if (status) yield* ask(sql.setStatus, [clientId, status])
+  if (!suites) return []
+  yield* ask(sql.withdrawOthers, [clientId, namesJson(suites)])
+  return yield* ask(sql.approve, [rowsJson(suites.map((suite) => ({ clientId, suite })))])
+}
+
+interface Mark {
+  read: string
+  write: string
+  id: string
+  at: number
+}
+
+/** Notes when a change that names what manages an application or a suite has changed anything. */
+function* marked({ managedBy }: AnnotationChanges, { read, write, id, at }: Mark, change: Work<unknown[][]>) {
+  if (managedBy === undefined) return yield* change
+  const before = yield* ask<[id: string, json: string]>(read, [namesJson([id])])
+  const made = yield* change
+  const after = yield* ask<[id: string, json: string]>(read, [namesJson([id])])
+  if (after[0]?.[1] !== before[0]?.[1]) yield* ask(write, [id, at])
+  return made
 }
 
 /** The applications whose approval should change; for an undo, only those that have not been changed since. */

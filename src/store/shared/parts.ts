@@ -7,6 +7,7 @@ import type { Suite } from '../../domain/suite.ts'
 import { countKey, DAY, type SecretUse, type SpanCounts, type TokenCount, type TokenUse } from '../../domain/usage.ts'
 import { createAuditTrail } from './audit.ts'
 import { createChanges } from './changes.ts'
+import { createNotices } from './notices.ts'
 import { createRefusals } from './refusals.ts'
 import * as figures from './statements/figures.ts'
 import * as operators from './statements/operators.ts'
@@ -21,6 +22,7 @@ export const createSharedParts = (database: Database) => ({
   ...createAuditTrail(database),
   ...createUsage(database),
   ...createRefusals(database),
+  ...createNotices(database),
   ...createFigures(database),
 })
 
@@ -151,7 +153,7 @@ function createFigures({ askInBackground, size }: Database): Omit<Figures, 'coun
 
     async listEndingSecrets(now, before, limit) {
       const rows = await askInBackground(figures.listEndingSecrets, [now, before, limit])
-      return toObjects<EndingSecret>(rows, 'kind', 'id', 'name', 'endsAt')
+      return toObjects<EndingSecret>(rows, 'kind', 'id', 'name', 'secretId', 'endsAt', 'lastUsedAt', 'developerEmail')
     },
   }
 }

@@ -75,8 +75,10 @@ export const CATALOGUE = {
   purged_tokens_total: counter('Expired tokens that were deleted.'),
   oldest_expired_token_seconds: gauge('How long ago the oldest token that is still stored expired; 0 if none has.'),
   background_failures_total: counter('Background work that failed and is tried again.', {
-    task: ['purge', 'usage', 'refusals'],
+    task: ['purge', 'usage', 'refusals', 'notices'],
   }),
+  notice_attempts_total: counter('Attempts to post a notice, by their result.', { result: ['delivered', 'failed'] }),
+  oldest_notice_seconds: gauge('For how long the oldest notice has waited to be delivered; 0 if none waits.'),
   database_losses_total: counter('How often a process lost its connection to the database; PostgreSQL only.'),
   clock_offset_seconds: gauge("How far the database's clock is ahead of this machine's; 0 on SQLite."),
   clock_jumps_total: counter("How often this machine's clock jumped."),

@@ -4,7 +4,7 @@ import { AUDIT } from '../../support/on.ts'
 import { refusal, refusedRequest } from '../../support/refusal.ts'
 import { aRegistration, registrationJson } from '../../support/registration.ts'
 import { serverNode } from '../../support/server-node.ts'
-import { statisticsOf } from '../../support/statistics.ts'
+import { endingSecret, statisticsOf } from '../../support/statistics.ts'
 import { START } from '../../support/world.ts'
 
 const NEW = aRegistration({ name: 'Störe', developerEmail: 'dev@partner.example' })
@@ -162,7 +162,7 @@ t.test('API: it explains why a client is refused, and suggests API calls besides
 /** Statistics with values for the fields that are empty or null in the documented example. */
 const FULL = {
   refusals: [{ kind: 'authentication', reason: 'wrong secret', count: 3 }],
-  endingSecrets: { inADay: 1, inAWeek: 2, next: [{ kind: 'suite', id: 'store', name: 'Store', endsAt: START }] },
+  endingSecrets: { inADay: 1, inAWeek: 2, next: [endingSecret()] },
   certificates: [
     { listener: 'public', endsAt: START, problem: undefined },
     { listener: 'ops', endsAt: START, problem: 'No file.' },

@@ -3,7 +3,7 @@ import { attention } from '../../../src/admin/console/attention.ts'
 import type { Statistics } from '../../../src/views/statistics.ts'
 import { textOf } from '../../support/console-world.ts'
 import { serverNode } from '../../support/server-node.ts'
-import { statisticsOf, traffic } from '../../support/statistics.ts'
+import { endingSecret, statisticsOf, traffic } from '../../support/statistics.ts'
 import { START } from '../../support/world.ts'
 
 const HOUR = 60 * 60_000
@@ -73,7 +73,7 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
       ],
       lastHour: { ...traffic(0), activeChecks: 90, inactiveChecks: 10 },
       refusals: [{ kind: 'check', reason: 'expired token', count: 10 }],
-      endingSecrets: { inADay: 1, inAWeek: 1, next: [{ kind: 'suite', id: 'store', name: 'Store', endsAt: START }] },
+      endingSecrets: { inADay: 1, inAWeek: 1, next: [endingSecret()] },
       heavy: [{ clientId: 'a', name: 'A', tokens: 1361 }],
       trouble: {
         failing: [FAILING, { ...FAILING, kind: 'suite', id: 's', name: 'S', reason: 'made up', count: 1 }],
@@ -88,9 +88,9 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
       ],
       [
         '#processes',
-        '3 of 4 processes do not answer One that has ended is replaced within seconds: look for worker exited unexpectedl',
+        '3 of 4 processes do not answer One that has ended is replaced within seconds. Look for worker exited unexpectedl',
       ],
-      ['#nodes', `Node web-2:80 is gone It has not reported since ${at} .`],
+      ['#nodes', `Node web-2:80 is gone It has not reported since ${at} . token-server doctor on its machine says m`],
       ['/applications/a%2Fb', `<b>Shop The secret does not match: refused 1,204 times since ${at} .`],
       ['/suites/s', `S Made up: refused 1 time since ${at} .`],
       [
@@ -126,7 +126,7 @@ t.test('Attention: if the database can only be read, it says what works, what do
 t.test('Attention: an application has one entry, with everything that is said of it', async (t) => {
   const matters = mattersOf({
     trouble: { ...CALM, failing: [FAILING] },
-    endingSecrets: { inADay: 1, inAWeek: 1, next: [{ ...SHOP, endsAt: START }] },
+    endingSecrets: { inADay: 1, inAWeek: 1, next: [endingSecret(SHOP)] },
     heavy: [{ clientId: 'a/b', name: '<b>Shop', tokens: 1361 }],
   })
   t.equal(matters.length, 1)
@@ -135,7 +135,7 @@ t.test('Attention: an application has one entry, with everything that is said of
 })
 
 t.test('Attention: of many of a kind the first five are shown, with a link to the others', async (t) => {
-  const next = Array.from({ length: 7 }, (_, n) => ({ ...SHOP, id: `a${n}`, endsAt: START }))
+  const next = Array.from({ length: 7 }, (_, n) => endingSecret({ ...SHOP, id: `a${n}` }))
   const matters = mattersOf({
     endingSecrets: { inADay: 7, inAWeek: 30, next },
     trouble: { ...CALM, failing: Array.from({ length: 8 }, (_, n) => ({ ...FAILING, id: `f${n}` })) },

@@ -5,7 +5,7 @@ import { liveParts, overview } from '../../../src/admin/console/overview.ts'
 import type { Statistics } from '../../../src/views/statistics.ts'
 import { createConsoleWorld, textOf } from '../../support/console-world.ts'
 import { serverNode } from '../../support/server-node.ts'
-import { NO_TRAFFIC, statisticsOf, traffic } from '../../support/statistics.ts'
+import { endingSecret, NO_TRAFFIC, statisticsOf, traffic } from '../../support/statistics.ts'
 import { START } from '../../support/world.ts'
 
 const MINUTE = 60_000
@@ -86,7 +86,7 @@ t.test('Overview: its figures are rounded, and unknown ones are not shown as zer
   expect(page({ startedAt: START + MINUTE }), 'up for less than a minute.')
   const unknown = page({ liveTokens: undefined, endingSecrets: undefined })
   expect(unknown, 'Valid tokens – not', 'Used secrets ending – in 7 days; – without a newer one')
-  const next = [{ kind: 'suite' as const, id: 'store', name: 'Store API', endsAt: START + HOUR }]
+  const next = [endingSecret({ endsAt: START + HOUR })]
   const ending = page({ endingSecrets: { inADay: 0, inAWeek: 0, next } })
   expect(ending, 'Used secrets ending 1 in 7 days; 0 without a newer one')
   const unsized = pageOfStore({ databaseBytes: undefined, logBytes: undefined })

@@ -56,7 +56,15 @@ export function auditConformance(t: Test, harness: Harness): void {
       ...{ suites: ['store'], created_at: TIME, tokens_valid_from: null, secrets: [GENERATED] },
       ...{ labels: {}, quota: null },
     }
-    const ofSuite = { id: 'store', name: 'Suite store', created_at: TIME, labels: {}, note: '', secrets: [GENERATED] }
+    const ofSuite = {
+      id: 'store',
+      name: 'Suite store',
+      created_at: TIME,
+      labels: {},
+      note: '',
+      managed_by: '',
+      secrets: [GENERATED],
+    }
     const name = 'Ünï "new" ✓'
     const ended = { ...GENERATED, ends_at: at(9) }
     const rotated = { secrets: [[GENERATED], [ended, { ...GENERATED, created_at: at(1) }]] } satisfies Fields

@@ -4,6 +4,7 @@ import { type Nodes, type Purgeable, type Store, StoreUnavailable } from '../../
 import { firstTokenIdAt, mintToken } from '../../../src/domain/token.ts'
 import { HOUR } from '../../../src/domain/usage.ts'
 import { isReady } from '../../support/is-ready.ts'
+import { notice } from '../../support/notice.ts'
 import { on } from '../../support/on.ts'
 import { refusal, refusedRequest } from '../../support/refusal.ts'
 import { serverNode } from '../../support/server-node.ts'
@@ -86,6 +87,8 @@ export function callsOf(
     'refused requests': () => store.purge('refused requests', START, 1),
     listAuditEvents: () => store.listAuditEvents({ limit: 1 }),
     'audit events': () => store.purge('audit events', START, 1),
+    listNotices: () => store.listNotices(),
+    updateNotices: () => store.updateNotices(() => ({ save: [notice()] })),
     measure: () => store.measure(START),
     listEndingSecrets: () => store.listEndingSecrets(START, START + 1, 1),
     countLiveTokens: () => store.countLiveTokens(firstTokenIdAt(START), 1),

@@ -84,10 +84,13 @@ export function figuresConformance(t: Test, harness: Harness): void {
     const end = { ...SECRET, endsAt: NOW + 25 }
     await store.register({ suites: [{ ...suite('suite'), secret: end }], applications: [] }, AUDIT)
     const listed = (before = SOON, limit = 20) => store.listEndingSecrets(NOW, before, limit)
-    t.strictSame(await listed(), [
+    const [first] = await listed()
+    const more = { secretId: await secretIdOf(store, 'first'), lastUsedAt: null, developerEmail: 'a@b.example' }
+    t.strictSame(first, { kind: 'application', id: 'first', name: 'Application first', endsAt: NOW + 10, ...more })
+    t.match(await listed(), [
       { kind: 'application', id: 'first', name: 'Application first', endsAt: NOW + 10 },
       { kind: 'application', id: 'same time', name: 'Application same time', endsAt: NOW + 20 },
-      { kind: 'suite', id: 'suite', name: 'Suite suite', endsAt: NOW + 25 },
+      { kind: 'suite', id: 'suite', name: 'Suite suite', endsAt: NOW + 25, developerEmail: null },
       { kind: 'application', id: 'third', name: 'Application third', endsAt: NOW + 30 },
       { kind: 'application', id: 'ends last of all', name: 'Application ends last of all', endsAt: SOON },
     ])
@@ -110,6 +113,7 @@ export function figuresConformance(t: Test, harness: Harness): void {
     await use(ofSuite, START)
     const ofA = ['a', NOW + 1]
     const ofS = ['s', NOW + 9]
+    t.match(await store.listEndingSecrets(NOW, SOON, 1), [{ secretId: old, lastUsedAt: START }])
     t.match([await listed(), await store.measure(NOW)], [[ofA, ofS], { ending: { inAWeek: 0 } }])
     await use(newer, START + 1)
     t.strictSame(await listed(), [ofS], 'the newer one was used')

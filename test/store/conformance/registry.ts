@@ -32,7 +32,7 @@ export function applicationConformance(t: Test, harness: Harness): void {
     const { key, secrets, ...rest } = (await store.findApplication('a')) as Application
     t.not(key, undefined)
     const fresh = { status: 'active', tokenGeneration: 0, tokensValidFrom: 0, createdAt: START, suites: [] }
-    t.strictSame(rest, { clientId: 'a', ...fresh, ...settings })
+    t.strictSame(rest, { clientId: 'a', ...fresh, ...settings, appliedAt: START })
     await register(store, application('b', { status: 'suspended' }))
     t.match(await store.findApplication('b'), { status: 'suspended' })
     t.type(secrets[0]?.id, 'number')
@@ -114,7 +114,7 @@ export function applicationConformance(t: Test, harness: Harness): void {
       ...TEXT_FIELDS.map((field) => ({ [field]: 'New' })),
       { labels: { owner: 'web' } },
       { note: 'Call', quota: 9 },
-      { quota: null, labels: {}, note: '' },
+      { quota: null, labels: {}, note: '', managedBy: '' },
     ]
     type Step = [step: () => Promise<boolean>, fields: Partial<Application>]
     const steps: Step[] = [
@@ -126,7 +126,8 @@ export function applicationConformance(t: Test, harness: Harness): void {
       steps.push([() => on(store).revokeTokens('a', tokensValidFrom), { tokenGeneration: at + 1, tokensValidFrom }])
     let expected = before
     for (const [step, fields] of steps) {
-      expected = { ...(expected as Application), ...fields }
+      const appliedAt = 'managedBy' in fields ? (fields.managedBy === '' ? null : START) : expected?.appliedAt
+      expected = { ...(expected as Application), ...fields, appliedAt: appliedAt ?? null }
       t.equal(await step(), true)
       t.strictSame(await store.findApplication('a'), expected)
     }
@@ -242,12 +243,19 @@ export function suiteConformance(t: Test, harness: Harness): void {
   test('Store: a suite is found as it was added, listed, updated and removed', async (t, store) => {
     t.equal(await store.findSuite('store'), undefined)
     t.strictSame(await store.listSuites(PAGE), [])
-    const texts = { labels: { owner: 'web' }, note: 'Två' }
+    const texts = { labels: { owner: 'web' }, note: 'Två', managedBy: 'a.yaml' }
     const newcomers = { suites: [{ ...suite('store'), ...texts }, suite('product-information')], applications: [] }
     t.strictSame(await store.register(newcomers, AUDIT), newcomers)
     const found = await store.findSuite('store')
     const secret = { id: found?.secrets[0]?.id, digest: DIGEST, createdAt: START, endsAt: null, revokedAt: null }
-    const stored = { suiteId: 'store', name: 'Suite store', ...texts, createdAt: START, secrets: [secret] }
+    const stored = {
+      suiteId: 'store',
+      name: 'Suite store',
+      ...texts,
+      createdAt: START,
+      appliedAt: START,
+      secrets: [secret],
+    }
     t.strictSame(found, { key: found?.key, ...stored })
     t.not(found?.key, undefined)
     const listed = await store.listSuites(PAGE)
@@ -260,6 +268,30 @@ export function suiteConformance(t: Test, harness: Harness): void {
     t.match(await store.findSuite('store'), { name: 'New', labels: { owner: undefined }, note: 'New' })
     t.equal(await on(store).removeSuite('store'), true)
     t.equal(await store.findSuite('store'), undefined)
+  })
+
+  test('Store: what manages an application or a suite has a time, which its own changes alone renew', async (t, store) => {
+    await store.register({ suites: [suite('s')], applications: [application('a')] }, AUDIT)
+    const at = async () => [(await store.findApplication('a'))?.appliedAt, (await store.findSuite('s'))?.appliedAt]
+    const change = async (time: number, values: { managedBy?: string; note?: string }, suites?: string[]) => {
+      const audit = { ...AUDIT, at: time }
+      const { changed } = await store.change(
+        { type: 'application updated', clientId: 'a', values, ...(suites && { suites }) },
+        audit,
+      )
+      await store.change({ type: 'suite updated', suite: 's', values }, audit)
+      return changed
+    }
+    t.strictSame(await at(), [null, null])
+    t.equal(await change(START + 1, { managedBy: 'a.yaml' }), true)
+    t.strictSame(await at(), [START + 1, START + 1])
+    t.equal(await change(START + 2, { managedBy: 'a.yaml' }), false, 'nothing differs')
+    await change(START + 3, { note: 'by hand' })
+    t.strictSame(await at(), [START + 1, START + 1])
+    t.equal(await change(START + 4, { managedBy: 'a.yaml' }, ['s']), true, 'only an approval differs')
+    t.strictSame(await at(), [START + 4, START + 1])
+    await change(START + 5, { managedBy: '' })
+    t.strictSame(await at(), [null, null])
   })
 
   test('RFC 6749 §2.2: an id is unique, among applications and suites together', async (t, store) => {

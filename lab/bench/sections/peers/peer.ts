@@ -13,20 +13,30 @@ export interface Peer {
   /** The caller at introspection, and the port if it is another one. */
   introspection: { path: string; caller: Credentials; port?: number }
   accessTokens: string[]
-  /** From its start to its first token, in seconds. */
+  /** From its start to its first token, in seconds, and its memory then, in MiB. */
   firstToken: number
+  firstMemory: number
 }
 
 /** A peer whose server has just started: asks it for its first token, and for `count` to introspect. */
-export async function openPeer(peer: Omit<Peer, 'firstToken' | 'accessTokens'>, count: number): Promise<Peer> {
+export async function openPeer(
+  peer: Omit<Peer, 'firstToken' | 'firstMemory' | 'accessTokens'>,
+  count: number,
+): Promise<Peer> {
   const { server, application, tokenPath, introspection } = peer
   const startedAt = performance.now()
   const [first] = await issueTokens(server.port, application, 1, tokenPath)
   const firstToken = server.startSeconds + (performance.now() - startedAt) / 1000
+  const firstMemory = server.memory().now
   const { path, caller, port = server.port } = introspection
   if (!(await isActive(port, caller, first as string, path))) throw new Error(`${peer.name}: a new token is not active`)
   if (await isActive(port, caller, `${first}x`, path)) throw new Error(`${peer.name}: an unknown token is active`)
-  return { ...peer, firstToken, accessTokens: await issueTokens(server.port, application, count, tokenPath) }
+  return {
+    ...peer,
+    firstToken,
+    firstMemory,
+    accessTokens: await issueTokens(server.port, application, count, tokenPath),
+  }
 }
 
 /** Makes an empty database. Returns its URL, and what Java's driver needs. */

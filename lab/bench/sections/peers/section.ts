@@ -67,7 +67,7 @@ async function run(bench: Bench) {
   const warmUp = bench.size(WARM_UP, 1)
   const rows: Record<string, Row> = await bench.measure(contendersOf(bench, opened, postgres), { warmUp })
   notes.push(
-    `From the start to the first token: ${opened.map(({ name, firstToken }) => `${name} ${firstToken.toFixed(1)} s`).join('; ')}.`,
+    `From the start to the first token, and memory then: ${opened.map(startOf).join('; ')}.`,
     ...KINDS.map((kind) => `CPU time relative to this server, ${kind}, PostgreSQL included: ${ratios(kind)}.`),
   )
   return { rows, notes }
@@ -78,6 +78,10 @@ async function run(bench: Bench) {
       .map((row) => `${row.name.slice(kind.length + 2)} ${totalCpuRatio(row, own)?.median.toFixed(0)}`)
       .join('; ')
   }
+}
+
+function startOf({ name, firstToken, firstMemory }: Peer): string {
+  return `${name} ${firstToken.toFixed(1)} s, ${firstMemory.toFixed(0)} MiB`
 }
 
 const KINDS = ['token', 'introspection', 'wrong secret'] as const

@@ -33,7 +33,10 @@ export const listEndingSecrets = `
   SELECT CASE WHEN s.suite_id IS NULL THEN 'application' ELSE 'suite' END,
          coalesce(a.client_id, u.suite_id),
          coalesce(a.name, u.name),
-         s.ends_at
+         s.id,
+         s.ends_at,
+         (SELECT last_used_at FROM secret_uses WHERE secret_id = s.id),
+         a.developer_email
   ${ENDING} (other.ends_at IS NULL OR other.ends_at > $1)
               AND (${lastUse('other')}, coalesce(other.ends_at, 9007199254740991), other.id)
                 > (${lastUse('s')}, s.ends_at, s.id))

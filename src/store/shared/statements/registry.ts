@@ -74,9 +74,10 @@ export const listOwnedSecrets = `
 
 // Only the first of duplicates is inserted.
 export const insertSuites = `
-  INSERT INTO suites (suite_id, name, created_at, labels, note)
+  INSERT INTO suites (suite_id, name, created_at, labels, note, managed_by, applied_at)
   SELECT value ->> 'suiteId', value ->> 'name', CAST(value ->> 'createdAt' AS bigint),
-         value ->> 'labels', value ->> 'note'
+         value ->> 'labels', value ->> 'note', value ->> 'managedBy',
+         CASE WHEN value ->> 'managedBy' <> '' THEN CAST(value ->> 'createdAt' AS bigint) END
     FROM rows_of($1)
    WHERE NOT EXISTS (SELECT 1 FROM applications WHERE client_id = value ->> 'suiteId')
    ORDER BY CAST(value ->> 'position' AS bigint)
@@ -84,8 +85,10 @@ export const insertSuites = `
   RETURNING suite_id`
 
 export const insertApplications = `
-  INSERT INTO applications (client_id, created_at, quota, status, ${APPLICATION.join(', ')})
-  SELECT value ->> 'client_id', CAST(value ->> 'created_at' AS bigint), CAST(value ->> 'quota' AS bigint),
+  INSERT INTO applications (client_id, created_at, applied_at, quota, status, ${APPLICATION.join(', ')})
+  SELECT value ->> 'client_id', CAST(value ->> 'created_at' AS bigint),
+         CASE WHEN value ->> 'managed_by' <> '' THEN CAST(value ->> 'created_at' AS bigint) END,
+         CAST(value ->> 'quota' AS bigint),
          coalesce(value ->> 'status', 'active'),
          ${APPLICATION.map((column) => `value ->> '${column}'`).join(', ')}
     FROM rows_of($1)
@@ -143,8 +146,15 @@ export const updateApplication = `
 
 export const updateSuite = `
   UPDATE suites
-     SET name = coalesce($2, name), labels = coalesce($3, labels), note = coalesce($4, note)
+     SET name = coalesce($2, name), labels = coalesce($3, labels), note = coalesce($4, note),
+         managed_by = coalesce($5, managed_by)
    WHERE suite_id = $1`
+
+export const markApplication = `
+  UPDATE applications SET applied_at = CASE WHEN managed_by <> '' THEN CAST($2 AS bigint) END WHERE client_id = $1`
+
+export const markSuite =
+  "UPDATE suites SET applied_at = CASE WHEN managed_by <> '' THEN CAST($2 AS bigint) END WHERE suite_id = $1"
 
 export const deleteApplication = 'DELETE FROM applications WHERE client_id = $1'
 export const deleteSuite = 'DELETE FROM suites WHERE suite_id = $1'

@@ -1,0 +1,37 @@
+import type { FastifyInstance } from 'fastify'
+import { html, path } from '../../web/html.ts'
+import type { AdminContext } from '../context.ts'
+import { administrationOf } from '../wire/caller.ts'
+import { name, note, time } from './components.ts'
+import { fieldsOf, hidden } from './forms.ts'
+import { showPage } from './layout.ts'
+import { headBelow } from './owner.ts'
+
+/** The forms that change what a file may say. Secrets and tokens are never in a file. */
+const ASKED = /^\/(applications|suites)\/:id(\/(suspend|resume|approve|remove))?$/
+
+/** The field that says that the operator knows what manages it. */
+const CONFIRMED = 'although_managed_by'
+
+/** Asks before an application or a suite is changed by hand that a file or a program manages, and sends the form once more. */
+export function askIfManaged(console: FastifyInstance, context: AdminContext): void {
+  console.addHook('preHandler', async (request, reply) => {
+    const [, kind] = (request.method === 'POST' && ASKED.exec(String(request.routeOptions.url))) || []
+    if (!kind) return
+    const { id } = request.params as { id: string }
+    const owner = await administrationOf(context, request)[kind as 'applications' | 'suites'].find(id)
+    const { all, text } = fieldsOf(request.body)
+    if (!owner?.managedBy || text(CONFIRMED) === owner.managedBy) return
+    const base = `/${kind}${path`/${id}`}`
+    const sent = Object.keys(request.body ?? {}).flatMap((field) =>
+      all(field).flatMap((value) => hidden({ [field]: value })),
+    )
+    const parent = { href: `/${kind}` as const, label: kind === 'suites' ? 'Suites' : 'Applications' }
+    return showPage(reply, {
+      ...headBelow(parent as Parameters<typeof headBelow>[0], base, ['Change ', owner.name, ' by hand?']),
+      content: html`<form class="panel form" method="post" action="${request.url}">${sent}${hidden({ [CONFIRMED]: owner.managedBy })}
+${note('warn', html`<p>${name(owner.name)} is managed by ${name(owner.managedBy)}, applied ${time(owner.appliedAt)}. That may undo what is changed here: change it there, too.</p>`)}
+<div class="buttons"><button class="button danger">Change it here</button><a class="button" href="${base}">Cancel</a></div></form>`,
+    })
+  })
+}

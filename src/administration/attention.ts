@@ -1,0 +1,194 @@
+import { factsOf, isTokenReason } from '../domain/reasons.ts'
+import { CERTIFICATE_ENDS_MS, type EndingSecret, OLD_BACKUP_MS, OUTAGE_GAP_MS } from '../domain/statistics.ts'
+import { many } from '../domain/text.ts'
+import { timestamp } from '../domain/time.ts'
+import { DAY } from '../domain/usage.ts'
+import type { EndingSecrets, Statistics } from '../views/statistics.ts'
+import { path } from '../web/html.ts'
+import { COMMANDS } from './remedies.ts'
+
+type MatterKind =
+  | ('database unavailable' | 'clocks differ' | 'processes missing' | 'node gone' | 'outage' | 'no backup')
+  | ('certificate ends' | 'certificate refused')
+  | ('client refused' | 'removed client refused' | 'secret ends' | 'checks refused' | 'many tokens')
+  | ('more clients refused' | 'more secrets end' | 'more applications with many tokens')
+
+/** What an operator should look at. Times in its texts are RFC 3339, and commands are in backticks. */
+export interface Matter {
+  readonly kind: MatterKind
+  readonly tone: 'bad' | 'warn'
+  /** The path of the page where it can be fixed. */
+  readonly place: string
+  readonly what: string
+  readonly detail: string
+  /** The kind and, if there are several, what tells it from others; the same on all nodes. */
+  readonly key: string
+  readonly subject?: { readonly kind: 'application' | 'suite' | 'server'; readonly id: string; readonly name: string }
+  readonly since?: number
+  /** What to do. For an application or a suite, its page says more. */
+  readonly remedy?: string | undefined
+}
+
+/** Up to this share, such checks are normal for a server on the Internet. */
+const MANY_REFUSED = 0.05
+
+/** What needs attention, by kind. Of each kind, `shown` are listed, and the others are one matter. */
+export function mattersOf(statistics: Statistics, shown: number): Matter[] {
+  const kinds = [ofServer, ofCertificates, ofClients, ofOutages, ofSecrets, ofChecks, ofHeavy, ofBackup]
+  return kinds.flatMap((find) => [...find(statistics, shown)])
+}
+
+function matter(
+  [kind, tone, place]: readonly [MatterKind, Matter['tone'], place: string],
+  what: string,
+  detail: string,
+  { id, ...more }: Partial<Pick<Matter, 'subject' | 'since' | 'remedy'>> & { id?: string } = {},
+): Matter {
+  return { kind, tone, place, what, detail, key: `${kind} ${id ?? more.subject?.id ?? ''}`.trim(), ...more }
+}
+
+function* ofServer({ store, workers: { expected, serving }, nodes, name }: Statistics): Generator<Matter> {
+  const { isUp, canWrite, canCheck, problem } = store
+  const remedy = '`token-server doctor` says more.'
+  if (!isUp && canWrite) {
+    const what = 'The clocks of this machine and of the database differ'
+    yield matter(['clocks differ', 'bad', '/#database'], what, String(problem), { remedy })
+  }
+  if (!isUp && !canWrite) {
+    const what = canCheck ? 'No tokens can be issued' : 'No tokens can be issued or checked'
+    const others = `${canCheck ? 'Checks are answered. ' : ''}Nothing can be changed, and nobody can sign in.`
+    yield matter(['database unavailable', 'bad', '/#database'], what, `${others} ${problem}`, { remedy })
+  }
+  if (serving < expected) {
+    const what = `${(expected - serving).toLocaleString('en')} of ${many(expected, 'process', 'processes')} do not answer`
+    const remedy = 'Look for `worker exited unexpectedly` in the log.'
+    const more = { remedy, subject: { kind: 'server', id: name, name } } as const
+    yield matter(
+      ['processes missing', 'bad', '/#processes'],
+      what,
+      'One that has ended is replaced within seconds.',
+      more,
+    )
+  }
+  for (const { name, lastSeenAt: since } of nodes.filter(({ isGone }) => isGone)) {
+    const remedy = '`token-server doctor` on its machine says more.'
+    const more = { since, remedy, subject: { kind: 'server', id: name, name } } as const
+    const detail = `It has not reported since ${timestamp(since)}.`
+    yield matter(['node gone', 'bad', '/#nodes'], `Node ${name} is gone`, detail, more)
+  }
+}
+
+function* ofCertificates({ at, certificates, name }: Statistics): Generator<Matter> {
+  for (const { listener, endsAt, problem } of certificates) {
+    if (problem === undefined && endsAt - at >= CERTIFICATE_ENDS_MS) continue
+    const kind = problem === undefined ? 'certificate ends' : 'certificate refused'
+    const tone = problem !== undefined || endsAt <= at ? 'bad' : 'warn'
+    const end = `It ${endsAt <= at ? 'expired' : 'expires'} at ${timestamp(endsAt)}.`
+    const detail = problem === undefined ? end : `The new one is not used: ${problem} ${end}`
+    const more = {
+      id: `${name} ${listener}`,
+      remedy: 'Renew it, or mend its files.',
+      subject: { kind: 'server', id: name, name },
+    } as const
+    yield matter([kind, tone, '/about'], `TLS certificate of the ${listener} listener`, detail, more)
+  }
+}
+
+function* ofClients({ trouble }: Statistics, shown: number): Generator<Matter> {
+  const { failing = [], removed = [] } = trouble ?? {}
+  for (const { kind, id, name, reason, count, since, remedy } of failing.slice(0, shown)) {
+    const detail = `${wordsOf(reason)}: refused ${many(count, 'time')} since ${timestamp(since)}.`
+    const more = { id: `${kind} ${id}`, subject: { kind, id, name }, since, remedy }
+    yield matter(['client refused', 'bad', placeOf(kind, id, reason)], name, detail, more)
+  }
+  const others = ['more clients refused', 'bad', '/applications?status=failing'] as const
+  yield* moreThan(shown, failing.length, others, 'They are refused now, too.')
+  for (const { clientId: id, name, by, at, count, since } of removed.slice(0, shown)) {
+    const refused = `Its client id, or a similar one, was refused ${many(count, 'time')} since ${timestamp(since)}.`
+    const detail = `Removed by ${by} at ${timestamp(at)}. ${refused}`
+    const more = { subject: { kind: 'application', id, name }, since } as const
+    yield matter(['removed client refused', 'warn', path`/applications/${id}`], name, detail, more)
+  }
+}
+
+function* ofOutages({ at, outages }: Statistics): Generator<Matter> {
+  for (const { beganAt: since, endedAt, failures } of outages.toReversed()) {
+    const [begin, end] = [since, endedAt].map((time) => timestamp(time - (time % 1000)))
+    const when = begin === end ? `At ${begin}` : `From ${begin} to ${end}`
+    const detail = `${when}: ${many(failures, 'request')} answered with 503.`
+    const tone = at - endedAt < OUTAGE_GAP_MS ? 'bad' : 'warn'
+    const kind = ['outage', tone, '/refusals?reason=store+unavailable'] as const
+    if (at - endedAt < DAY) yield matter(kind, 'Outage of the database', detail, { since })
+  }
+}
+
+function* ofSecrets({ endingSecrets }: Statistics, shown: number): Generator<Matter> {
+  if (!endingSecrets) return
+  yield* endingSecrets.next.slice(0, shown).map(endingMatter)
+  const others = ['more secrets end', 'warn', '/secrets?show=ending&sort=end'] as const
+  yield* moreThan(shown, endingInUse(endingSecrets), others, 'Their secrets end within 7 days.')
+}
+
+export function endingMatter({ kind, id, name, secretId, endsAt }: EndingSecret): Matter {
+  const after = 'After that, its requests are refused, unless it uses a newer one.'
+  const remedy = `${COMMANDS.rotate(id)} makes another one: hand it over before that.`
+  const more = { id: `${kind} ${id} ${secretId}`, subject: { kind, id, name }, remedy }
+  const place = `${placeOf(kind, id, 'expired secret')}#secrets`
+  return matter(
+    ['secret ends', 'warn', place],
+    name,
+    `The secret that it uses ends at ${timestamp(endsAt)}. ${after}`,
+    more,
+  )
+}
+
+/** How many applications and suites use a secret that ends within 7 days, whether they have a newer one or not. */
+export function endingInUse({ next, inAWeek }: EndingSecrets): number {
+  return Math.max(inAWeek, next.length)
+}
+
+function* ofChecks({ lastHour, refusals, trouble }: Statistics, shown: number): Generator<Matter> {
+  const checks = Math.max(lastHour.activeChecks + lastHour.inactiveChecks, 1)
+  for (const { suite: id, reason, count, since } of trouble?.refusedChecks.slice(0, shown) ?? []) {
+    const counted = refusals.find((one) => one.kind === 'check' && one.reason === reason)
+    const share = (counted?.count ?? 0) / checks
+    const often = `${many(count, 'check')} since ${timestamp(since)}`
+    const detail = `${wordsOf(reason)}: ${often}; ${Math.round(share * 100)} % of all checks in the last hour.`
+    const more = { id: `${id} ${reason}`, subject: { kind: 'suite', id, name: id }, since } as const
+    const kind = ['checks refused', 'warn', `${path`/suites/${id}`}#checks`] as const
+    if (share > MANY_REFUSED) yield matter(kind, `Checks at ${id}`, detail, more)
+  }
+}
+
+function* ofHeavy({ heavy }: Statistics, shown: number): Generator<Matter> {
+  for (const { clientId: id, name, tokens } of heavy.slice(0, shown)) {
+    const detail = `Many tokens, ${tokens.toLocaleString('en')} in the last 60 minutes: it should use each until it expires.`
+    const more = { subject: { kind: 'application', id, name } } as const
+    yield matter(['many tokens', 'warn', path`/applications/${id}`], name, detail, more)
+  }
+  const others = ['more applications with many tokens', 'warn', '/applications?status=heavy'] as const
+  yield* moreThan(shown, heavy.length, others, 'They get many tokens, too.')
+}
+
+function* ofBackup({ at, startedAt, store: { kind, databaseBytes, lastBackupAt = 0 } }: Statistics): Generator<Matter> {
+  const isNew = lastBackupAt === 0 && at - startedAt < DAY
+  if (kind !== 'sqlite' || databaseBytes === 0 || at - lastBackupAt < OLD_BACKUP_MS || isNew) return
+  const last = lastBackupAt === 0 ? 'None was made yet.' : `The last one was made at ${timestamp(lastBackupAt)}.`
+  const remedy = '`token-server backup FILE` makes one.'
+  yield matter(['no backup', 'warn', '/#database'], 'No backup', last, { remedy })
+}
+
+function* moreThan(shown: number, count: number, kind: Parameters<typeof matter>[0], detail: string) {
+  if (count > shown) yield matter(kind, `${(count - shown).toLocaleString('en')} more`, detail)
+}
+
+/** Where to fix refusals of an application or a suite: an application's page begins with what to do. */
+export function placeOf(kind: 'application' | 'suite', id: string, reason: string): string {
+  if (kind === 'application') return path`/applications/${id}`
+  return path`/suites/${id}` + (isTokenReason(reason) ? '#gateway' : '')
+}
+
+function wordsOf(reason: string): string {
+  const { words = reason } = factsOf(reason) ?? {}
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}

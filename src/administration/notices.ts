@@ -1,0 +1,169 @@
+import type { Notice, NoticeChanges } from '../domain/notice.ts'
+import type { EndingSecret } from '../domain/statistics.ts'
+import type { Store } from '../domain/store.ts'
+import { many, randomString } from '../domain/text.ts'
+import { MINUTE, timestamp } from '../domain/time.ts'
+import { DAY, HOUR } from '../domain/usage.ts'
+import type { Statistics } from '../views/statistics.ts'
+import { endingMatter, type Matter, mattersOf } from './attention.ts'
+
+/** Of each kind, so many matters have a notice of their own. */
+const MAX_MATTERS = 100
+
+/** A matter is over once no node has seen it for this long: some come and go with each request. */
+export const OVER_MS = 5 * MINUTE
+
+/** Within an hour, this many notices are posted; the last one counts those that wait. */
+const LIMIT = 20
+
+/** While a process posts a notice, no other one does, for this long: the process may be killed. It is also the first pause. */
+const LEASE_MS = 30_000
+
+/** What could not be posted for this long is given up. */
+const GIVE_UP_MS = 7 * DAY
+
+/** How long posted notices are kept. */
+const KEEP_MS = 2 * DAY
+
+/** Of a secret that ends there are notices so many days before. */
+const STAGES = [1, 7, 14, 30]
+
+/** How many secrets that end have notices. */
+const MAX_ENDING = 1000
+
+/** A matter with what only a notice says. `fields`: more of its JSON. */
+export interface NoticeMatter extends Matter {
+  readonly stage?: string
+  readonly fields?: object
+}
+
+/** Who posts notices, and where the links in them lead. */
+export interface NoticeSource {
+  readonly server: string
+  readonly consoleUrl: string | undefined
+}
+
+export function listEnding({ listEndingSecrets }: Pick<Store, 'listEndingSecrets'>, now: number) {
+  return listEndingSecrets(now, now + 30 * DAY, MAX_ENDING)
+}
+
+/** What notices are about, most serious first: what needs attention now, and the secrets that end within 30 days. */
+export function noticeMatters(statistics: Statistics, ending: readonly EndingSecret[]): NoticeMatter[] {
+  const isOther = ({ kind, tone }: Matter) =>
+    kind !== 'secret ends' && kind !== 'more secrets end' && (kind !== 'outage' || tone === 'bad')
+  const matters = mattersOf(statistics, MAX_MATTERS).filter(isOther)
+  const all = [...matters, ...ending.map((secret) => endingNotice(secret, statistics.at))]
+  return all.sort((one, other) => Number(other.tone === 'bad') - Number(one.tone === 'bad'))
+}
+
+function endingNotice(secret: EndingSecret, now: number): NoticeMatter {
+  const { secretId: secret_id, lastUsedAt, developerEmail: developer_email } = secret
+  const days = Math.ceil((secret.endsAt - now) / DAY)
+  const ends_at = timestamp(secret.endsAt)
+  const last_used_at = lastUsedAt && timestamp(lastUsedAt)
+  const used = last_used_at ? `It was last used at ${last_used_at}.` : 'It has not been used.'
+  const contact = developer_email ? ` The developer's address is ${developer_email}.` : ''
+  return {
+    ...endingMatter(secret),
+    stage: String(STAGES.find((stage) => days <= stage)),
+    detail: `The secret ${secret_id} ends in ${many(days, 'day')}, at ${ends_at}. ${used}${contact}`,
+    fields: { secret_id, ends_at, last_used_at, developer_email },
+  }
+}
+
+/**
+ * Which notices begin, repeat and end the matters that are seen now. `isWatching`: all are known for so long that those which are
+ * missing are over.
+ */
+export function planNotices(
+  stored: readonly Notice[],
+  matters: readonly NoticeMatter[],
+  { now, isWatching, ...source }: NoticeSource & { now: number; isWatching: boolean },
+): NoticeChanges {
+  const newest = new Map(stored.map((notice) => [notice.matter, notice]))
+  const save: Notice[] = []
+  let id = stored.at(-1)?.id ?? 0
+  const seen = new Set(matters.map(({ key }) => key))
+  for (const matter of matters) {
+    const { key, stage = '' } = matter
+    const last = newest.get(key)
+    if (!last || last.event === 'ended') {
+      save.push(noticeOf(++id, key, 'began', stage, beginOf(matter, source, timestamp(now)), now))
+    } else if (stage !== last.stage || (stage === '' && last.dueAt === null && now - last.at >= DAY)) {
+      const since: string = JSON.parse(last.body).since
+      save.push(noticeOf(++id, key, 'continues', stage, beginOf(matter, source, since, 'Still: '), now))
+    } else if (now - last.seenAt >= MINUTE) save.push({ ...last, seenAt: now })
+  }
+  for (const { matter, event, stage, body, seenAt } of newest.values()) {
+    if (!isWatching || matter === '' || event === 'ended' || seen.has(matter) || now - seenAt < OVER_MS) continue
+    save.push(noticeOf(++id, matter, 'ended', stage, endOf(JSON.parse(body), now), now))
+  }
+  const isNeeded = (one: Notice) => one.event !== 'ended' && one.matter !== '' && newest.get(one.matter) === one
+  const old = stored.filter((one) => one.dueAt === null && one.at < now - KEEP_MS && !isNeeded(one))
+  return { save, remove: old.map((one) => one.id) }
+}
+
+function noticeOf(id: number, matter: string, event: Notice['event'], stage: string, content: Content, now: number) {
+  const body = JSON.stringify({ ...content, event, text: plain(content) })
+  const fresh = { at: now, seenAt: now, dueAt: now, attempts: 0, problem: null, sentAt: null }
+  return { id, matter, event, stage, messageId: `msg_${randomString(24)}`, body, ...fresh } satisfies Notice
+}
+
+/** The JSON of a notice, except for its event. */
+type Content = { text: string; server: string; [field: string]: unknown }
+
+/** `since`: if the matter itself does not say since when it is there. */
+function beginOf(matter: NoticeMatter, { server, consoleUrl }: NoticeSource, since: string, before = ''): Content {
+  const { kind, what, detail, remedy, subject, place, fields } = matter
+  const link = consoleUrl && consoleUrl + place
+  const name = what.replace(/ more$/, ` ${kind}`)
+  const title = subject && subject.kind !== 'server' ? `${name} (${subject.kind} ${subject.id})` : name
+  const text = [`${before}${title}: ${detail}`, remedy, link].filter(Boolean).join(' ')
+  const began = matter.since === undefined ? since : timestamp(matter.since)
+  return { text, kind, subject, title, since: began, detail, remedy, link, server, ...fields }
+}
+
+function endOf(before: Content, now: number): Content {
+  const hasEnded = Date.parse(String(before.ends_at)) <= now
+  const text = `${hasEnded ? 'The secret has ended' : 'Over'}: ${before.title}, since ${before.since}.`
+  return { ...before, text, ended_at: timestamp(now) }
+}
+
+/** A text in which chats find no mentions and links but its own. Times get shorter. */
+function plain({ text, server }: Content): string {
+  const instead: Record<string, string> = { '<': '‹', '>': '›', '@': '＠' }
+  const safe = text.replace(/[<>@]/g, (character) => instead[character] as string)
+  return `token-server at ${server}: ${safe.replace(/\.\d{3}Z/g, 'Z')}`
+}
+
+/** The notice to post now, which the changes reserve for this process; undefined if there is none. */
+export function claimNotice(stored: readonly Notice[], now: number, { server, consoleUrl }: NoticeSource) {
+  const waiting = stored.filter(({ dueAt }) => dueAt !== null)
+  const [head] = waiting
+  const posted = stored.filter(({ sentAt }) => sentAt !== null && sentAt > now - HOUR && sentAt <= now).length
+  // A time that is too far ahead is from before the clock was set back.
+  const isDue = head && (Number(head.dueAt) <= now || Number(head.dueAt) > now + DAY)
+  if (!isDue || posted >= LIMIT) return { claimed: undefined, changes: { save: [] } }
+  const isCounting = posted === LIMIT - 1 && waiting.length > 1 && head.event !== 'counted'
+  const link = consoleUrl && `${consoleUrl}/`
+  const text = `${many(waiting.length, 'more notice')}. ${link ?? 'The console shows what needs attention.'}`
+  const content = { text, count: waiting.length, link, server }
+  const next = isCounting ? noticeOf(Number(stored.at(-1)?.id) + 1, '', 'counted', '', content, now) : head
+  const claimed: Notice = { ...next, dueAt: now + LEASE_MS, attempts: next.attempts + 1 }
+  const counted = isCounting ? waiting.map((one) => ({ ...one, dueAt: null })) : []
+  return { claimed, changes: { save: [...counted, claimed] } }
+}
+
+/** What an attempt came to. `problem`: why it failed; `retryAfter`: the receiver asks to wait so long. */
+export interface Delivery {
+  readonly problem: string | undefined
+  readonly retryAfter?: number | undefined
+}
+
+/** The notice after an attempt. */
+export function settledNotice(notice: Notice, { problem, retryAfter = 0 }: Delivery, now: number): Notice {
+  if (problem === undefined) return { ...notice, dueAt: null, problem: null, sentAt: now }
+  const pause = Math.min(LEASE_MS * 2 ** (notice.attempts - 1), HOUR)
+  const isLost = now - notice.at > GIVE_UP_MS
+  return { ...notice, problem, dueAt: isLost ? null : now + Math.max(pause, Math.min(retryAfter, DAY)) }
+}

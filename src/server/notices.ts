@@ -1,0 +1,120 @@
+import { postNotice, type ReceiverFiles } from '../administration/notice-receiver.ts'
+import * as notices from '../administration/notices.ts'
+import type { Event, Observer } from '../domain/events.ts'
+import type { Notice, NoticeChanges } from '../domain/notice.ts'
+import { OperatorError } from '../domain/operator-error.ts'
+import { type Notices, type Store, StoreUnavailable } from '../domain/store.ts'
+import { type Clock, timestamp } from '../domain/time.ts'
+import type { StatisticsSource } from '../views/statistics.ts'
+import { startLoop } from './loops.ts'
+
+/** Milliseconds between two looks, after each of which what is due is posted. */
+const INTERVAL_MS = 15_000
+
+interface NoticesOptions extends notices.NoticeSource {
+  store: Notices & Pick<Store, 'listEndingSecrets'>
+  statistics: Pick<StatisticsSource, 'read'>
+  files: ReceiverFiles
+  observe: Observer
+  now: Clock
+  monotonic: Clock
+  interval?: number
+}
+
+/**
+ * Posts what needs attention to the URL for notices until it is stopped. The queue is in the store, which all
+ * nodes share; what is about the store itself is in memory.
+ */
+export function startNotices(options: NoticesOptions) {
+  const { store, statistics, files, observe, now, monotonic, interval = INTERVAL_MS } = options
+  const stopping = new AbortController()
+  const memory = createMemory()
+  const oldest = new Map<Notices, number | undefined>()
+  let seenBefore = new Set<string>()
+  let watchedSince: number | undefined
+
+  /** Finds what is seen for the second time: much is over within seconds. */
+  async function look() {
+    const seen = await statistics.read()
+    const ending = await notices.listEnding(store, now()).catch(() => undefined)
+    const isComplete = seen.store.isUp && seen.trouble && seen.endingSecrets && ending
+    watchedSince = isComplete ? (watchedSince ?? monotonic()) : undefined
+    const matters = notices.noticeMatters(seen, ending ?? [])
+    const { ofStore = [], others = [] } = Object.groupBy(
+      matters.filter(({ key }) => seenBefore.has(key)),
+      ({ kind }) => (kind === 'database unavailable' || kind === 'clocks differ' ? 'ofStore' : 'others'),
+    )
+    seenBefore = new Set(matters.map(({ key }) => key))
+    return { ofStore, others, isWatching: monotonic() - (watchedSince ?? monotonic()) >= notices.OVER_MS }
+  }
+
+  /** Plans and posts what is due. */
+  async function tend(queue: Notices, matters: notices.NoticeMatter[], isWatching: boolean): Promise<void> {
+    await change(queue, (stored) => notices.planNotices(stored, matters, { ...options, now: now(), isWatching }))
+    while (await post(queue));
+  }
+
+  /** Posts the next notice. Resolves to whether another one may follow. */
+  async function post(queue: Notices): Promise<boolean> {
+    let claimed: Notice | undefined
+    await change(queue, (stored) => {
+      oldest.set(queue, stored.find(({ dueAt }) => dueAt !== null)?.at)
+      const claim = notices.claimNotice(stored, now(), options)
+      claimed = claim.claimed
+      return claim.changes
+    })
+    if (!claimed) return false
+    const { host, ...delivery } = await postNotice(files, claimed, { now: now(), signal: stopping.signal })
+    const settled = notices.settledNotice(claimed, delivery, now())
+    await change(queue, () => ({ save: [settled] }))
+    observe(eventOf(settled, host))
+    return delivery.problem === undefined
+  }
+
+  const loop = startLoop(async () => {
+    try {
+      const { ofStore, others, isWatching } = await look()
+      await tend(memory, ofStore, true)
+      await tend(store, others, isWatching)
+    } catch (err) {
+      // A store that has moved keeps its notices for the server of the new one; one that is unavailable is reported elsewhere.
+      const isExpected = err instanceof OperatorError || err instanceof StoreUnavailable || stopping.signal.aborted
+      if (!isExpected) observe({ type: 'notices not recorded', err })
+    }
+    return interval
+  })
+
+  return {
+    /** When the oldest notice was made that waits; undefined if none does. */
+    waitingSince: (): number | undefined =>
+      [...oldest.values()].filter((at) => at !== undefined).sort((a, b) => a - b)[0],
+    async stop(): Promise<void> {
+      stopping.abort()
+      await loop.stop()
+    },
+  }
+}
+
+function eventOf({ messageId: noticeId, event, matter, problem, dueAt }: Notice, host: string | undefined): Event {
+  const about = { noticeId, event, matter: matter || undefined, host }
+  if (problem === null) return { type: 'notice delivered', ...about }
+  return { type: 'notice not delivered', ...about, problem, nextAt: dueAt === null ? undefined : timestamp(dueAt) }
+}
+
+/** Most of the time nothing changes, and no transaction is needed to find that out. */
+async function change(queue: Notices, decide: (stored: readonly Notice[]) => NoticeChanges): Promise<void> {
+  const { save, remove = [] } = decide(await queue.listNotices())
+  if (save.length + remove.length > 0) await queue.updateNotices(decide)
+}
+
+function createMemory(): Notices {
+  const stored = new Map<number, Notice>()
+  return {
+    listNotices: async () => [...stored.values()],
+    async updateNotices(decide) {
+      const { save, remove = [] } = decide([...stored.values()])
+      for (const notice of save) stored.set(notice.id, notice)
+      for (const id of remove) stored.delete(id)
+    },
+  }
+}

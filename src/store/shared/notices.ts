@@ -1,0 +1,25 @@
+import type { Notice } from '../../domain/notice.ts'
+import type { Notices } from '../../domain/store.ts'
+import * as sql from './statements/notices.ts'
+import { ask, type Database, rowsJson, toObjects } from './work.ts'
+
+const COLUMNS = [
+  ...(['id', 'matter', 'event', 'stage', 'messageId', 'body'] as const),
+  ...(['at', 'seenAt', 'dueAt', 'attempts', 'problem', 'sentAt'] as const),
+]
+
+export function createNotices({ askInBackground, transact }: Database): Notices {
+  return {
+    listNotices: async () => toObjects<Notice>(await askInBackground(sql.listNotices), ...COLUMNS),
+
+    updateNotices: (decide) =>
+      transact(
+        function* () {
+          const { save, remove = [] } = decide(toObjects<Notice>(yield* ask(sql.listNotices), ...COLUMNS))
+          if (save.length > 0) yield* ask(sql.saveNotices, [rowsJson(save)])
+          if (remove.length > 0) yield* ask(sql.removeNotices, [JSON.stringify(remove)])
+        },
+        { isCopied: true },
+      ),
+  }
+}

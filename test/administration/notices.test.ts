@@ -1,0 +1,297 @@
+import t from 'tap'
+import { claimNotice, noticeMatters, planNotices, settledNotice } from '../../src/administration/notices.ts'
+import type { Notice, NoticeChanges } from '../../src/domain/notice.ts'
+import { notice } from '../support/notice.ts'
+import { endingSecret, statisticsOf } from '../support/statistics.ts'
+import { START } from '../support/world.ts'
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+const SOURCE = { server: 'web-1:8080', consoleUrl: 'https://console.example' }
+
+const SHOP = { kind: 'application', id: 'a/b', name: '<b>Shop @channel' } as const
+const FAILING = {
+  ...SHOP,
+  reason: 'wrong secret',
+  count: 1204,
+  since: START - HOUR,
+  remedy: 'Use "secrets rotate a/b".',
+}
+const CALM = { failing: [], refusedChecks: [], removed: [] }
+
+const failing = (...ids: string[]) =>
+  statisticsOf({
+    store: { ...statisticsOf().store, kind: 'postgres' },
+    trouble: { ...CALM, failing: ids.map((id) => ({ ...FAILING, id })) },
+  })
+
+/** A queue of notices and its clock. What is seen is planned by `look`, and `post` takes what is due. */
+function createQueue() {
+  const clock = { time: START }
+  let stored: Notice[] = []
+  const change = ({ save, remove = [] }: NoticeChanges) => {
+    const all = new Map([...stored, ...save].map((one) => [one.id, one]))
+    for (const id of remove) all.delete(id)
+    stored = [...all.values()].sort((one, other) => one.id - other.id)
+    return save.length
+  }
+  return {
+    clock,
+    stored: () => stored,
+    change,
+    look: (statistics = failing(), ending: Parameters<typeof noticeMatters>[1] = [], isWatching = true) => {
+      const matters = noticeMatters({ ...statistics, at: clock.time }, ending)
+      return change(planNotices(stored, matters, { now: clock.time, isWatching, ...SOURCE }))
+    },
+    /** Takes everything that may be posted now. */
+    post: (problem?: string, retryAfter?: number) => {
+      const posted: Record<string, unknown>[] = []
+      for (;;) {
+        const { claimed, changes } = claimNotice(stored, clock.time, SOURCE)
+        change(changes)
+        if (!claimed) return posted
+        posted.push(JSON.parse(claimed.body))
+        change({ save: [settledNotice(claimed, { problem, retryAfter }, clock.time)] })
+      }
+    },
+  }
+}
+
+t.test('Notices: a matter has one when it begins and one when it is over, with fields for programs', async (t) => {
+  const { look, post, clock, stored } = createQueue()
+  look(failing('a/b'))
+  const link = 'https://console.example/applications/a%2Fb'
+  const [since, detail] = [
+    '2027-01-15T07:00:00.000Z',
+    'The secret does not match: refused 1,204 times since 2027-01-15T07:00:00.000Z.',
+  ]
+  const title = '<b>Shop @channel (application a/b)'
+  const about = {
+    kind: 'client refused',
+    subject: SHOP,
+    title,
+    since,
+    detail,
+    remedy: 'Use "secrets rotate a/b".',
+    link,
+    server: 'web-1:8080',
+  }
+  const shown = '‹b›Shop ＠channel (application a/b)'
+  const words = 'The secret does not match: refused 1,204 times since 2027-01-15T07:00:00Z. Use "secrets rotate a/b".'
+  t.strictSame(post(), [{ text: `token-server at web-1:8080: ${shown}: ${words} ${link}`, event: 'began', ...about }])
+  t.equal(look(failing('a/b')), 0, 'nothing is new')
+  clock.time += MINUTE
+  look(failing('a/b'))
+  t.match(stored(), [{ seenAt: clock.time }])
+  clock.time += 5 * MINUTE - 1
+  t.equal(look(), 0, 'it may come back')
+  clock.time += 1
+  t.equal(look(failing(), [], false), 0, 'it is not known yet whether it is over')
+  look()
+  const text = `token-server at web-1:8080: Over: ${shown}, since 2027-01-15T07:00:00Z.`
+  t.strictSame(post(), [{ text, event: 'ended', ...about, ended_at: '2027-01-15T08:06:00.000Z' }])
+  t.equal(look(), 0)
+  look(failing('a/b'))
+  t.match(post(), [{ event: 'began' }], 'it begins again')
+})
+
+t.test('Notices: the most serious matters come first, and each has its place in the console', async (t) => {
+  const { look, post } = createQueue()
+  const { store } = statisticsOf()
+  const failures = { beganAt: START, endedAt: START, failures: 7 }
+  const statistics = statisticsOf({
+    startedAt: START - DAY,
+    workers: { expected: 2, serving: 1, each: [] },
+    store: { ...store, isUp: false, canWrite: false, problem: 'The disk is full.' },
+    outages: [{ ...failures, beganAt: START - HOUR, endedAt: START - HOUR }, failures],
+    heavy: [{ clientId: 'h', name: 'H', tokens: 999 }],
+  })
+  look(statistics)
+  t.match(
+    post().map(({ kind, link, since }) => [kind, link, since]),
+    [
+      ['database unavailable', 'https://console.example/#database', '2027-01-15T08:00:00.000Z'],
+      ['processes missing', 'https://console.example/#processes'],
+      ['outage', 'https://console.example/refusals?reason=store+unavailable'],
+      ['many tokens', 'https://console.example/applications/h'],
+      ['no backup', 'https://console.example/#database'],
+    ],
+  )
+  const past = { ...statisticsOf({ startedAt: START, at: START + HOUR, outages: [failures] }) }
+  t.strictSame(noticeMatters(past, []), [], 'an outage that is over')
+  const many = Array.from({ length: 103 }, (_, n) => `app-${n}`)
+  const matters = noticeMatters(failing(...many), [])
+  t.strictSame([matters.length, matters[100]?.key], [101, 'more clients refused'])
+  const { look: lookAt, post: postAll, clock } = createQueue()
+  lookAt(failing(...many))
+  clock.time += HOUR
+  t.match(postAll().at(-1)?.text, /: 82 more notices\. https:/)
+})
+
+t.test('Notices: a matter that lasts is repeated once a day, unless one about it waits', async (t) => {
+  const { look, post, clock, change, stored } = createQueue()
+  look(failing('a'))
+  t.equal(post().length, 1)
+  const repeated: number[] = []
+  for (let hour = 1; hour <= 50; hour++) {
+    clock.time = START + hour * HOUR
+    look(failing('a'))
+    if (stored().at(-1)?.at === clock.time) repeated.push(hour)
+    if (hour < 40) post()
+  }
+  t.strictSame(repeated, [24, 48])
+  t.match(post(), [{ event: 'continues', since: '2027-01-15T07:00:00.000Z', text: /: Still: / }])
+  change({ save: [notice({ id: 99, matter: 'client refused application a', dueAt: START, event: 'continues' })] })
+  clock.time += 2 * DAY
+  t.equal(look(failing('a')), 1)
+  t.match(stored().at(-1), { id: 99, seenAt: clock.time }, 'it was only seen')
+})
+
+t.test(
+  'Notices: of a secret that ends there is one 30, 14, 7 and 1 days before, with who used it and when',
+  async (t) => {
+    const { look, post, clock } = createQueue()
+    const endsAt = START + 40 * DAY
+    const secret = endingSecret({
+      ...SHOP,
+      secretId: 7,
+      endsAt,
+      lastUsedAt: START - HOUR,
+      developerEmail: 'dev@partner.example',
+    })
+    const told: unknown[] = []
+    for (; clock.time < endsAt; clock.time += 6 * HOUR) {
+      const left = (endsAt - clock.time) / DAY
+      look(failing(), left <= 30 ? [secret] : [])
+      for (const { event } of post()) told.push([event, left])
+    }
+    t.strictSame(told, [
+      ['began', 30],
+      ['continues', 14],
+      ['continues', 7],
+      ['continues', 1],
+    ])
+    look(failing(), [])
+    t.match(post(), [{ event: 'ended', text: /: The secret has ended: / }])
+
+    const other = createQueue()
+    other.look(failing(), [secret, endingSecret({ endsAt })])
+    const [{ detail, ...of } = {}, ofSuite] = other.post()
+    const words =
+      'The secret 7 ends in 40 days, at 2027-02-24T08:00:00.000Z. It was last used at 2027-01-15T07:00:00.000Z.'
+    t.equal(detail, `${words} The developer's address is dev@partner.example.`)
+    t.match(of, {
+      ...{
+        kind: 'secret ends',
+        secret_id: 7,
+        ends_at: '2027-02-24T08:00:00.000Z',
+        developer_email: 'dev@partner.example',
+      },
+      ...{
+        last_used_at: '2027-01-15T07:00:00.000Z',
+        remedy: /"secrets rotate a\/b"/,
+        link: /applications\/a%2Fb#secrets$/,
+      },
+    })
+    t.match(ofSuite, { detail: /It has not been used\.$/, last_used_at: null, developer_email: null })
+    other.clock.time += 6 * MINUTE
+    other.look(failing(), [])
+    t.match(other.post(), [{ text: /: Over: / }, { text: /: Over: / }], 'it was replaced')
+  },
+)
+
+t.test('Notices: 20 are posted in an hour, of which the last one counts all that wait', async (t) => {
+  const { look, post, clock } = createQueue()
+  const ids = Array.from({ length: 50 }, (_, n) => `app-${n}`)
+  look(failing(...ids))
+  const posted = post()
+  t.equal(posted.length, 20)
+  t.match(posted[18], { event: 'began', subject: { id: 'app-18' } })
+  const text = 'token-server at web-1:8080: 31 more notices. https://console.example/'
+  const counts = { count: 31, link: 'https://console.example/', server: 'web-1:8080' }
+  t.strictSame(posted[19], { text, event: 'counted', ...counts })
+  clock.time += HOUR - 1
+  look(failing(...ids, 'more', 'most'))
+  t.strictSame(post(), [], 'the others wait')
+  clock.time += 1
+  t.match(post(), [{ subject: { id: 'more' } }, { subject: { id: 'most' } }])
+  clock.time += 10 * MINUTE
+  look()
+  t.equal(post().length, 18)
+})
+
+t.test('Notices: a receiver that fails is asked again after a growing pause, or as late as it wants', async (t) => {
+  const { change, post, clock, stored } = createQueue()
+  change({ save: [notice(), notice({ id: 2 })] })
+  const pauses: number[] = []
+  for (let attempt = 1; attempt < 12; attempt++) {
+    const before = clock.time
+    t.equal(post('it answered 500').length, 1, 'the second one waits for the first')
+    clock.time = Number(stored()[0]?.dueAt) - 1
+    t.strictSame(post(), [])
+    clock.time++
+    pauses.push((clock.time - before) / SECOND)
+  }
+  t.strictSame(pauses, [30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600, 3600])
+  t.match(stored(), [{ attempts: 11, problem: 'it answered 500', messageId: 'msg_1' }, { attempts: 0 }])
+  post('busy', 2 * HOUR)
+  t.equal(stored()[0]?.dueAt, clock.time + 2 * HOUR)
+  clock.time += 2 * HOUR
+  post('busy', 30 * DAY)
+  t.equal(stored()[0]?.dueAt, clock.time + DAY, 'at most a day')
+  clock.time -= 3 * DAY
+  t.equal(post('down').length, 1, 'the clock was set back')
+  clock.time = START + 7 * DAY + 1
+  post('down')
+  t.match(
+    stored(),
+    [
+      { dueAt: null, sentAt: null },
+      { dueAt: null, sentAt: null },
+    ],
+    'after a week they are given up',
+  )
+})
+
+t.test(
+  'Notices: while one is being posted no process posts any, and half a minute later another one does',
+  async (t) => {
+    const { change, clock, stored } = createQueue()
+    change({ save: [notice(), notice({ id: 2 })] })
+    const claim = () => {
+      const { claimed, changes } = claimNotice(stored(), clock.time, SOURCE)
+      change(changes)
+      return claimed?.messageId
+    }
+    t.strictSame([claim(), claim()], ['msg_1', undefined])
+    clock.time += 30 * SECOND - 1
+    t.equal(claim(), undefined)
+    clock.time++
+    t.equal(claim(), 'msg_1')
+  },
+)
+
+t.test('Notices: those that were posted two days ago are forgotten, except of what is not over', async (t) => {
+  const { change, look, clock, stored } = createQueue()
+  const old = { dueAt: null, at: START - 2 * DAY - 1, seenAt: START }
+  change({
+    save: [
+      notice({ ...old, id: 1, matter: 'client refused application a' }),
+      notice({ ...old, id: 2, matter: 'client refused application a', event: 'continues', at: START - HOUR }),
+      notice({ ...old, id: 3, matter: 'gone', event: 'ended' }),
+      notice({ ...old, id: 4, matter: '', event: 'counted' }),
+      notice({ ...old, id: 5, matter: '', event: 'counted', at: START - 2 * DAY }),
+      notice({ ...old, id: 6, dueAt: START }),
+      notice({ ...old, id: 7, matter: 'client refused application b' }),
+    ],
+  })
+  clock.time = START
+  look(failing('a', 'b'))
+  t.strictSame(
+    stored().map(({ id }) => id),
+    [2, 5, 6, 7, 8],
+  )
+})
