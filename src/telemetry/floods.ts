@@ -53,10 +53,8 @@ export function createFloods(observe: Observer, { monotonic, limitRefusals = tru
     }
     if (refusals.size === 0) since = monotonic()
     const key = refusals.has(prefix) || refusals.size < MAX_PREFIXES ? prefix : OTHERS
-    const counts = refusals.get(key) ?? { count: 0, throttled: 0 }
-    if (counts.count === 0) refusals.set(detachText(key), counts)
-    counts.count++
-    if (isThrottled) counts.throttled++
+    const { count, throttled } = refusals.get(key) ?? { count: 0, throttled: 0 }
+    refusals.set(detachText(key), { count: count + 1, throttled: throttled + Number(isThrottled) })
     beginWindow()
   }
 
