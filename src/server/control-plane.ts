@@ -51,8 +51,7 @@ export function createControlPlane(
     /** Opens the store and the listeners. Throws OperatorError. */
     async open(): Promise<{ store: Opened; certificates: Certificates }> {
       certificates = await openCertificates(config, { observe })
-      const noticesWaitSince = () => notices?.waitingSince()
-      ops = await startOps(config, { figures, observe, certificates, noticesWaitSince })
+      ops = await startOps(config, { figures, observe, certificates, noticesWaitSince: () => notices?.waitingSince() })
       store = await open()
       figures?.storeFigures.open(store)
       statistics = figures && (await statisticsOf(store, figures, { config, certificates }))
@@ -60,9 +59,6 @@ export function createControlPlane(
       if (statistics) beginNotices = await loadNotices(config, { store, statistics, observe })
       return { store, certificates }
     },
-
-    /** Reads the certificates again. */
-    reload: async () => void (await certificates?.reload()),
 
     /** Starts the purge, and reports that requests are answered at this address. */
     begin(address: string, workers?: number): { address: string; admin: string | undefined } {

@@ -48,6 +48,7 @@ export async function runLeader(
 ): Promise<void> {
   const { WORKERS: expected } = config
   const control = createControlPlane(open, telemetry, config, { expected, serving: () => pool.serving.size })
+  let reload: (() => Promise<unknown>) | undefined
   /** The first message to each worker. */
   let first: ToWorker | undefined
   const pool = createWorkerPool(telemetry, { timeouts, fleet: control.fleet, first: () => first })
@@ -71,6 +72,7 @@ export async function runLeader(
   async function begin(): Promise<void> {
     const { certificates } = await control.open()
     const { public: kept, ticketKeys } = certificates
+    reload = certificates.reload
     kept?.follow((certificate) => {
       first = { type: 'certificate', certificate, ticketKeys: ticketKeys.toString('base64') }
       for (const worker of liveWorkers()) sendToWorker(worker, first)
@@ -84,7 +86,7 @@ export async function runLeader(
   async function restart(): Promise<void> {
     pool.report({ type: 'restarting' })
     try {
-      await control.reload()
+      await reload?.()
       const { changed, problems } = settingsNow()
       if (changed.length > 0) pool.report({ type: 'settings not applied', settings: changed })
       if (problems.length > 0) pool.report({ type: 'settings wrong', problems })

@@ -51,8 +51,8 @@ export async function run(
   const { release } = closeOnSignal(telemetry, (signal) => control.stop(signal, endAnswering, started), {
     signals: ['SIGINT', 'SIGTERM', ...(reloads ? [] : (['SIGHUP'] as const))],
   })
-  if (reloads) process.on('SIGHUP', () => void control.reload())
   const started = start()
+  if (reloads) process.on('SIGHUP', () => void started.then(({ certificates }) => certificates.reload()))
   const { addresses } = await started.catch(async (error) => {
     release()
     await control.abandon()
@@ -73,7 +73,7 @@ export async function run(
     const member = control.fleet?.join()
     if (counters && member) startReporting(counters, load, member.take)
     isServing = true
-    return { app, addresses: control.begin(address) }
+    return { app, certificates, addresses: control.begin(address) }
   }
 }
 

@@ -46,9 +46,18 @@ t.test('Attention: a certificate from 14 days before its end, and one that is re
       ],
     }).map(([href, text]) => [href, text.replace(/\s+/g, ' ').replaceAll(' .', '.')]),
     [
-      ['/about', 'TLS certificate of the admin listener It expired at 2027-01-15 08:00 UTC. Renew it.'],
-      ['/about', `TLS certificate of the ops listener The new one is not used: No file. It expires at ${at}.`],
-      ['/about', 'TLS certificate of the public listener It expires at 2027-01-29 07:59 UTC. Renew it.'],
+      [
+        '/about',
+        'TLS certificate of the admin listener It expired at 2027-01-15 08:00 UTC. Renew it, or mend its files.',
+      ],
+      [
+        '/about',
+        `TLS certificate of the ops listener The new one is not used: No file. It expires at ${at}. Renew it, or mend its files.`,
+      ],
+      [
+        '/about',
+        'TLS certificate of the public listener It expires at 2027-01-29 07:59 UTC. Renew it, or mend its files.',
+      ],
     ],
   )
 })
