@@ -64,18 +64,21 @@ export function handleInTurns(
   server.on('request', (request, response) => {
     if (!isScheduled) schedule()
     const most = waiting.size === 0 ? PER_TURN : PER_TURN_BESIDE_WAITING
-    const isFirst = waiting.size === 0 || !ownOf(request.socket)
-    if (isFirst && begun < most && !(isBusy() && writes(request))) {
-      begun++
-      handle(request, response)
-      return
-    }
+    const mayBegin = begun < most && !(isBusy() && writes(request))
+    if (mayBegin && waiting.size === 0) return begin(request, response)
     const prefix = prefixOfPeer(request.socket)
-    const own = waiting.get(prefix) ?? { requests: [], unread: new Set() }
+    const others = waiting.get(prefix)
+    if (mayBegin && !others) return begin(request, response)
+    const own = others ?? { requests: [], unread: new Set() }
     own.requests.push([request, response, writes(request)])
     waiting.set(prefix, own)
     pauseInCrowd(own, request.socket)
   })
+
+  function begin(request: IncomingMessage, response: ServerResponse): void {
+    begun++
+    handle(request, response)
+  }
 
   function schedule(): void {
     isScheduled = true
@@ -105,8 +108,9 @@ export function handleInTurns(
     if (begun > 0 || waiting.size > 0) schedule()
   }
 
-  const isCrowd = (own: Waiting | undefined): own is Waiting =>
-    own !== undefined && (own.requests.length >= WAITING_PER_PREFIX || waiting.size >= WAITING_PREFIXES)
+  function isCrowd(own: Waiting | undefined): own is Waiting {
+    return own !== undefined && (own.requests.length >= WAITING_PER_PREFIX || waiting.size >= WAITING_PREFIXES)
+  }
 
   function pauseInCrowd(own: Waiting | undefined, connection: Socket): void {
     if (!isCrowd(own)) return

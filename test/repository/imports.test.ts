@@ -182,9 +182,8 @@ const BUNDLED = [
 t.test('Unused: every file is imported, or is started by itself', async (t) => {
   const imported = new Set(IMPORTS.map(({ target }) => target))
   const isStarted = (file: string) =>
-    /\.test\.ts$|(^|\/)(main|all|attacker)\.ts$|^lab\/bench\/(servers\/|load\/program\.ts)|^test\/repository\/connections\.ts$/.test(
-      file,
-    ) || BUNDLED.includes(file)
+    /\.test\.ts$|(^|\/)(main|all|attacker)\.ts$|^lab\/bench\/(servers\/|load\/program\.ts)/.test(file) ||
+    BUNDLED.includes(file)
   const unused = FILES.filter((file) => !isStarted(file) && !imported.has(file))
   t.strictSame(unused, [])
 })
