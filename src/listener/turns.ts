@@ -64,21 +64,18 @@ export function handleInTurns(
   server.on('request', (request, response) => {
     if (!isScheduled) schedule()
     const most = waiting.size === 0 ? PER_TURN : PER_TURN_BESIDE_WAITING
-    const mayBegin = begun < most && !(isBusy() && writes(request))
-    if (mayBegin && waiting.size === 0) return begin(request, response)
+    const isFirst = waiting.size === 0 || !ownOf(request.socket)
+    if (isFirst && begun < most && !(isBusy() && writes(request))) {
+      begun++
+      handle(request, response)
+      return
+    }
     const prefix = prefixOfPeer(request.socket)
-    const others = waiting.get(prefix)
-    if (mayBegin && !others) return begin(request, response)
-    const own = others ?? { requests: [], unread: new Set() }
+    const own = waiting.get(prefix) ?? { requests: [], unread: new Set() }
     own.requests.push([request, response, writes(request)])
     waiting.set(prefix, own)
     pauseInCrowd(own, request.socket)
   })
-
-  function begin(request: IncomingMessage, response: ServerResponse): void {
-    begun++
-    handle(request, response)
-  }
 
   function schedule(): void {
     isScheduled = true
@@ -108,18 +105,19 @@ export function handleInTurns(
     if (begun > 0 || waiting.size > 0) schedule()
   }
 
-  function isCrowd(own: Waiting | undefined): own is Waiting {
-    return own !== undefined && (own.requests.length >= WAITING_PER_PREFIX || waiting.size >= WAITING_PREFIXES)
-  }
-
   function pauseInCrowd(own: Waiting | undefined, connection: Socket): void {
-    if (!isCrowd(own)) return
+    if (!isCrowd(own, waiting.size)) return
     handleOf(connection)?.readStop()
     own.unread.add(connection)
     saveMemory(crowdGone)
   }
 
-  return (connection) => isCrowd(ownOf(connection))
+  return (connection) => isCrowd(ownOf(connection), waiting.size)
+}
+
+/** `prefixes`: how many have waiting requests. */
+function isCrowd(own: Waiting | undefined, prefixes: number): own is Waiting {
+  return own !== undefined && (own.requests.length >= WAITING_PER_PREFIX || prefixes >= WAITING_PREFIXES)
 }
 
 function prefixOfPeer({ remoteAddress }: Socket): string {

@@ -44,7 +44,7 @@ t.test('Start: the parser of a connection is not in the heap of glibc, which wou
   t.match(readFile('Dockerfile'), `ENV ${variable}\n`)
   const [name, value] = String(variable).split('=') as [string, string]
   const grown = (env: NodeJS.ProcessEnv) => {
-    const { stdout } = spawnSync(process.execPath, ['test/repository/connections.ts'], { env, encoding: 'utf8' })
+    const { stdout } = spawnSync(process.execPath, ['test/repository/heap/main.ts'], { env, encoding: 'utf8' })
     return Number(stdout)
   }
   if (process.platform !== 'linux') return
