@@ -22,7 +22,7 @@ COPY --from=build /app/bin /app/bin
 COPY package.json LICENSE /app/
 COPY --from=build /app/THIRD-PARTY.md /app/
 COPY migrations /app/migrations
-COPY docs/openapi.yaml docs/openapi-admin.yaml docs/reference.html /app/docs/
+COPY docs/openapi.yaml docs/openapi-admin.yaml docs/reference.html docs/apply.schema.json /app/docs/
 COPY --from=build --chown=65532:65532 --chmod=700 /data /data
 # Only here it can write: the database, and the settings file of `init`.
 WORKDIR /data

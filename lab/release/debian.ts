@@ -54,7 +54,7 @@ export function buildDebian({ clone, tarball, version, out, root, env }: DebianO
   cpSync(recordedNode(), place(`${LIBRARY}/node`), { dereference: true })
   run('strip', [join(root, LIBRARY, 'node')])
   const bin = join(root, LIBRARY, 'bin/token-server.js')
-  writeFileSync(bin, readFileSync(bin, 'utf8').replace('-S node', `-S /${LIBRARY}/node`))
+  writeFileSync(bin, startedBy(`/${LIBRARY}/node`, readFileSync(bin, 'utf8')))
 
   for (const unit of globSync('*.{service,timer}', { cwd: join(clone, 'deploy/systemd') })) {
     const text = readFileSync(join(clone, 'deploy/systemd', unit), 'utf8')
@@ -69,7 +69,7 @@ export function buildDebian({ clone, tarball, version, out, root, env }: DebianO
     if (path !== 'docs') rmSync(join(root, LIBRARY, path), { recursive: true })
   }
   for (const file of globSync('docs/**/*', { cwd: join(root, LIBRARY) })) {
-    if (!/^docs(\/(openapi(-admin)?\.yaml|reference\.html))?$/.test(file))
+    if (!/^docs(\/(openapi(-admin)?\.yaml|reference\.html|apply\.schema\.json))?$/.test(file))
       rmSync(join(root, LIBRARY, file), { recursive: true, force: true })
   }
   cpSync(nodeLicences(), place(`${DOCUMENTS}/LICENSE.node`))
@@ -114,6 +114,13 @@ export function buildDebian({ clone, tarball, version, out, root, env }: DebianO
   }
   const file = join(out, `token-server_${version}_${architecture}.deb`)
   run('dpkg-deb', ['--root-owner-group', '-Zxz', '-z1', '--build', root, file], { env })
+}
+
+/** A script that another Node.js starts, with the same environment and options. */
+function startedBy(node: string, script: string): string {
+  const started = script.replace(/(?<=^#!.*) node (?=-)/, ` ${node} `)
+  if (started === script) throw new Error('The first line of bin/token-server.js names no node.')
+  return started
 }
 
 /** The unit of deploy/systemd with the paths of the package, and with the user that it makes. */

@@ -64,9 +64,17 @@ function applyFileOf(list: <Entry extends z.ZodType>(entry: Entry) => z.ZodType<
     .meta({ anyOf: [{ required: ['suites'] }, { required: ['applications'] }] })
 }
 
+/** Leaves out patterns that the regular expressions of many validators do not know. `apply` checks them. */
+function override({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (/\\p\{|\(\?</i.test(jsonSchema.pattern ?? '')) delete jsonSchema.pattern
+  const parts = jsonSchema.allOf?.filter(({ pattern = '' }) => !/\\p\{|\(\?</i.test(pattern))
+  if (parts?.length === 0) delete jsonSchema.allOf
+  else if (parts) jsonSchema.allOf = parts
+}
+
 /** The JSON Schema of a file for `apply` that is not a list, in the draft that most editors know. */
 export function applySchema(): object {
-  return z.toJSONSchema(applyFileOf(z.array), { target: 'draft-7', io: 'input', unrepresentable: 'any' })
+  return z.toJSONSchema(applyFileOf(z.array), { target: 'draft-7', io: 'input', unrepresentable: 'any', override })
 }
 
 const seededApplication = z.strictObject({

@@ -76,7 +76,7 @@ export async function postNotice(
     const { cause = error } = error as Error
     const { message, code } = cause as NodeJS.ErrnoException
     return {
-      problem: late.aborted ? `it did not answer within ${timeout / 1000} s` : message || String(code),
+      problem: late.aborted ? `it did not answer within ${timeout / 1000} s` : String([message, code].find(Boolean)),
       ...(host && { host }),
     }
   }

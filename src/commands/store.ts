@@ -75,8 +75,8 @@ function targetOf({ env }: Terminal, to: string): PostgresLocation {
 
 /** Of the two databases only the target is on PostgreSQL. */
 function aboutTarget(error: unknown): never {
-  if (!(error instanceof OperatorError)) throw error
-  throw new OperatorError(error.message.replace(/(address|database) in DATABASE_URL/, '$1 in --to'), { cause: error })
+  const { message } = error as Error
+  throw Object.assign(error as Error, { message: message.replace(/(address|database) in DATABASE_URL/, '$1 in --to') })
 }
 
 function copiedText(database: string, movedTo: string, copied: Copied): string {

@@ -3,17 +3,16 @@ import type { Socket } from 'node:net'
 import formbody from '@fastify/formbody'
 import fastify, { type FastifyInstance } from 'fastify'
 import { requestIdOf } from '../domain/request-id.ts'
-import { HAND_OVER_PATH } from '../domain/secret.ts'
 import { serverOptions } from '../listener/answer.ts'
 import { originForm } from '../listener/pipeline.ts'
 import { protect } from '../listener/protect.ts'
 import type { Tls } from '../listener/tls.ts'
-import { ACCESS_TOKEN_PATH, accessToken } from './access-token.ts'
+import { accessToken } from './access-token.ts'
 import { handOver } from './hand-over.ts'
-import { introspect } from './introspect.ts'
+import { INTROSPECT_PATH, introspect } from './introspect.ts'
 import { health, metadata } from './metadata.ts'
-import { REVOKE_PATH, revoke } from './revoke.ts'
-import { verify, withoutForeignPath } from './verify.ts'
+import { revoke } from './revoke.ts'
+import { VERIFY_PATH, verify, withoutForeignPath } from './verify.ts'
 import type { CheckOptions } from './wire/checks.ts'
 import { BODY_LIMIT, type ClientOptions } from './wire/form.ts'
 import { createLateAnswers, type Later } from './wire/late-answers.ts'
@@ -43,8 +42,8 @@ export interface AppOptions extends CheckOptions, ClientOptions {
 
 const REQUEST_TIMEOUT_MS = 10_000
 
-/** The paths whose POST writes. */
-const WRITING = [ACCESS_TOKEN_PATH, REVOKE_PATH, HAND_OVER_PATH]
+/** Where a POST writes nothing. Gateways send checks with the method of the original request. */
+const CHECKS = [INTROSPECT_PATH, VERIFY_PATH]
 
 /** Routes check their forms themselves: Ajv and the serializers that Fastify would load take time and memory at the start. */
 const NO_SCHEMAS = { compilersFactory: { buildValidator: assert.fail, buildSerializer: assert.fail } }
@@ -79,8 +78,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     answerMalformed: createMalformedAnswers({ observe, measure }),
     connections,
     tls,
-    // This excludes checks, which gateways send with the method of the original request.
-    writes: ({ method, url = '' }) => method === 'POST' && WRITING.includes(originForm(url)),
+    writes: ({ method, url = '' }) => method === 'POST' && !CHECKS.some((path) => originForm(url).startsWith(path)),
     isBusy: issuer.isBusy,
     limits: connectionLimit === Infinity ? undefined : { perPrefix: connectionLimit, ...proxies },
   })

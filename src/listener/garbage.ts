@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm'
 let collection: NodeJS.Timeout | undefined
 
 /**
- * Makes V8 collect garbage when the heap has grown by 80 percent, until `time` (milliseconds) after the last call. Then
+ * Makes V8 collect garbage when the heap has grown by 80 percent, until the first call's `time` (milliseconds) after the last. Then
  * everything is collected: an idle process would otherwise keep the memory that its start or a crowd of clients took.
  */
 export function saveMemory(time: number): void {

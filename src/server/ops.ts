@@ -72,7 +72,7 @@ function certificateValues({ list }: Certificates): MeasuredValues {
   const all = list()
   return {
     certificate_expiry_seconds: all.map(({ listener, endsAt }) => [[listener], (endsAt - Date.now()) / 1000]),
-    certificate_refused: all.map(({ listener, problem }) => [[listener], problem === undefined ? 0 : 1]),
+    certificate_refused: all.map(({ listener, problem }) => [[listener], Number(problem !== undefined)]),
   }
 }
 

@@ -6,7 +6,7 @@ import { type HandOverLink, originOf, type Secret } from '../domain/secret.ts'
 import type { Suite } from '../domain/suite.ts'
 import { visible, visibleOnOneLine } from '../domain/text.ts'
 import { timestamp } from '../domain/time.ts'
-import { choice, lineInput, list, object, shownTexts, text, textInput, time, view, whole } from './schema.ts'
+import { choice, lineInput, list, object, shownTexts, text, textInput, time, VISIBLE, view, whole } from './schema.ts'
 
 const MAX_LABELS = 20
 
@@ -41,8 +41,8 @@ const NOTE = textInput('The note')
 export const MANAGED_BY = textInput('What manages it')
   .max(200, 'What manages it may have at most 200 characters')
   .refine(
-    (name) => visibleOnOneLine(name) === name && name.isWellFormed(),
-    'What manages it must be visible text on one line',
+    (name) => visibleOnOneLine(name) === name && name.trim() === name && VISIBLE.test(name) && name.isWellFormed(),
+    'What manages it must be visible text on one line, without spaces around it',
   )
   .describe('The file or the program that manages it, before whose back nobody should change it; empty for none')
 

@@ -15,7 +15,7 @@ export const textInput = (subject: string) =>
  * Excludes invisible characters, with which two names could look the same. Joiners and variation selectors are allowed after a
  * non-ASCII character, because emoji and scripts such as Persian need them.
  */
-const VISIBLE = /^(\P{Default_Ignorable_Code_Point}|(?<=\P{ASCII})[\p{Join_Control}\p{Variation_Selector}])*$/u
+export const VISIBLE = /^(\P{Default_Ignorable_Code_Point}|(?<=\P{ASCII})[\p{Join_Control}\p{Variation_Selector}])*$/u
 
 /** Visible text on one line, 1 to 200 characters. */
 export const lineInput = (subject: string) =>

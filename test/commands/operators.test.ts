@@ -135,6 +135,8 @@ t.test('Console: the link has an address at which a browser can reach the listen
     t.match([url.split('#')[0], ...rest], [`${base}/login`, '', sentence], ADMIN_ADDRESS)
     t.equal(/^ {2}ssh -N -L (.+) HOST$/m.exec(out)?.[1], forward, ADMIN_ADDRESS)
   }
+  const byTls = shell({ ...env, ADMIN_ADDRESS: '127.0.0.1:8081', ADMIN_TLS_CERT_FILE: 'a', ADMIN_TLS_KEY_FILE: 'b' })
+  t.match((await byTls.run('console')).out, /^https:\/\/127\.0\.0\.1:8081\/login#/)
   const elsewhere = {
     '127.0.0.2:9000': '9000:127.0.0.2:9000',
     '192.0.2.1:8081': '8081:192.0.2.1:8081',

@@ -106,7 +106,7 @@ for (const [ci, stepOf] of Object.entries(STEPS)) {
       const drift = () => run(stepOf('drift', 'Compare'), 'viewer')
       t.match(await drift(), { status: 0, said: /^No changes\.\n/ })
       await json('applications update warehouse --quota 5')
-      t.match(await drift(), { status: 2, said: /quota 5 → 3600/ })
+      t.match(await drift(), { status: 3, said: /quota 5 → 3600/ })
       t.match(await apply(), { status: 0, said: /changed: 1/ })
 
       writeFileSync(join(checkout, 'applications.yaml'), 'suites: no list')

@@ -256,13 +256,15 @@ t.test('Demo: with a certificate in the environment it speaks TLS', { skip: need
   const { env, folder } = temporaryDatabase(t)
   const { files, certificate } = makeCertificate(folder)
   const tls = { TLS_CERT_FILE: files.certificate, TLS_KEY_FILE: files.key }
-  const { out } = await startDemo(t, { ...env, ...tls })
+  const { out, child } = await startDemo(t, { ...env, ...tls })
   t.match(out, /https:\/\/localhost:\d+\/login#/)
   const [, ca = '', url = ''] = /curl --cacert (\S+) -s (https:\/\/localhost\S+) /.exec(out) ?? []
   t.equal(ca, files.certificate)
   const request = https.get(url, { ca: certificate, agent: false })
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   t.equal(response.resume().statusCode, 405)
+  child.kill('SIGTERM')
+  t.strictSame(await once(child, 'close'), [0, null])
 })
 
 t.test('Migrate: of several processes that start at once one migrates and all go on', async (t) => {

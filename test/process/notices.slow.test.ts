@@ -45,7 +45,7 @@ for (const WORKERS of ['1', '2']) {
   t.test(`Notices: kill -9 loses none, with ${WORKERS} of WORKERS`, { buffered: true }, async (t) => {
     const { env: database } = temporaryDatabase(t)
     const receiver = await createReceiver(t)
-    const env = { ...database, ...receiver.env, WORKERS }
+    const env = { ...database, ...receiver.env, WORKERS, OPS_ADDRESS: '127.0.0.1:0' }
     const credentials = await register(database)
     const client = credentials.client_id
     let server = await startServer(t, env)
@@ -70,6 +70,8 @@ for (const WORKERS of ['1', '2']) {
     await until(() => receiver.idsOf(client).length === 3, LIMIT_MS)
     t.equal(new Set(receiver.idsOf(client)).size, 1, 'it is the same notice')
     t.match(await untilPosted(database.DATABASE_URL), [{ event: 'began', attempts: 3, problem: null }])
+    const metrics = await (await fetch(`${server.logged('ready')[0].ops}/metrics`)).text()
+    t.match(metrics, /^token_server_oldest_notice_seconds 0$/m)
     t.match(await server.stop(), { status: 0 })
     t.notMatch(server.lines.join(), /S3CRET|K3Y/)
   })

@@ -10,7 +10,8 @@ import { type Block, blocksOf, documentsIn, fieldsOf, type Preparation, startShe
 /** Why a block is not run: what a test cannot have, or what another one runs. */
 const REASONS = [
   ...['systemd', 'Docker', 'a cluster', 'root', 'another machine', 'a package of a release'],
-  ...['minutes of load', 'all tests', 'a program that Debian does not have'],
+  ...['minutes of load', 'minutes of compiling', 'all tests', 'a program that Debian does not have'],
+  ...['certbot', 'it needs a receiver'],
 ]
 
 const LANGUAGES = ['sh', 'bash', 'shell', 'console']

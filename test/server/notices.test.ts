@@ -142,6 +142,12 @@ t.test(
     )
     t.strictSame([ids[1], again.received[0]?.headers['webhook-id']], [ids[0], ids[0]])
     t.not(again.received[1]?.headers['webhook-id'], ids[0])
+
+    again.answer = (response) => response.writeHead(500).end()
+    state.now = failing('c')
+    await until(() => again.received.length > 2)
+    clock.time += 8 * 24 * 60 * MINUTE
+    await until(() => events.some((event) => event.type === 'notice not delivered' && event.nextAt === undefined))
     t.notMatch(JSON.stringify(events), /S3CRET|K3Y/)
   },
 )
@@ -165,6 +171,15 @@ t.test(
     t.equal(idsOf()[1], idsOf()[0])
   },
 )
+
+t.test('Notices: of more than 20 in an hour the last one counts those that wait', async (t) => {
+  const { receiver, state, events, startServer } = await createWorld(t)
+  startServer(await openNew(t))
+  state.now = failing(...Array.from({ length: 25 }, (_, n) => `a-${n}`))
+  await until(() => events.length === 20)
+  t.match(receiver.received.at(-1)?.json, { event: 'counted', count: 6 })
+  t.match(events.at(-1), { type: 'notice delivered', event: 'counted', matter: undefined })
+})
 
 t.test('Notices: the file of the URL is read each time', async (t) => {
   const { receiver, clock, state, file, events, startServer, texts } = await createWorld(t)

@@ -126,7 +126,7 @@ function managedHint(managed: readonly ApplicationNames[]): Html | undefined {
   const files = new Intl.ListFormat('en').format(new Set(managed.map(({ managedBy }) => managedBy)))
   return note(
     'warn',
-    html`<p>${many(managed.length, 'application')} of these ${managed.length === 1 ? 'is' : 'are'} managed by ${files}, which may undo this: change it there, too.</p>`,
+    html`<p>${name(files)} may undo this for ${many(managed.length, 'application')}: change it there, too.</p>`,
   )
 }
 

@@ -20,12 +20,11 @@ export function askIfManaged(console: FastifyInstance, context: AdminContext): v
     if (!kind) return
     const { id } = request.params as { id: string }
     const owner = await administrationOf(context, request)[kind as 'applications' | 'suites'].find(id)
-    const { all, text } = fieldsOf(request.body)
-    if (!owner?.managedBy || text(CONFIRMED) === owner.managedBy) return
+    const { all } = fieldsOf(request.body)
+    if (!owner?.managedBy || all(CONFIRMED).includes(owner.managedBy)) return
     const base = `/${kind}${path`/${id}`}`
-    const sent = Object.keys(request.body ?? {}).flatMap((field) =>
-      all(field).flatMap((value) => hidden({ [field]: value })),
-    )
+    const fields = Object.keys({ ...(request.body as object) }).filter((field) => field !== CONFIRMED)
+    const sent = fields.flatMap((field) => all(field).flatMap((value) => hidden({ [field]: value })))
     const parent = { href: `/${kind}` as const, label: kind === 'suites' ? 'Suites' : 'Applications' }
     return showPage(reply, {
       ...headBelow(parent as Parameters<typeof headBelow>[0], base, ['Change ', owner.name, ' by hand?']),

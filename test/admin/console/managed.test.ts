@@ -68,7 +68,7 @@ t.test('Managed: what nothing manages, and what no file says, is changed without
 
 t.test('Managed: a change of many approvals names the files', async (t) => {
   const { browser, administration } = await setting(t)
-  const hint = ' 1 application of these is managed by partners.yaml <of> "web", which may undo this'
+  const hint = 'partners.yaml <of> "web" may undo this for 1 application'
   const action = '/suites/free/approvals?for=free'
   const asked = await browser.body(action, { form: { client_id: 'shop', change: 'approve' } })
   t.match(textOf(asked), hint)
