@@ -173,8 +173,8 @@ export const settings = {
     'Where suites reach introspection, if not at /v1/oauth/introspect of PUBLIC_URL: the whole http or https URL, or none',
     optional('none', (url) => {
       const message =
-        'must be an http or https URL with a path, without a query, a fragment or a slash at the end, or none'
-      return valid(url, isHttpUrl(url) && !/[?#]|\/$/.test(url) && new URL(url).pathname !== '/', message)
+        'must be an http or https URL with a path, without a user, a query, a fragment or a slash at the end, or none'
+      return valid(url, isHttpUrl(url) && !/[?#@]|\/$/.test(url) && new URL(url).pathname !== '/', message)
     }),
   ),
   HANDOVER: setting(

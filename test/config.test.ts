@@ -132,7 +132,7 @@ const INVALID: [Setting, message: string, texts: string][] = [
   [
     'INTROSPECTION_URL',
     'must be an http',
-    'https://a.example/|https://a.example/i/|https://a.example/i?b|https://a.example#i',
+    'https://a.example/|https://a.example/i/|https://a.example/i?b|https://a.example#i|https://u:p@a.example/i',
   ],
   ['OPERATORS', 'must be any or provider', '|off|Provider'],
   ['HANDOVER', 'must be on or off', '|ON|yes'],

@@ -44,7 +44,7 @@ export const MANAGED_BY = textInput('What manages it')
     (name) => visibleOnOneLine(name) === name && name.trim() === name && VISIBLE.test(name) && name.isWellFormed(),
     'What manages it must be visible text on one line, without spaces around it',
   )
-  .describe('The file or the program that manages it, before whose back nobody should change it; empty for none')
+  .describe('The file or the program that manages it, behind whose back nobody should change it; empty for none')
 
 /** The rules of labels and texts, by their names in JSON, which are also their columns. */
 export const ANNOTATIONS = { labels: LABELS, note: NOTE, managed_by: MANAGED_BY }
