@@ -162,7 +162,7 @@ export const settings = {
   ),
   PUBLIC_URL: setting(
     LOCAL_URL,
-    'Where clients reach this server, the {auth_url} of the contract; without a slash at the end',
+    'Where clients reach this server, the {auth_url} of the contract; without a slash at the end (https://localhost:PORT with TLS_CERT_FILE)',
     (url) => {
       const message = 'must be an http or https URL without a query, a fragment or a slash at the end'
       return valid(url, url === LOCAL_URL || (isHttpUrl(url) && !/[?#]|\/$/.test(url)), message)
