@@ -23,6 +23,10 @@ export async function readReceiver({ urlFile, secretFile }: ReceiverFiles) {
   if (!url || !/^https?:$/.test(url.protocol) || isPlainTextUrl(text)) {
     throw wrongFile('NOTICE_URL_FILE', urlFile, 'must have an https URL and nothing else (http for this machine only)')
   }
+  // fetch refuses such a URL with an error that shows it.
+  if (url.username || url.password) {
+    throw wrongFile('NOTICE_URL_FILE', urlFile, 'must have a URL without a user and a password')
+  }
   if (secretFile === undefined) return { url, key: undefined }
   const secret = (await readSecret('NOTICE_SECRET_FILE', secretFile)).replace(/^whsec_/, '')
   const key = Buffer.from(secret, 'base64')
@@ -51,10 +55,10 @@ export async function postNotice(
   { now, signal, timeout = TIMEOUT_MS }: { now: number; signal?: AbortSignal; timeout?: number },
 ): Promise<Delivery & { host?: string; status?: number; isSigned?: boolean }> {
   const late = AbortSignal.timeout(timeout)
-  let host: string | undefined
+  let receiver: URL | undefined
   try {
     const { url, key } = await readReceiver(files)
-    host = url.host
+    receiver = url
     const content = url.hostname === TEXT_ONLY ? JSON.stringify({ text: JSON.parse(body).text }) : body
     const seconds = String(Math.floor(now / 1000))
     const signature = key && createHmac('sha256', key).update(`${messageId}.${seconds}.${content}`).digest('base64')
@@ -70,16 +74,19 @@ export async function postNotice(
     const { ok, status } = response
     const redirect = status >= 300 && status < 400 ? ', a redirect, which is not followed' : ''
     const problem = ok ? undefined : `it answered ${status}${redirect}`
-    return { problem, host, status, isSigned: key !== undefined, retryAfter: waitOf(response.headers, now) }
+    return { problem, host: url.host, status, isSigned: key !== undefined, retryAfter: waitOf(response.headers, now) }
   } catch (error) {
     signal?.throwIfAborted()
-    const { cause = error } = error as Error
-    const { message, code } = cause as NodeJS.ErrnoException
-    return {
-      problem: late.aborted ? `it did not answer within ${timeout / 1000} s` : String([message, code].find(Boolean)),
-      ...(host && { host }),
-    }
+    const problem = late.aborted ? `it did not answer within ${timeout / 1000} s` : failureOf(error as Error, receiver)
+    return { problem, ...(receiver && { host: receiver.host }) }
   }
+}
+
+/** Why nothing was posted. A message that shows the URL, which is secret, is not used. */
+function failureOf(error: Error, receiver: URL | undefined): string {
+  const { message, code, name } = (error.cause ?? error) as NodeJS.ErrnoException
+  const isShown = receiver && message.includes(receiver.pathname + receiver.search)
+  return String([!isShown && message, code, name].find(Boolean))
 }
 
 /** Retry-After (RFC 9110 §10.2.3): seconds or a date, in milliseconds from now. */

@@ -92,6 +92,20 @@ t.test('Receiver: Google Chat, which refuses other fields, gets the text only', 
   t.strictSame(bodies, ['{"text":"Störe ✓"}', MESSAGE.body])
 })
 
+t.test('Receiver: an error that shows the URL is told by its code or name only', async (t) => {
+  const { fetch } = globalThis
+  t.teardown(() => Object.assign(globalThis, { fetch }))
+  const url = 'https://a.example/hooks?key=S3CRET'
+  const problemOf = async (error: Error) => {
+    globalThis.fetch = () => Promise.reject(error)
+    return (await postTo(t, url)).problem
+  }
+  const shown = new Error(`no way to ${url}`)
+  t.equal(await problemOf(new TypeError('fetch failed', { cause: Object.assign(shown, { code: 'E_WAY' }) })), 'E_WAY')
+  t.equal(await problemOf(new TypeError(`/hooks?key=S3CRET is wrong`)), 'TypeError')
+  t.equal(await problemOf(new TypeError('no host')), 'no host')
+})
+
 const read = (t: Test, ...contents: [url: string, secret?: string | undefined]) => readReceiver(filesOf(t, ...contents))
 
 t.test('Receiver: its files may end in a line break, and the secret may begin with whsec_', async (t) => {
@@ -106,6 +120,8 @@ t.test('Receiver: a file that is missing or wrong is named, but nothing that is 
     ['http://hooks.example/S3CRET', undefined, /^NOTICE_URL_FILE, .* must have an https URL/],
     ['ftp://hooks.example/S3CRET', undefined, /^NOTICE_URL_FILE, /],
     ['S3CRET', undefined, /^NOTICE_URL_FILE, /],
+    ['https://user:S3CRET@a.example/x', undefined, /^NOTICE_URL_FILE, .* must have a URL without a user and/],
+    ['https://:S3CRET@a.example/x', undefined, /^NOTICE_URL_FILE, .* must have a URL without a user and/],
     ['https://a.example', 'S3CRET', /^NOTICE_SECRET_FILE, \/.*\/secret, must have 24 to 64 bytes in base64/],
     ['https://a.example', `whsec_${'S3CRET!'.repeat(6)}`, /^NOTICE_SECRET_FILE, /],
     ['https://a.example', Buffer.alloc(65, 'S3CRET').toString('base64'), /^NOTICE_SECRET_FILE, /],

@@ -51,10 +51,12 @@ t.test('notices test: it says why there is no notice, and never shows the URL', 
   t.match(JSON.parse(down.err), { error: new RegExp(`^${host} did not take the notice: connect ECONNREFUSED`) })
   const wrong = await test(filesOf(t, 'http://hooks.example/S3CRET'))
   t.match(wrong, { status: 1, err: /^NOTICE_URL_FILE, .* must have an https URL and nothing else/ })
+  const known = await test(filesOf(t, 'https://user:K3Y@hooks.example/S3CRET'))
+  t.match(known, { status: 1, err: /^NOTICE_URL_FILE, .* must have a URL without a user and a password\.$/m })
   t.match(await test({}), { status: 1, err: 'NOTICE_URL_FILE is none: name a file that has the URL.\n' })
   const lonely = await test({ NOTICE_SECRET_FILE: '/x' })
   t.match(lonely, { status: 1, err: /^NOTICE_SECRET_FILE must be none without NOTICE_URL_FILE\./ })
-  for (const { out, err } of [failed, down, wrong]) t.notMatch(out + err, /S3CRET|K3Y/)
+  for (const { out, err } of [failed, down, wrong, known]) t.notMatch(out + err, /S3CRET|K3Y/)
 })
 
 t.test('Monitoring: the receiver of the page takes signed notices and no others', async (t) => {
