@@ -19,6 +19,9 @@ const LIMIT = 20
 /** While a process posts a notice, no other one does, for this long: the process may be killed. It is also the first pause. */
 const LEASE_MS = 30_000
 
+/** Problems of one notice; after others, such as a URL that is no longer valid, all notices wait. */
+const OF_ONE_NOTICE = /^it answered 4(?!01|03|04|10|29)/
+
 /** What could not be posted for this long is given up. */
 const GIVE_UP_MS = 7 * DAY
 
@@ -139,17 +142,19 @@ function plain({ text, server }: Content): string {
 /** The notice to post now, which the changes reserve for this process; undefined if there is none. */
 export function claimNotice(stored: readonly Notice[], now: number, { server, consoleUrl }: NoticeSource) {
   const waiting = stored.filter(({ dueAt }) => dueAt !== null)
-  const [head] = waiting
-  const posted = stored.filter(({ sentAt }) => sentAt !== null && sentAt > now - HOUR && sentAt <= now).length
   // A time that is too far ahead is from before the clock was set back.
-  const isDue = head && (Number(head.dueAt) <= now || Number(head.dueAt) > now + DAY)
-  if (!isDue || posted >= LIMIT) return { claimed: undefined, changes: { save: [] } }
-  const isCounting = posted === LIMIT - 1 && waiting.length > 1 && head.event !== 'counted'
+  const isDue = ({ dueAt }: Notice) => Number(dueAt) <= now || Number(dueAt) > now + DAY
+  // Without a problem, an attempt is under way.
+  const holdsAll = (one: Notice) => one.attempts > 0 && !isDue(one) && !OF_ONE_NOTICE.test(one.problem ?? '')
+  const posted = stored.filter(({ sentAt }) => sentAt !== null && sentAt > now - HOUR && sentAt <= now).length
+  const first = waiting.find(isDue)
+  if (!first || waiting.some(holdsAll) || posted >= LIMIT) return { claimed: undefined, changes: { save: [] } }
+  const isCounting = posted === LIMIT - 1 && waiting.length > 1 && first.event !== 'counted'
   const link = consoleUrl && `${consoleUrl}/`
   const text = `${many(waiting.length, 'more notice')}. ${link ?? 'The console shows what needs attention.'}`
   const content = { text, count: waiting.length, link, server }
-  const next = isCounting ? noticeOf(Number(stored.at(-1)?.id) + 1, '', 'counted', '', content, now) : head
-  const claimed: Notice = { ...next, dueAt: now + LEASE_MS, attempts: next.attempts + 1 }
+  const next = isCounting ? noticeOf(Number(stored.at(-1)?.id) + 1, '', 'counted', '', content, now) : first
+  const claimed: Notice = { ...next, dueAt: now + LEASE_MS, attempts: next.attempts + 1, problem: null }
   const counted = isCounting ? waiting.map((one) => ({ ...one, dueAt: null })) : []
   return { claimed, changes: { save: [...counted, claimed] } }
 }

@@ -1,6 +1,6 @@
 /** A message to NOTICE_URL_FILE. Its matter is over if the newest notice about it has the event `ended`. */
 export interface Notice {
-  /** Counts up: lower ones are posted first. */
+  /** Counts up: of those that are due, the lowest is posted first. */
   readonly id: number
   /** What it is about; empty for one that counts others. */
   readonly matter: string
@@ -17,7 +17,7 @@ export interface Notice {
   /** From when on it may be posted, or posted again; null if nothing is left to do. */
   readonly dueAt: number | null
   readonly attempts: number
-  /** Why the last attempt failed. */
+  /** Why the last attempt failed; null while one is under way. */
   readonly problem: string | null
   readonly sentAt: number | null
 }

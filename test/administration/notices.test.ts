@@ -229,7 +229,7 @@ t.test('Notices: a receiver that fails is asked again after a growing pause, or 
   const pauses: number[] = []
   for (let attempt = 1; attempt < 12; attempt++) {
     const before = clock.time
-    t.equal(post('it answered 500').length, 1, 'the second one waits for the first')
+    t.equal(post('it answered 500').length, 1, 'the second one waits, too')
     clock.time = Number(stored()[0]?.dueAt) - 1
     t.strictSame(post(), [])
     clock.time++
@@ -254,6 +254,37 @@ t.test('Notices: a receiver that fails is asked again after a growing pause, or 
     ],
     'after a week they are given up',
   )
+})
+
+t.test('Notices: one that the receiver refuses does not stop the others, unless it refuses all', async (t) => {
+  for (const status of [400, 413, 422]) {
+    const { change, post, clock, stored } = createQueue()
+    change({ save: [notice(), notice({ id: 2 }), notice({ id: 3 })] })
+    const { claimed, changes } = claimNotice(stored(), clock.time, SOURCE)
+    change(changes)
+    change({ save: claimed ? [settledNotice(claimed, { problem: `it answered ${status}` }, clock.time)] : [] })
+    t.equal(post().length, 2)
+    t.match(stored(), [{ sentAt: null }, { sentAt: START }, { sentAt: START }])
+    clock.time += 30 * SECOND
+    t.equal(post().length, 1, 'it is posted again')
+  }
+  const problems = [401, 403, 404, 410, 429, 500, 503].map((status) => `it answered ${status}`)
+  for (const problem of [...problems, 'it did not answer within 10 s', 'read ECONNRESET']) {
+    const { change, post, clock } = createQueue()
+    change({ save: [notice(), notice({ id: 2 })] })
+    t.equal(post(problem).length, 1)
+    clock.time += 30 * SECOND - 1
+    t.equal(post().length, 0, problem)
+    clock.time++
+    t.equal(post().length, 2)
+  }
+})
+
+t.test('Notices: none is posted while one that failed before is posted again', async (t) => {
+  const { change, clock, stored } = createQueue()
+  change({ save: [notice({ attempts: 1, problem: 'it answered 400' }), notice({ id: 2 })] })
+  change(claimNotice(stored(), clock.time, SOURCE).changes)
+  t.strictSame(claimNotice(stored(), clock.time, SOURCE).claimed, undefined)
 })
 
 t.test(
