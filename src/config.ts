@@ -150,15 +150,11 @@ export const settings = {
     'How people sign in to the console: any, or provider for the identity provider only; admin keys of programs always work',
     oneOf('any', 'provider'),
   ),
-  NOTICE_URL_FILE: setting(
-    'none',
+  NOTICE_URL_FILE: fileSetting(
     'A file with the URL to which what needs attention is posted, such as a webhook of a chat, or none',
-    optional('none', String),
   ),
-  NOTICE_SECRET_FILE: setting(
-    'none',
+  NOTICE_SECRET_FILE: fileSetting(
     'A file with the secret that signs these notices: 24 to 64 bytes in base64, with or without whsec_, or none',
-    optional('none', String),
   ),
   PUBLIC_URL: setting(
     LOCAL_URL,
