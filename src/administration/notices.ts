@@ -83,6 +83,8 @@ export function planNotices(
   matters: readonly NoticeMatter[],
   { now, isWatching, ...source }: NoticeSource & { now: number; isWatching: boolean },
 ): NoticeChanges {
+  // Times far ahead are from before the clock was set back, and as old; those of other nodes may be a little ahead.
+  const ageOf = (time: number) => Math.abs(now - time)
   const newest = new Map(stored.map((notice) => [notice.matter, notice]))
   const save: Notice[] = []
   let id = stored.at(-1)?.id ?? 0
@@ -92,17 +94,17 @@ export function planNotices(
     const last = newest.get(key)
     if (!last || last.event === 'ended') {
       save.push(noticeOf(++id, key, 'began', stage, beginOf(matter, source, timestamp(now)), now))
-    } else if (stage !== last.stage || (stage === '' && last.dueAt === null && now - last.at >= DAY)) {
+    } else if (stage !== last.stage || (stage === '' && last.dueAt === null && ageOf(last.at) >= DAY)) {
       const since: string = JSON.parse(last.body).since
       save.push(noticeOf(++id, key, 'continues', stage, beginOf(matter, source, since, 'Still: '), now))
-    } else if (now - last.seenAt >= MINUTE) save.push({ ...last, seenAt: now })
+    } else if (ageOf(last.seenAt) >= MINUTE) save.push({ ...last, seenAt: now })
   }
   for (const { matter, event, stage, body, seenAt } of newest.values()) {
-    if (!isWatching || matter === '' || event === 'ended' || seen.has(matter) || now - seenAt < OVER_MS) continue
+    if (!isWatching || matter === '' || event === 'ended' || seen.has(matter) || ageOf(seenAt) < OVER_MS) continue
     save.push(noticeOf(++id, matter, 'ended', stage, endOf(JSON.parse(body), now), now))
   }
   const isNeeded = (one: Notice) => one.event !== 'ended' && one.matter !== '' && newest.get(one.matter) === one
-  const old = stored.filter((one) => one.dueAt === null && one.at < now - KEEP_MS && !isNeeded(one))
+  const old = stored.filter((one) => one.dueAt === null && ageOf(one.at) > KEEP_MS && !isNeeded(one))
   return { save, remove: old.map((one) => one.id) }
 }
 
@@ -119,7 +121,7 @@ type Content = { text: string; server: string; [field: string]: unknown }
 function beginOf(matter: NoticeMatter, { server, consoleUrl }: NoticeSource, since: string, before = ''): Content {
   const { kind, what, detail, remedy, subject, place, fields } = matter
   const link = consoleUrl && consoleUrl + place
-  const name = what.replace(/ more$/, ` ${kind}`)
+  const name = kind.startsWith('more ') ? what.replace(/ more$/, ` ${kind}`) : what
   const title = subject && subject.kind !== 'server' ? `${name} (${subject.kind} ${subject.id})` : name
   const text = [`${before}${title}: ${detail}`, remedy, link].filter(Boolean).join(' ')
   const began = matter.since === undefined ? since : timestamp(matter.since)

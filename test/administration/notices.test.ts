@@ -125,8 +125,9 @@ t.test('Notices: the most serious matters come first, and each has its place in 
   const many = Array.from({ length: 103 }, (_, n) => `app-${n}`)
   const matters = noticeMatters(failing(...many), [])
   t.strictSame([matters.length, matters[100]?.key], [101, 'more clients refused'])
-  const { look: lookAt, post: postAll, clock } = createQueue()
+  const { look: lookAt, post: postAll, clock, stored } = createQueue()
   lookAt(failing(...many))
+  t.match(stored().at(-1)?.body, /"title":"3 more clients refused"/)
   clock.time += HOUR
   t.match(postAll().at(-1)?.text, /: 82 more notices\. https:/)
 })
@@ -148,6 +149,29 @@ t.test('Notices: a matter that lasts is repeated once a day, unless one about it
   clock.time += 2 * DAY
   t.equal(look(failing('a')), 1)
   t.match(stored().at(-1), { id: 99, seenAt: clock.time }, 'it was only seen')
+})
+
+t.test('Notices: after the clock was set back far, matters are repeated and over as before', async (t) => {
+  const { look, post, clock, stored } = createQueue()
+  look(failing('a', 'b'))
+  t.equal(post().length, 2)
+  clock.time -= MINUTE
+  t.equal(look(failing('a')), 1, 'another node may be a little ahead')
+  clock.time -= 10 * DAY
+  look(failing('a'))
+  t.match(post(), [
+    { event: 'continues', subject: { id: 'a' } },
+    { event: 'ended', subject: { id: 'b' } },
+  ])
+  t.match(stored().slice(-2), [{ at: clock.time }, { at: clock.time }])
+  t.equal(look(failing('a')), 0)
+})
+
+t.test('Notices: the name of an application may end like a count', async (t) => {
+  const { look, post } = createQueue()
+  const failing = [{ ...FAILING, name: 'No more' }]
+  look(statisticsOf({ trouble: { ...CALM, failing }, store: { ...statisticsOf().store, kind: 'postgres' } }))
+  t.match(post(), [{ title: 'No more (application a/b)' }])
 })
 
 t.test(
