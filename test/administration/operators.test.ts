@@ -30,11 +30,16 @@ t.test('Operators: whom and what there is not is said to be unknown', async (t) 
   const { operators } = (await createWorld(t)).administration
   const { id } = await operators.add('anna', 'admin').then(() => operators.addKey('anna', DAY))
   const { show, remove, makeLoginCode } = operators
-  const acts: Promise<unknown>[] = [show, remove, makeLoginCode].map((act) => act('bert'))
-  acts.push(operators.addKey('bert', DAY), operators.revokeKey('bert', id), operators.endSession('bert', 1))
-  for (const act of acts) await t.rejects(() => act, { message: 'There is no operator with the name bert.' })
-  await t.rejects(operators.revokeKey('anna', id + 1), { message: `The operator anna has no key ${id + 1}.` })
-  await t.rejects(operators.endSession('anna', 1), { message: 'The operator anna has no session 1.' })
+  const { addKey, revokeKey, endSession } = operators
+  const acts: ((name: string) => Promise<unknown>)[] = [show, remove, makeLoginCode]
+  acts.push(
+    (name) => addKey(name, DAY),
+    (name) => revokeKey(name, id),
+    (name) => endSession(name, 1),
+  )
+  for (const act of acts) await t.rejects(act('bert'), { message: 'There is no operator with the name bert.' })
+  await t.rejects(revokeKey('anna', id + 1), { message: `The operator anna has no key ${id + 1}.` })
+  await t.rejects(endSession('anna', 1), { message: 'The operator anna has no session 1.' })
 })
 
 t.test('Operators: a name is safe in a URL, in the log and in a command', async (t) => {
