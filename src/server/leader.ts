@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Opened } from '../store/opened.ts'
 import type { Fleet, Member } from '../telemetry/metrics/fleet.ts'
+import type { Certificates } from './certificates.ts'
 import { createControlPlane } from './control-plane.ts'
 import { onMessage, sendToWorker, type ToLeader, type ToWorker } from './messages.ts'
 import { CLOSE_TIMEOUT_MS, closeOnSignal } from './signals.ts'
@@ -49,9 +50,7 @@ export async function runLeader(
   const { WORKERS: expected } = config
   const control = createControlPlane(open, telemetry, config, { expected, serving: () => pool.serving.size })
   let reload: (() => Promise<unknown>) | undefined
-  /** The first message to each worker. */
-  let first: ToWorker | undefined
-  const pool = createWorkerPool(telemetry, { timeouts, fleet: control.fleet, first: () => first })
+  const pool = createWorkerPool(telemetry, { timeouts, fleet: control.fleet })
   // Before anything else, so that a signal during the start ends it, or is handled after it.
   const { release } = closeOnSignal(telemetry, (signal) => control.stop(signal, pool.end), {
     signals: ['SIGINT', 'SIGTERM'],
@@ -71,12 +70,8 @@ export async function runLeader(
 
   async function begin(): Promise<void> {
     const { certificates } = await control.open()
-    const { public: kept, ticketKeys } = certificates
     reload = certificates.reload
-    kept?.follow((certificate) => {
-      first = { type: 'certificate', certificate, ticketKeys: ticketKeys.toString('base64') }
-      for (const worker of liveWorkers()) sendToWorker(worker, first)
-    })
+    sendCertificates(certificates)
     // One worker first, so that an error that all of them would have is reported only once.
     const address = await pool.start()
     await Promise.all(Array.from({ length: expected - 1 }, () => pool.start()))
@@ -103,6 +98,19 @@ export async function runLeader(
   }
 }
 
+/** Sends what clients of the public listener are shown to each worker that asks, and to all when it changes. */
+function sendCertificates({ public: kept, ticketKeys }: Certificates): void {
+  if (!kept) return
+  let latest: ToWorker
+  kept.follow((certificate) => {
+    latest = { type: 'certificate', certificate, ticketKeys: ticketKeys.toString('base64') }
+    for (const worker of liveWorkers()) sendToWorker(worker, latest)
+  })
+  cluster.on('fork', (worker) => {
+    onMessage<ToLeader>(worker, { 'certificate?': () => sendToWorker(worker, latest) })
+  })
+}
+
 interface WorkerState {
   member: Member | undefined
   unansweredPings: number
@@ -113,7 +121,7 @@ interface WorkerState {
 
 function createWorkerPool(
   { observe, measure }: Pick<Telemetry, 'observe' | 'measure'>,
-  { timeouts, fleet, first }: { timeouts: LeaderTimeouts; fleet: Fleet | undefined; first: () => ToWorker | undefined },
+  { timeouts, fleet }: { timeouts: LeaderTimeouts; fleet: Fleet | undefined },
 ) {
   const serving = new Set<Worker>()
   const states = new Map<Worker, WorkerState>()
@@ -128,7 +136,6 @@ function createWorkerPool(
   async function start(predecessor?: WorkerState): Promise<string> {
     const { worker, address } = await startWorker(report, {
       timeout: timeouts.start,
-      first: first(),
       isAnotherListening: () => [...serving].some((other) => other.isConnected()),
       onExit(worker, exit) {
         const state = states.get(worker)

@@ -12,7 +12,9 @@ export type ToWorker =
   | { type: 'retire' }
   | { type: 'ping' }
 
+/** `certificate?`: a worker asks for its first one, because what is sent before it listens to messages is lost. */
 export type ToLeader =
+  | { type: 'certificate?' }
   | { type: 'listening'; address: string }
   | { type: 'retired' }
   | { type: 'pong' }

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { onMessage, sendToWorker, type ToLeader, type ToWorker } from './messages.ts'
+import { onMessage, sendToWorker, type ToLeader } from './messages.ts'
 
 /** How much of a worker's standard error is kept: the beginning, which has the reason. Characters. */
 const MAX_OUTPUT = 2000
@@ -19,8 +19,6 @@ export interface Exit {
 interface StartOptions {
   /** Milliseconds until a worker that does not listen is killed. */
   timeout: number
-  /** The first message to the worker. */
-  first: ToWorker | undefined
   isAnotherListening: () => boolean
   /** Called when a worker that has listened exits. */
   onExit: (worker: Worker, exit: Exit) => void
@@ -32,12 +30,11 @@ interface StartOptions {
  */
 export function startWorker(
   observe: Observer,
-  { timeout, first, isAnotherListening, onExit }: StartOptions,
+  { timeout, isAnotherListening, onExit }: StartOptions,
 ): Promise<{ worker: Worker; address: string }> {
   // Only standard error is read here, which is text. A worker writes its log itself.
   cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'pipe', 'ipc'] })
   const worker = cluster.fork()
-  if (first) sendToWorker(worker, first)
   const { process: child } = worker
   let isListening = false
   let output = ''

@@ -60,6 +60,7 @@ function receiveCertificates(): Promise<() => Tls> {
         resolve(() => tls)
       },
     })
+    sendToLeader({ type: 'certificate?' })
   })
 }
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { renameSync, symlinkSync } from 'node:fs'
+import { renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { join } from 'node:path'
@@ -99,7 +99,10 @@ t.test(
   { skip },
   async (t) => {
     const { settings, ca, swap, folder } = createLinks(t)
-    const { server, credentials } = await startServing(t, { ...settings, WORKERS: '2' })
+    const slow = join(folder, 'slow.mjs')
+    writeFileSync(slow, 'await new Promise((resolve) => setTimeout(resolve, 200))')
+    const NODE_OPTIONS = `--import ${slow}`
+    const { server, credentials } = await startServing(t, { ...settings, NODE_OPTIONS, WORKERS: '2' })
     const ask = clientsOf(t, server.address, ca, credentials)
     const load = startLoad(ask, { clients: 3 })
     await until(() => server.issuers().length === 2)
