@@ -30,7 +30,7 @@ export async function readCertificate(files: CertificateFiles, now: number, know
   const isKnown = certificate === known?.certificate && key === known.key && clientCa === known.clientCa
   if (known && isKnown && now < known.endsAt) return known
   const own = parse(() => new X509Certificate(certificate), 'a certificate', files.certificate)
-  if (clientCa !== undefined) parse(() => new X509Certificate(clientCa), 'a certificate', files.clientCa as string)
+  if (clientCa !== undefined) requireCertificates(files.clientCa as string, clientCa)
   if (!own.checkPrivateKey(parse(() => createPrivateKey(key), 'a private key without a passphrase', files.key))) {
     const order = 'the certificate of the server must be the first in its file'
     throw new OperatorError(`The key in ${files.key} does not fit the certificate in ${files.certificate}: ${order}.`)
@@ -46,6 +46,20 @@ export async function readCertificate(files: CertificateFiles, now: number, know
     throw new OperatorError(`${about} cannot be used: ${asSentence((cause as Error).message)}`, { cause })
   }
   return { ...pair, endsAt: end, fingerprint: own.fingerprint256 }
+}
+
+/** Throws OperatorError, with a sentence that names the file, unless it contains certificates that can all be read. */
+export function requireCertificates(file: string, text: string): void {
+  const parts = text.split(/(?<=-----END [A-Z0-9 ]*CERTIFICATE-----)/)
+  const certificates = parts.filter((part) => /-----(BEGIN|END) [A-Z0-9 ]*CERTIFICATE-----/.test(part))
+  if (certificates.length === 0) throw new OperatorError(`${file} does not contain a certificate in PEM format.`)
+  for (const [index, certificate] of certificates.entries()) {
+    try {
+      new X509Certificate(certificate)
+    } catch (cause) {
+      throw new OperatorError(`Certificate ${index + 1} in ${file} cannot be read: its PEM is damaged.`, { cause })
+    }
+  }
 }
 
 /** `ticketKeys`: processes with the same ones resume each other's sessions. By default random ones. */

@@ -294,6 +294,8 @@ testByTls('Apply to a server: --ca-file trusts its authority, and nothing else i
     await run(`${dry} --ca-file ${write('no.crt', 'no')}`),
     fails(/no\.crt does not contain a certificate in PEM format\.\n$/),
   )
+  const damaged = write('two.crt', ownCertificate() + ownCertificate().replace(/^MII/m, '!'))
+  t.match(await run(`${dry} --ca-file ${damaged}`), fails(/^Certificate 2 in .*two\.crt cannot be read: .*\.\n$/))
   t.match(await run(`${dry} --ca-file ${ca}`), { status: 2, out: /To add: 3/ })
   t.teardown(() => Object.assign(tls, { setDefaultCACertificates }))
   Object.assign(tls, { setDefaultCACertificates: undefined })

@@ -35,7 +35,8 @@ const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
   'version.ts': { rooms: 'program-files.ts' },
   'program-files.ts': { packages: 'node:fs' },
   commands: {
-    rooms: 'config.ts version.ts program-files.ts doctor server http administration domain web telemetry store',
+    rooms:
+      'config.ts version.ts program-files.ts doctor server listener http administration domain web telemetry store',
     packages: 'node:* commander',
   },
   doctor: { rooms: 'config.ts version.ts http listener administration domain web store', packages: 'node:*' },

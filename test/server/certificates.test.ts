@@ -57,6 +57,7 @@ t.test(
       writeFileSync(join(folder, name), text)
       return join(folder, name)
     }
+    const certificate = readFileSync(own.certificate, 'utf8')
     const weak = join(folder, 'weak.crt')
     const rsa = ['-newkey', 'rsa:1024', '-nodes', '-subj', '/CN=a', '-keyout', join(folder, 'weak.key'), '-out', weak]
     execFileSync('openssl', ['req', '-x509', ...rsa], { stdio: 'pipe' })
@@ -73,6 +74,10 @@ t.test(
       [{ ...own, key: write('half.key', readFileSync(own.key, 'utf8').slice(0, 100)) }, /half\.key does not contain a/],
       [{ ...own, key: other.key }, /^The key in .*other\.key does not fit the certificate in .*localhost\.crt: /],
       [{ ...own, clientCa: own.key }, /localhost\.key does not contain a certificate/],
+      [
+        { ...own, clientCa: write('half.crt', certificate + certificate.slice(0, 200)) },
+        /^Certificate 2 in .*half\.crt cannot be read: /,
+      ],
       [
         { certificate: weak, key: join(folder, 'weak.key') },
         /^The certificate in .*weak\.crt cannot be used: .*key too small\.$/,
