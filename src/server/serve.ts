@@ -52,7 +52,9 @@ export async function run(
     signals: ['SIGINT', 'SIGTERM', ...(reloads ? [] : (['SIGHUP'] as const))],
   })
   const started = start()
-  if (reloads) process.on('SIGHUP', () => void started.then(({ certificates }) => certificates.reload()))
+  // A start that fails is reported below.
+  const ignore = () => {}
+  if (reloads) process.on('SIGHUP', () => void started.then(({ certificates }) => certificates.reload(), ignore))
   const { addresses } = await started.catch(async (error) => {
     release()
     await control.abandon()

@@ -6,6 +6,8 @@ import { readConfig } from '../../src/config.ts'
 import type { Event } from '../../src/domain/events.ts'
 import { readCertificate } from '../../src/listener/certificate.ts'
 import { openCertificates } from '../../src/server/certificates.ts'
+import { run } from '../../src/server/serve.ts'
+import { createTelemetry } from '../../src/server/telemetry.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { needs } from '../support/needs.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -166,3 +168,15 @@ t.test(
     t.match(await at(20), [{ type: 'certificate refused', problem: /has expired/ }, { type: 'certificate ends' }])
   },
 )
+
+t.test('Certificates: SIGHUP during a start that fails adds nothing to its error', async (t) => {
+  const file = join(temporaryFolder(t), 'none')
+  const config = readConfig({ TLS_CERT_FILE: file, TLS_KEY_FILE: file })
+  const before = new Set(process.listeners('SIGHUP'))
+  const started = run(() => t.fail() as never, createTelemetry('silent', { isTTY: false }), config)
+  const reloads = process.listeners('SIGHUP').filter((listener) => !before.has(listener))
+  t.equal(reloads.length, 1)
+  t.teardown(() => process.removeListener('SIGHUP', reloads[0] as () => void))
+  reloads[0]?.('SIGHUP')
+  await t.rejects(started, { message: /^Cannot read .*none: / })
+})
