@@ -9,7 +9,7 @@ import { COMMANDS } from './remedies.ts'
 
 type MatterKind =
   | ('database unavailable' | 'clocks differ' | 'processes missing' | 'node gone' | 'outage' | 'no backup')
-  | ('certificate ends' | 'certificate refused')
+  | 'certificate'
   | ('client refused' | 'removed client refused' | 'secret ends' | 'checks refused' | 'many tokens')
   | ('more clients refused' | 'more secrets end' | 'more applications with many tokens')
 
@@ -78,19 +78,19 @@ function* ofServer({ store, workers: { expected, serving }, nodes, name }: Stati
   }
 }
 
+/** Of all nodes and until it is renewed, the certificate of a listener is one matter: it ends, and may be refused then. */
 function* ofCertificates({ at, certificates, name }: Statistics): Generator<Matter> {
   for (const { listener, endsAt, problem } of certificates) {
     if (problem === undefined && endsAt - at >= CERTIFICATE_ENDS_MS) continue
-    const kind = problem === undefined ? 'certificate ends' : 'certificate refused'
     const tone = problem !== undefined || endsAt <= at ? 'bad' : 'warn'
-    const end = `It ${endsAt <= at ? 'expired' : 'expires'} at ${timestamp(endsAt)}.`
-    const detail = problem === undefined ? end : `The new one is not used: ${problem} ${end}`
+    const end = `${endsAt <= at ? 'expired' : 'expires'} at ${timestamp(endsAt)}.`
+    const detail = problem === undefined ? `It ${end}` : `The new one is not used: ${problem} The one in use ${end}`
     const more = {
-      id: `${name} ${listener}`,
+      id: listener,
       remedy: 'Renew it, or mend its files.',
       subject: { kind: 'server', id: name, name },
     } as const
-    yield matter([kind, tone, '/about'], `TLS certificate of the ${listener} listener`, detail, more)
+    yield matter(['certificate', tone, '/about'], `TLS certificate of the ${listener} listener`, detail, more)
   }
 }
 

@@ -350,3 +350,15 @@ t.test('Notices: those that were posted two days ago are forgotten, except of wh
     [2, 5, 6, 7, 8],
   )
 })
+
+t.test('Notices: a certificate is one matter of all nodes, also when it has expired and is refused', async (t) => {
+  const { look, post, clock } = createQueue()
+  const endsAt = START + HOUR
+  const seenBy = (name: string, problem?: string) =>
+    statisticsOf({ ...failing(), name, certificates: [{ listener: 'public', endsAt, problem }] })
+  for (const name of ['web-1', 'web-2']) look(seenBy(name))
+  t.match(post(), [{ event: 'began', kind: 'certificate', detail: /^It expires at / }])
+  clock.time = endsAt + 10 * MINUTE
+  for (const name of ['web-1', 'web-2']) look(seenBy(name, 'It has expired.'))
+  t.strictSame(post(), [])
+})

@@ -52,7 +52,7 @@ t.test('Attention: a certificate from 14 days before its end, and one that is re
       ],
       [
         '/about',
-        `TLS certificate of the ops listener The new one is not used: No file. It expires at ${at}. Renew it, or mend its files.`,
+        `TLS certificate of the ops listener The new one is not used: No file. The one in use expires at ${at}. Renew it, or mend its files.`,
       ],
       [
         '/about',
