@@ -69,8 +69,7 @@ export function buildDebian({ clone, tarball, version, out, root, env }: DebianO
     if (path !== 'docs') rmSync(join(root, LIBRARY, path), { recursive: true })
   }
   for (const file of globSync('docs/**/*', { cwd: join(root, LIBRARY) })) {
-    if (!/^docs(\/(openapi(-admin)?\.yaml|reference\.html|apply\.schema\.json))?$/.test(file))
-      rmSync(join(root, LIBRARY, file), { recursive: true, force: true })
+    if (!KEPT.test(file)) rmSync(join(root, LIBRARY, file), { recursive: true, force: true })
   }
   cpSync(nodeLicences(), place(`${DOCUMENTS}/LICENSE.node`))
   writeFileSync(place(`${DOCUMENTS}/copyright`), copyright(clone))
@@ -115,6 +114,9 @@ export function buildDebian({ clone, tarball, version, out, root, env }: DebianO
   const file = join(out, `token-server_${version}_${architecture}.deb`)
   run('dpkg-deb', ['--root-owner-group', '-Zxz', '-z1', '--build', root, file], { env })
 }
+
+/** What of docs/ the program itself reads. */
+export const KEPT = /^docs(\/(openapi(-admin)?\.yaml|reference\.html|apply\.schema\.json))?$/
 
 /** A script that another Node.js starts, with the same environment and options. */
 function startedBy(node: string, script: string): string {

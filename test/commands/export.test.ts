@@ -150,6 +150,7 @@ t.test('Apply: its JSON Schema is printed, and is that of the editors of the exa
   const example = read('examples/apply/applications.yaml')
   const [, place = ''] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(example) ?? []
   t.equal(read(join('examples/apply', place)), out)
+  t.notMatch(out, /\\p\{|\(\?</, 'expressions that Python or Go do not know')
   const problemsOf = createValidator(JSON.parse(out))
   t.strictSame(problemsOf(parse(example)), [])
   t.strictSame(problemsOf(parse(EXPORTED)), [])
@@ -163,7 +164,7 @@ t.test('Apply: its JSON Schema is printed, and is that of the editors of the exa
   }
   const [first, second] = ['/applications/0', '/applications/1']
   t.strictSame(problemsOf(wrong).sort(), [
-    ...[first, ...['developer_email', 'quota', 'status', 'suites'].map((field) => `${first}/${field}`)],
+    ...[first, ...['quota', 'status', 'suites'].map((field) => `${first}/${field}`)],
     ...['client_secret', 'labels/a', 'note'].map((field) => `${second}/${field}`),
     ...['/next', '/suites/0/id', '/suites/0/name', '/suites/1'],
   ])

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
+import { KEPT } from '../../lab/release/debian.ts'
 import { listenForOperators } from '../../src/ops/listener.ts'
 import { referencePages } from '../../src/ops/reference.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -25,10 +26,14 @@ t.test('Reference: it is at /docs, and the OpenAPI document at /openapi.yaml', a
   }
 })
 
-t.test('Reference: the image has the page and the description', async (t) => {
+t.test('Reference: the image and the Debian package have the documents that the program reads', async (t) => {
   const read = (file: string) => readFileSync(new URL(`../${file}`, DOCS), 'utf8')
-  t.match(read('Dockerfile'), /^COPY docs\/openapi\.yaml .*docs\/reference\.html \/app\/docs\/$/m)
-  for (const file of ['openapi.yaml', 'reference.html']) t.ok(read('.dockerignore').includes(`\n!docs/${file}\n`), file)
+  const [, copied = ''] = /^COPY (docs\/.*) \/app\/docs\/$/m.exec(read('Dockerfile')) ?? []
+  for (const file of ['openapi.yaml', 'openapi-admin.yaml', 'reference.html', 'apply.schema.json']) {
+    t.ok(copied.split(' ').includes(`docs/${file}`), file)
+    t.ok(read('.dockerignore').includes(`\n!docs/${file}\n`), file)
+    t.ok(KEPT.test(`docs/${file}`), file)
+  }
 })
 
 t.test('Reference: without its files there are no such pages', async (t) => {
