@@ -66,10 +66,9 @@ function applyFileOf(list: <Entry extends z.ZodType>(entry: Entry) => z.ZodType<
 
 /** Leaves out patterns that the regular expressions of many validators do not know. `apply` checks them. */
 function override({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
-  if (/\\p\{|\(\?</i.test(jsonSchema.pattern ?? '')) delete jsonSchema.pattern
-  const parts = jsonSchema.allOf?.filter(({ pattern = '' }) => !/\\p\{|\(\?</i.test(pattern))
-  if (parts?.length === 0) delete jsonSchema.allOf
-  else if (parts) jsonSchema.allOf = parts
+  const isCommon = ({ pattern = '' }: z.core.JSONSchema.BaseSchema) => !/\\p\{|\(\?</i.test(pattern)
+  if (!isCommon(jsonSchema)) delete jsonSchema.pattern
+  if (jsonSchema.allOf) jsonSchema.allOf = jsonSchema.allOf.filter(isCommon)
 }
 
 /** The JSON Schema of a file for `apply` that is not a list, in the draft that most editors know. */
