@@ -40,12 +40,14 @@ export function changeApprovals(
     }
     const approved = new Set((await applications.match({ suite: id })).map(({ clientId }) => clientId))
     const changing = isApproval ? ids.difference(approved) : ids.intersection(approved)
-    const isManaged = ({ clientId, managedBy }: ApplicationNames) => managedBy !== '' && changing.has(clientId)
-    const managed = (await applications.match({})).filter(isManaged)
-    // Asks again if the number has changed since it was confirmed. A single approval needs no confirmation.
     const { size } = changing
+    // Asks again if the number has changed since it was confirmed.
+    const isConfirmed = text('confirmed') === String(size)
+    const isManaged = ({ clientId, managedBy }: ApplicationNames) => managedBy !== '' && changing.has(clientId)
+    const managed = isConfirmed ? [] : (await applications.match({})).filter(isManaged)
+    // A single approval needs no confirmation.
     const isAsked = size > (isApproval ? 1 : 0) || managed.length > 0
-    if (isAsked && text('confirmed') !== String(size)) {
+    if (isAsked && !isConfirmed) {
       const which = isAll ? hidden({ matching: 'all' }) : [...ids].flatMap((id) => hidden({ client_id: id }))
       const chosen = html`${hidden({ change: text('change'), confirmed: String(size) })}${which}`
       return showPage(
