@@ -1,14 +1,11 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { openStore } from '../../src/store/open.ts'
-import { startReceiver } from '../support/notice.ts'
+import { noticeFiles, startReceiver } from '../support/notice.ts'
 import { createCluster, createPairCluster } from '../support/postgres/nodes.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { type Credentials, register, type Server, startServer } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
 
 /** A server looks every quarter of a minute, and posts what it sees twice. A notice of a killed process is posted half a minute later. */
@@ -16,14 +13,12 @@ const LIMIT_MS = 180_000
 
 async function createReceiver(t: Test) {
   const receiver = await startReceiver(t)
-  const file = join(temporaryFolder(t), 'url')
-  writeFileSync(file, receiver.url)
   const { received } = receiver
   const idsOf = (client: string) =>
     received.flatMap(({ headers, json }) =>
       (json.subject as { id?: string })?.id === client ? headers['webhook-id'] : [],
     )
-  return Object.assign(receiver, { env: { NOTICE_URL_FILE: file }, idsOf })
+  return Object.assign(receiver, { env: noticeFiles(t, receiver.url), idsOf })
 }
 
 /** Waits until the store has no notice that waits. */

@@ -1,16 +1,11 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
-import { startReceiver } from '../support/notice.ts'
+import { noticeFiles, startReceiver } from '../support/notice.ts'
 import { startServing } from '../support/spawn.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
 
 t.test('Notices: a server posts what it sees twice, and its metrics say that none waits', async (t) => {
   const { url, received } = await startReceiver(t)
-  const file = join(temporaryFolder(t), 'url')
-  writeFileSync(file, url)
-  const settings = { NOTICE_URL_FILE: file, OPS_ADDRESS: '127.0.0.1:0' }
+  const settings = { ...noticeFiles(t, url), OPS_ADDRESS: '127.0.0.1:0' }
   const { server, credentials } = await startServing(t, settings)
   await server.issue({ ...credentials, client_secret: 'wrong' })
   await until(() => received.length > 0, 120_000)

@@ -1,7 +1,10 @@
+import { writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Notice } from '../../src/domain/notice.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 import { START } from './world.ts'
 
 /** A stored notice that waits, with some fields overridden. */
@@ -12,6 +15,19 @@ export function notice(more: Partial<Notice> = {}): Notice {
     body: JSON.stringify({ text: 'No backup', event: 'began', title: 'No backup', since: '2027', server: 'web-1:80' }),
     ...{ at: START, seenAt: START, dueAt: START, attempts: 0, problem: null, sentAt: null },
     ...more,
+  }
+}
+
+/** Writes the URL, and perhaps the secret, to files that the environment names. */
+export function noticeFiles(t: Test, url: string, secret?: string) {
+  const folder = temporaryFolder(t)
+  const write = (name: string, content: string) => {
+    writeFileSync(join(folder, name), content)
+    return join(folder, name)
+  }
+  return {
+    NOTICE_URL_FILE: write('url', url),
+    ...(secret !== undefined && { NOTICE_SECRET_FILE: write('secret', secret) }),
   }
 }
 
