@@ -4,7 +4,7 @@ import { isInMemory, parseDatabaseUrl, type SqliteLocation } from './domain/data
 import type { ClaimRule, ProviderSettings } from './domain/identity.ts'
 import { OperatorError } from './domain/operator-error.ts'
 import { HAND_OVER_PATH } from './domain/secret.ts'
-import { isPlainTextUrl } from './web/address.ts'
+import { isPlainTextUrl, isRange } from './web/address.ts'
 
 /** The longest path of a Unix socket that every system accepts, in bytes. Linux accepts four more. */
 const LONGEST_SOCKET = 103
@@ -75,8 +75,11 @@ export const settings = {
   ),
   TOKEN_QUOTA: setting(
     'off',
-    'How many tokens an application without a quota of its own may get in an hour, or off',
-    number(9, 'off', Infinity),
+    'How many tokens an application without a quota of its own may get in an hour, or off; 3600,report-only: more are only reported',
+    (text) => {
+      const [, tokens = text, mode] = /^(\d+)(,report-only)?$/.exec(text) ?? []
+      return { tokens: number(9, 'off', Infinity)(tokens), isReportOnly: mode !== undefined }
+    },
   ),
   WORKERS: setting(
     '1',
@@ -387,12 +390,6 @@ function isSame(one: AdminPlace | undefined, other: Address | undefined): boolea
 }
 
 /** Whether a text is an address, or a CIDR range that is not as wide as all addresses. */
-function isRange(text: string): boolean {
-  const [, address = '', bits = '1'] = /^([^%/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
-  const longest = { 0: 0, 4: 32, 6: 128 }[isIP(address)] as number
-  return Number(bits) >= 1 && Number(bits) <= longest
-}
-
 function isHttpUrl(text: string): boolean {
   return /^https?:\/\/[^\s"\\]+$/.test(text) && URL.canParse(text)
 }

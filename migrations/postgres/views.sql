@@ -16,6 +16,9 @@ SELECT a.id, a.client_id, a.name,
          'managedBy', a.managed_by,
          'appliedAt', a.applied_at,
          'quota', a.quota,
+         'sourceAddresses', a.source_addresses::json,
+         'publicLabels', a.public_labels::json,
+         'reportOnly', a.report_only::json,
          'suites', (
            SELECT coalesce(json_agg(s.suite_id ORDER BY s.id), '[]')
              FROM approvals p

@@ -22,6 +22,9 @@ SELECT a.id, a.client_id, a.name,
          'managedBy', a.managed_by,
          'appliedAt', a.applied_at,
          'quota', a.quota,
+         'sourceAddresses', json(a.source_addresses),
+         'publicLabels', json(a.public_labels),
+         'reportOnly', json(a.report_only),
          'suites', json((
            SELECT json_group_array(s.suite_id)
              FROM (SELECT s.suite_id

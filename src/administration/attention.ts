@@ -10,8 +10,20 @@ import { COMMANDS } from './remedies.ts'
 type MatterKind =
   | ('database unavailable' | 'clocks differ' | 'processes missing' | 'node gone' | 'outage' | 'no backup')
   | 'certificate'
-  | ('client refused' | 'removed client refused' | 'secret ends' | 'checks refused' | 'many tokens')
-  | ('more clients refused' | 'more secrets end' | 'more applications with many tokens')
+  | (
+      | 'client refused'
+      | 'client would be refused'
+      | 'removed client refused'
+      | 'secret ends'
+      | 'checks refused'
+      | 'many tokens'
+    )
+  | (
+      | 'more clients refused'
+      | 'more clients would be refused'
+      | 'more secrets end'
+      | 'more applications with many tokens'
+    )
 
 /** What an operator should look at. Times in its texts are RFC 3339, and commands are in backticks. */
 export interface Matter {
@@ -95,7 +107,7 @@ function* ofCertificates({ at, certificates, name }: Statistics): Generator<Matt
 }
 
 function* ofClients({ trouble }: Statistics, shown: number): Generator<Matter> {
-  const { failing = [], removed = [] } = trouble ?? {}
+  const { failing = [], reported = [], removed = [] } = trouble ?? {}
   for (const { kind, id, name, reason, count, since, remedy } of failing.slice(0, shown)) {
     const detail = `${wordsOf(reason)}: refused ${many(count, 'time')} since ${timestamp(since)}.`
     const more = { id: `${kind} ${id}`, subject: { kind, id, name }, since, remedy }
@@ -103,6 +115,13 @@ function* ofClients({ trouble }: Statistics, shown: number): Generator<Matter> {
   }
   const others = ['more clients refused', 'bad', '/applications?status=failing'] as const
   yield* moreThan(shown, failing.length, others, 'They are refused now, too.')
+  for (const { id, name, reason, count, since, remedy } of reported.slice(0, shown)) {
+    const detail = `${wordsOf(reason)}: ${many(count, 'request')} since ${timestamp(since)}.`
+    const more = { subject: { kind: 'application', id, name }, since, remedy } as const
+    yield matter(['client would be refused', 'warn', path`/applications/${id}`], name, detail, more)
+  }
+  const further = ['more clients would be refused', 'warn', '/applications'] as const
+  yield* moreThan(shown, reported.length, further, 'They would be refused, too.')
   for (const { clientId: id, name, by, at, count, since } of removed.slice(0, shown)) {
     const refused = `Its client id, or a similar one, was refused ${many(count, 'time')} since ${timestamp(since)}.`
     const detail = `Removed by ${by} at ${timestamp(at)}. ${refused}`

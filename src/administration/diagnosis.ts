@@ -1,5 +1,6 @@
 import { ABBREVIATED, type ApplicationNames } from '../domain/application.ts'
-import { factsOf } from '../domain/reasons.ts'
+import { factsOf, isReported } from '../domain/reasons.ts'
+import type { RefusalCount } from '../domain/refusal.ts'
 import { enumerated, visibleOnOneLine } from '../domain/text.ts'
 import { ago, timestamp } from '../domain/time.ts'
 import { MANY_TOKENS } from '../domain/usage.ts'
@@ -32,6 +33,8 @@ export interface Diagnosis {
   lines: string[]
   /** The refusals behind the newest cause, if there are any. */
   cause?: RefusalGroup | undefined
+  /** What would be refused, if that were not only reported, and the line about each. */
+  reported?: readonly (RefusalGroup & { line: string })[]
   /** Where else to look if the partner still sees errors although nothing is refused now. */
   elsewhere?: string
 }
@@ -48,7 +51,11 @@ const INSTANCES = 'If it runs in several places, one of them may still be wrong.
 
 /** What is most likely wrong with an application now, and what to do. */
 export function diagnose(findings: ApplicationFindings): Diagnosis {
-  return withEndingSecret(withManyTokens(diagnoseRequests(findings), findings), findings)
+  const { reported = [], refused = [] } = Object.groupBy(findings.refusals, ({ reason }) =>
+    isReported(reason) ? 'reported' : 'refused',
+  )
+  const found = diagnoseRequests({ ...findings, refusals: refused })
+  return withEndingSecret(withManyTokens(withReported(found, reported, findings), findings), findings)
 }
 
 function diagnoseRequests(findings: ApplicationFindings): Diagnosis {
@@ -158,6 +165,14 @@ function nothingHappens({ application: { lastTokenAt }, refusals: [last], now }:
 
 function withWarning(found: Diagnosis, line: string): Diagnosis {
   return { ...found, health: found.health === 'well' ? 'doubtful' : found.health, lines: [...found.lines, line] }
+}
+
+/** Adds a warning about each kind of refusal that is only reported. */
+function withReported(found: Diagnosis, refusals: readonly RefusalCount[], findings: ApplicationFindings): Diagnosis {
+  const reported = groupsOf(refusals)
+    .filter((group) => !isOver(group, findings))
+    .map((group) => ({ ...group, line: `${refusalText(group, findings.now)} ${remedyOf(group, findings)}` }))
+  return reported.reduce<Diagnosis>((all, { line }) => withWarning(all, line), { ...found, reported })
 }
 
 /** Adds a warning if it got so many tokens that the log warns, in the last 60 minutes or in the 60 before. */

@@ -1,6 +1,6 @@
 import { abbreviated } from '../domain/application.ts'
 import { inSteps } from '../domain/in-steps.ts'
-import { isTokenReason } from '../domain/reasons.ts'
+import { isReported, isTokenReason } from '../domain/reasons.ts'
 import type { RefusalCount, RefusedClient, RefusedRequest, RefusedRequestFilter } from '../domain/refusal.ts'
 import type { Trouble } from '../domain/statistics.ts'
 import type { Store } from '../domain/store.ts'
@@ -28,13 +28,20 @@ export async function findTrouble({ store, now }: ReadContext): Promise<Trouble>
     kind === 'suite' && isTokenReason(reason) ? 'checks' : 'requests',
   )
   const failing: Trouble['failing'][number][] = []
+  const reported: Trouble['reported'][number][] = []
   const diagnose = async ({ kind, id, name, ...newest }: RefusedClient) => {
-    const { application, health, cause, lines } = await why(id)
+    const { application, health, cause, lines, ...found } = await why(id)
+    if (application?.status === 'suspended') return
+    const [only] = found.reported?.filter(isWithin(DAY)) ?? []
     const { reason, count, firstAt: since } = cause ?? newest
-    if (health === 'wrong' && application?.status !== 'suspended')
+    if (health === 'wrong')
       failing.push({ kind, id, name, reason, count, since, ...(lines[0] && { remedy: lines[0] }) })
+    else if (only)
+      reported.push({ id, name, reason: only.reason, count: only.count, since: only.firstAt, remedy: only.line })
   }
-  const clients = Map.groupBy(requests, ({ kind, id }) => `${kind} ${id}`)
+  // Those that were refused come first: only so many clients are examined.
+  const byNeed = requests.toSorted((one, other) => Number(isReported(one.reason)) - Number(isReported(other.reason)))
+  const clients = Map.groupBy(byNeed, ({ kind, id }) => `${kind} ${id}`)
   await inSteps(clients.values().take(MAX_CLIENTS), ([rows = []]) => diagnose(rows[0] as RefusedClient), 1)
   const recent = Map.groupBy(checks.filter(isWithin(HOUR)), ({ id, reason }) => `${id} ${reason}`)
   const refusedChecks = [...recent.values()].map(sumOf).sort(mostFirst)
@@ -46,7 +53,7 @@ export async function findTrouble({ store, now }: ReadContext): Promise<Trouble>
     const rows = unknown.filter(isItsOwn)
     return rows.length > 0 ? [{ ...removal, ...timesOf(rows) }] : []
   })
-  return { failing: failing.sort(mostFirst), refusedChecks, removed }
+  return { failing: failing.sort(mostFirst), reported: reported.sort(mostFirst), refusedChecks, removed }
 }
 
 function sumOf(rows: readonly RefusedClient[]): Trouble['refusedChecks'][number] {

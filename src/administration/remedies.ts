@@ -1,7 +1,9 @@
-import { isTokenReason, type Reason } from '../domain/reasons.ts'
+import { isSource } from '../domain/application.ts'
+import { isReported, isTokenReason, type Reason } from '../domain/reasons.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
+import { enumerated } from '../domain/text.ts'
 import { ago, timestamp } from '../domain/time.ts'
-import { HOUR, hourOf } from '../domain/usage.ts'
+import { DAY, HOUR, hourOf } from '../domain/usage.ts'
 import type { ShownApplication } from './applications.ts'
 import type { ListedSecret } from './secrets.ts'
 
@@ -26,7 +28,8 @@ export interface ApplicationFindings extends Findings {
 /** How a diagnosis words its remedies: as commands, as API calls, or as controls on a page. */
 export interface Instructions {
   resume(clientId: string): string
-  quota(clientId: string): string
+  /** `field` of an application, by its name in JSON; `option`: what a command would set. */
+  edit(clientId: string, field: 'quota' | 'source_addresses', option: string): string
   /** `owner`: the client id of an application or the id of a suite. */
   rotate(owner: string): string
   /** An empty list of suites leaves the choice to the reader. */
@@ -38,7 +41,7 @@ export interface Instructions {
 
 export const COMMANDS: Instructions = {
   resume: (clientId) => `"applications resume ${clientId}"`,
-  quota: (clientId) => `"applications update ${clientId} --quota N"`,
+  edit: (clientId, _, option) => `"applications update ${clientId} ${option}"`,
   rotate: (owner) => `"secrets rotate ${owner}"`,
   approve: (clientId, suites) => {
     const options = suites.map((suite) => `--suite ${suite}`).join(' ')
@@ -87,13 +90,25 @@ export function isOver(group: RefusalGroup, { application, now }: ApplicationFin
   const { reason, lastAt, suites } = group
   if (reason === 'suspended application') return application.status === 'active'
   if (reason === 'application not approved') return [...suites].every((suite) => application.suites.includes(suite))
+  const isOld = lastAt < now - DAY
+  const isReportOnly = application.reportOnly.includes('source_addresses')
+  if (reason === 'address not allowed') return isOld || isReportOnly || elsewhere(application, group).length === 0
+  if (reason === 'address not allowed (report only)') return !isReportOnly || elsewhere(application, group).length === 0
+  if (reason === 'token quota exceeded (report only)') return isOld
   if (!hasTokenSince(group, application)) return false
   return isTokenReason(reason) || lastAt < now - RECENT_MS
 }
 
 /** Whether the application got a token after these refusals: then only another instance of it can still be misconfigured. */
 export function isBeforeToken(group: RefusalGroup, application: ShownApplication): boolean {
+  // What gets tokens from a source address says nothing about what has the secret elsewhere.
+  if (group.reason === 'address not allowed') return false
   return !isTokenReason(group.reason) && hasTokenSince(group, application)
+}
+
+/** The addresses in a group that are not source addresses of the application. */
+function elsewhere(application: ShownApplication, { addresses }: RefusalGroup): string[] {
+  return [...addresses].filter((address) => !isSource(application, address))
 }
 
 export function hasTokenSince({ lastAt }: RefusalGroup, { lastTokenAt }: ShownApplication): boolean {
@@ -102,11 +117,15 @@ export function hasTokenSince({ lastAt }: RefusalGroup, { lastTokenAt }: ShownAp
 
 /** `One of its requests was refused 3 min ago, from 192.0.2.1`, or `Its tokens are refused, 17 times, …`. */
 export function refusalText(group: RefusalGroup, now: number, how = ''): string {
-  const [one, many] = isTokenReason(group.reason)
-    ? ['One of its tokens was refused', 'Its tokens are refused']
-    : ['One of its requests was refused', 'Its requests are refused']
+  const [one, many] = wordsOf(group.reason)
   if (group.count > 1) return `${many}${how}, ${howOften(group, now)}.`
   return `${one}${how} ${ago(group.lastAt, now)}, ${fromWhere(group)}.`
+}
+
+function wordsOf(reason: string): [one: string, many: string] {
+  if (isReported(reason)) return ['One of its requests would have been refused', 'Its requests would be refused']
+  if (isTokenReason(reason)) return ['One of its tokens was refused', 'Its tokens are refused']
+  return ['One of its requests was refused', 'Its requests are refused']
 }
 
 /** `17 times, first 2 h ago, last 3 min ago, from 192.0.2.1`. */
@@ -149,7 +168,13 @@ const REMEDIES: Partial<Record<Reason, Remedy<ApplicationFindings>>> = {
   'token quota exceeded': ({ clientId, application: { issuedThisHour, refusedThisHour }, now, instructions }) =>
     'It has used up its quota of tokens for this hour: it should use each token until it expires. ' +
     (refusedThisHour === 0 ? '' : `It asked for ${issuedThisHour + refusedThisHour}, and got ${issuedThisHour}. `) +
-    `The next hour begins at ${timestamp((hourOf(now) + 1) * HOUR)}. If it needs more: ${instructions.quota(clientId)}.`,
+    `The next hour begins at ${timestamp((hourOf(now) + 1) * HOUR)}. ${moreTokens(clientId, instructions)}`,
+  'token quota exceeded (report only)': ({ clientId, instructions }) =>
+    'Its quota of tokens is only reported. Before that changes, it should use each token until it expires. ' +
+    moreTokens(clientId, instructions),
+  'address not allowed': notAllowed,
+  'address not allowed (report only)': (findings, group) =>
+    `Its source addresses are only reported. ${notAllowed(findings, group)}`,
   'credentials in a header': () =>
     'It sends its credentials in the Authorization header: they belong in the body, as client_id and client_secret. ' +
     'If it cannot do that, CLIENT_AUTHENTICATION=body,basic allows HTTP Basic.',
@@ -166,6 +191,21 @@ const REMEDIES: Partial<Record<Reason, Remedy<ApplicationFindings>>> = {
     const missing = [...group.suites].filter((suite) => !suites.includes(suite))
     return `It is not approved for ${missing.join(', ')}. If it should be: ${instructions.approve(clientId, missing)}.`
   },
+}
+
+function moreTokens(clientId: string, instructions: Instructions): string {
+  return `If it needs more: ${instructions.edit(clientId, 'quota', '--quota N')}.`
+}
+
+function notAllowed({ clientId, application, instructions }: ApplicationFindings, group: RefusalGroup): string {
+  const others = elsewhere(application, group)
+  const option = `--source ${others.length === 1 ? others[0] : 'RANGE'}`
+  return (
+    `The secret is right, but its source addresses do not include ${enumerated(others)}. ` +
+    `If it runs there: ${instructions.edit(clientId, 'source_addresses', option)}. ` +
+    'If that is your proxy, TRUST_PROXY has to name it. ' +
+    `Otherwise somebody else has the secret: use ${instructions.rotate(clientId)}.`
+  )
 }
 
 function wrongSecret({ clientId, secrets, now, instructions }: Findings, { lastAt }: RefusalGroup): string {

@@ -1,10 +1,11 @@
 import * as z from 'zod'
-import { type ApplicationField, MAX_CLIENT_ID_LENGTH, type OptionalTexts } from '../domain/application.ts'
+import { type ApplicationField, LIMITS, MAX_CLIENT_ID_LENGTH, type OptionalTexts } from '../domain/application.ts'
 import { ROLES } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { camelCased } from '../domain/text.ts'
-import { ANNOTATIONS, APPLICATION_TEXTS, OPTIONAL_TEXTS } from '../views/registry.ts'
+import { ANNOTATIONS, APPLICATION, APPLICATION_TEXTS, LABEL_KEY, OPTIONAL_TEXTS } from '../views/registry.ts'
 import { textInput } from '../views/schema.ts'
+import { isRange } from '../web/address.ts'
 
 /** The beginnings of password hashes: bcrypt, Argon2, scrypt, PBKDF2, crypt(3), LDAP. */
 const HASH =
@@ -35,7 +36,30 @@ const quota = z
   .nullable()
   .describe("How many tokens it may get in a clock hour; null for the server's TOKEN_QUOTA")
 
-const extras = z.object({ ...annotations, quota }).partial().shape
+const SOURCE =
+  'A source address must be an IP address without a zone, or a CIDR range such as 192.0.2.0/24, but not /0, which is every address'
+
+/** Each is compared with the address of every request. */
+const MAX_SOURCES = 100
+
+const MAX_PUBLIC = 10
+
+/** A list of different texts. */
+const listOf = <Item extends z.ZodType>(name: 'source_addresses' | 'public_labels' | 'report_only', item: Item) =>
+  z
+    .array(item, `${name} must be a list`)
+    .overwrite((items) => [...new Set(items)])
+    .describe(String(APPLICATION.shape[name].description))
+
+const lists = {
+  sourceAddresses: listOf('source_addresses', textInput('A source address').refine(isRange, SOURCE)).max(MAX_SOURCES, {
+    error: ({ input }) => `There may be at most ${MAX_SOURCES} source addresses, not ${Object(input).length}`,
+  }),
+  publicLabels: listOf('public_labels', LABEL_KEY).max(MAX_PUBLIC, `There may be at most ${MAX_PUBLIC} public labels`),
+  reportOnly: listOf('report_only', z.enum(LIMITS, `Only these can be reported: ${LIMITS.join(', ')}`)),
+}
+
+const extras = z.object({ ...annotations, quota, ...lists }).partial().shape
 
 const status = z
   .enum(['active', 'suspended'], { error: 'The status must be active or suspended' })
@@ -115,7 +139,10 @@ export function valid<Schema extends z.ZodType>(schema: Schema, input: unknown):
   const result = schema.safeParse(input)
   if (result.success) return result.data
   const wrong = result.error.issues.map(({ path: [field, ...within], message }) => {
-    return { field: jsonName(String(field)), message: [message, ...within].join(': ') }
+    // Of a list the wrong item, not its place.
+    const list = Object(input)[String(field)] as unknown
+    const shown = within.map((key) => (Array.isArray(list) ? list[Number(key)] : key))
+    return { field: jsonName(String(field)), message: [message, ...shown].join(': ') }
   })
   throw new OperatorError(`${wrong.map(({ message }) => message).join('; ')}.`, { kind: 'invalid', fields: wrong })
 }

@@ -10,6 +10,7 @@ import {
   type AnnotationOptions,
   addAnnotations,
   addLabelFilter,
+  addListOptions,
   annotated,
   annotationTexts,
   collect,
@@ -78,7 +79,7 @@ function quotaOption(): Option {
 function addRegister(applications: Command, terminal: Terminal): void {
   const command = addCommand(applications, 'register', 'register an application, and print its credentials once')
   for (const option of textOptions(fields)) command.addOption(option.makeOptionMandatory())
-  addAnnotations(command.addOption(quotaOption()), optionalFields)
+  addListOptions(addAnnotations(command.addOption(quotaOption()), optionalFields))
     .option('--client-id <id>', 'the client id, if it already has one (default: a new one)')
     .option('--client-secret-file <file>', 'a file with the secret that it already has, or - for standard input')
     .option('--suite <id>', 'a suite to approve it for; may be repeated (default: none)', collect)
@@ -105,7 +106,10 @@ function addRegister(applications: Command, terminal: Terminal): void {
 function addUpdates(applications: Command, terminal: Terminal): void {
   const update = addCommand(applications, 'update <client-id>', 'change the name or other fields of an application')
   for (const option of textOptions(fields)) update.addOption(option)
-  addAnnotations(update.addOption(quotaOption()), optionalFields)
+  addListOptions(addAnnotations(update.addOption(quotaOption()), optionalFields))
+    .option('--remove-source <range>', 'one that it may no longer authenticate from; may be repeated', collect)
+    .option('--remove-public <key>', 'the key of a label that they no longer see; may be repeated', collect)
+    .option('--enforce <limit>', 'what to refuse again instead of reporting it; may be repeated', collect)
   completeUpdate(update, terminal, 'application', ({ applications }) => applications, shownApplicationView)
 
   addCommand(
@@ -194,8 +198,9 @@ function addApprovals(applications: Command, terminal: Terminal): void {
 }
 
 function applicationText(application: ShownApplication): string {
-  const { suites, tokens_valid_from, last_token_at, applied_at, secrets, labels, quota, ...rest } =
+  const { suites, tokens_valid_from, last_token_at, applied_at, secrets, labels, quota, ...shown } =
     shownApplicationView(application)
+  const { source_addresses, public_labels, report_only, ...rest } = shown
   const optional = columnsOf(application, OPTIONAL_COLUMNS)
   const values = {
     ...rest,
@@ -204,8 +209,11 @@ function applicationText(application: ShownApplication): string {
     last_token_at: last_token_at ?? 'never',
     ...(applied_at !== null && { applied_at }),
     ...(quota !== null && { quota: `${quota} tokens an hour` }),
+    source_addresses: source_addresses.join(', '),
+    public_labels: public_labels.join(', '),
+    only_reported: report_only.join(', '),
   }
-  const others = Object.entries(values).filter(([name]) => !(name in optional))
+  const others = Object.entries(values).filter(([name, value]) => value !== '' && !(name in optional))
   const all = [...others, ...Object.entries(annotationTexts(labels, optional))]
   const lines = all.map(([name, value]) => [name.replaceAll('_', ' '), value])
   return `${labelled(Object.fromEntries(lines))}\n\n${secretsTable(secrets)}`

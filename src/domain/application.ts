@@ -1,3 +1,4 @@
+import { rangesOf } from '../web/address.ts'
 import type { NewSecret, Secret } from './secret.ts'
 import { type CamelCase, camelCase, camelCased, randomString } from './text.ts'
 
@@ -11,6 +12,12 @@ export const APPLICATION_COLUMNS = ['name', 'developer_email'] as const
 
 /** The texts that may be empty, by the same names. */
 export const OPTIONAL_COLUMNS = ['note', 'managed_by'] as const
+
+/** The lists of texts, by the same names. */
+export const LIST_COLUMNS = ['source_addresses', 'public_labels', 'report_only'] as const
+
+/** What an operator can have reported instead of refused. */
+export const LIMITS = ['source_addresses', 'quota'] as const
 
 export const TEXT_COLUMNS = [...APPLICATION_COLUMNS, ...OPTIONAL_COLUMNS] as const
 
@@ -31,6 +38,12 @@ export interface ApplicationExtras extends OptionalTexts {
   readonly labels: Labels
   /** How many tokens it may get in a clock hour; null for TOKEN_QUOTA. */
   readonly quota: number | null
+  /** The addresses and CIDR ranges that it may authenticate from; empty for all. */
+  readonly sourceAddresses: readonly string[]
+  /** The keys of the labels that suites and gateways see. */
+  readonly publicLabels: readonly string[]
+  /** What is reported instead of refused. */
+  readonly reportOnly: readonly (typeof LIMITS)[number][]
 }
 
 type Changeable = ApplicationValues & ApplicationExtras
@@ -47,9 +60,11 @@ export function columnsOf<Fields extends ApplicationChanges, Column extends stri
   return Object.fromEntries(texts) as Record<Column, Fields[CamelCase<Column> & keyof Fields]>
 }
 
-export function extrasOf({ labels = {}, quota = null, ...texts }: ApplicationChanges): ApplicationExtras {
+export function extrasOf(changes: ApplicationChanges): ApplicationExtras {
+  const { labels = {}, quota = null, sourceAddresses = [], publicLabels = [], reportOnly = [], ...texts } = changes
   const given = Object.entries(columnsOf(texts, OPTIONAL_COLUMNS)).map(([column, text = '']) => [column, text])
-  return { labels, ...camelCased<OptionalTexts>(Object.fromEntries(given)), quota }
+  const optional = camelCased<OptionalTexts>(Object.fromEntries(given))
+  return { labels, ...optional, quota, sourceAddresses, publicLabels, reportOnly }
 }
 
 /** A registered client (RFC 6749 §2): a partner's application, allowed to ask for access tokens. */
@@ -70,6 +85,20 @@ export interface Application extends ApplicationValues, ApplicationExtras {
 }
 
 export type ApplicationKey = Key<'application'>
+
+/** Made once for each application, because stores cache applications. */
+const SOURCES = new WeakMap<object, (address: string) => boolean>()
+
+/** Whether an application may authenticate from this address. */
+export function isSource(application: Pick<Application, 'sourceAddresses'>, address: string): boolean {
+  if (application.sourceAddresses.length === 0) return true
+  let isWithin = SOURCES.get(application)
+  if (!isWithin) {
+    isWithin = rangesOf(application.sourceAddresses)
+    SOURCES.set(application, isWithin)
+  }
+  return isWithin(address)
+}
 
 /** The fields that a search reads. */
 export interface ApplicationNames
@@ -145,6 +174,13 @@ export function labelsIn(texts: readonly string[]): Labels {
       return [key.trim(), value.join('=').trim()]
     }),
   )
+}
+
+/** The labels that suites and gateways see; undefined if there are none. */
+export function publicLabelsOf({ labels, publicLabels }: ApplicationExtras): Labels | undefined {
+  if (publicLabels.length === 0) return undefined
+  const shown = Object.entries(labels).filter(([key]) => publicLabels.includes(key))
+  return shown.length > 0 ? Object.fromEntries(shown) : undefined
 }
 
 /** Whether one of the labels is this `key=value`, or has this key. */

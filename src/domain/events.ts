@@ -1,7 +1,7 @@
 import type { Author } from './audit-event.ts'
 import type { ChangeEvent } from './change.ts'
 import type { OperatorReason } from './operator.ts'
-import type { AuthenticationReason, CheckReason, RequestReason } from './reasons.ts'
+import type { AuthenticationReason, CheckReason, ReportedReason, RequestReason } from './reasons.ts'
 
 /**
  * What operators may want to know about. Each event is reported once, where it happens, and observed by the log and the metrics.
@@ -20,8 +20,10 @@ interface RequestSource {
   remoteAddress: string
 }
 
+type RequestContext = RequestSource & Partial<Pick<RefusedRequest, 'method' | 'endpoint' | 'path'>>
+
 /** A failed gateway check or introspection. It has a path if the suite does not exist. */
-interface TokenRefused extends RequestSource, Partial<Pick<RefusedRequest, 'method' | 'endpoint' | 'path'>> {
+interface TokenRefused extends RequestContext {
   type: 'token refused'
   reason: CheckReason
   /** Undefined if the gateway named none, or one that does not exist. */
@@ -76,6 +78,8 @@ type RequestEvent =
       /** Set only if it is registered. */
       suite?: string | undefined
     })
+  /** It was not refused, because an operator has that only reported. */
+  | (RequestContext & { type: 'request would be refused'; reason: ReportedReason; clientId: string })
   /** Answered with 5xx. */
   | (RefusedRequest & { type: 'request failed'; reason: RequestReason; err: unknown })
 

@@ -29,6 +29,7 @@ export const AUTHENTICATION_REASONS = {
   'expired secret': notAuthenticated('The secret has expired'),
   'revoked secret': notAuthenticated('The secret was revoked'),
   'suspended application': notAuthenticated('The application is suspended'),
+  'address not allowed': notAuthenticated('The secret is right, but not sent from a source address of the application'),
   // Covers used links, too, because their codes are forgotten.
   'unknown hand-over link': invalidRequest(
     403,
@@ -133,11 +134,27 @@ export const REQUEST_REASONS = {
 
 export type RequestReason = keyof typeof REQUEST_REASONS
 
-export type Reason = CheckReason | AuthenticationReason | RequestReason
+/** Why requests would be refused, if an operator did not have that only reported. The answers are those that they would get. */
+export const REPORTED_REASONS = {
+  'address not allowed (report only)': {
+    ...AUTHENTICATION_REASONS['address not allowed'],
+    words: 'Would be refused: not sent from a source address of the application',
+  },
+  'token quota exceeded (report only)': {
+    ...REQUEST_REASONS['token quota exceeded'],
+    words: 'Would be refused: the quota of tokens for this hour is used up',
+  },
+} satisfies Record<string, ReasonFacts>
 
-const REASONS: Record<string, ReasonFacts> = { ...CHECK_REASONS, ...AUTHENTICATION_REASONS, ...REQUEST_REASONS }
+export type ReportedReason = keyof typeof REPORTED_REASONS
 
-export const REASON_NAMES: readonly string[] = Object.keys(REASONS).sort()
+export type Reason = CheckReason | AuthenticationReason | RequestReason | ReportedReason
+
+const REFUSED: Record<string, ReasonFacts> = { ...CHECK_REASONS, ...AUTHENTICATION_REASONS, ...REQUEST_REASONS }
+
+const REASONS: typeof REFUSED = { ...REFUSED, ...REPORTED_REASONS }
+
+export const REASON_NAMES: readonly string[] = Object.keys(REFUSED).sort()
 
 /** Undefined for a reason of another version of this program. */
 export function factsOf(reason: string): ReasonFacts | undefined {
@@ -147,6 +164,11 @@ export function factsOf(reason: string): ReasonFacts | undefined {
 /** Whether a token was refused for this reason, not a request or its credentials. */
 export function isTokenReason(reason: string): boolean {
   return reason in CHECK_REASONS && !(reason in AUTHENTICATION_REASONS)
+}
+
+/** Whether requests were not refused for this reason, because an operator has that only reported. */
+export function isReported(reason: string): boolean {
+  return reason in REPORTED_REASONS
 }
 
 /** Whether requests that fail for this reason are answered with 5xx, because they were not at fault. */

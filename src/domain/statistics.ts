@@ -2,6 +2,8 @@
 export interface Trouble {
   /** Applications and suites that are being refused, or were in the last day. */
   readonly failing: readonly ({ kind: 'application' | 'suite'; id: string; name: string; remedy?: string } & Refused)[]
+  /** Applications that are not failing, but would have been refused in the last day, if that were not only reported. */
+  readonly reported: readonly ({ id: string; name: string; remedy: string } & Refused)[]
   /** Checks of tokens that belong to no known application, in the last hour. */
   readonly refusedChecks: readonly ({ suite: string } & Refused)[]
   /** Removed applications whose client id, or one with the same beginning and length, was refused in the last day. */

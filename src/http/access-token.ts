@@ -3,7 +3,7 @@ import type { Application } from '../domain/application.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { IssuedToken } from '../issuer/issuer.ts'
 import { type ClientOptions, clientAuthentication, readForm } from './wire/form.ts'
-import { JSON_TYPE } from './wire/refuse.ts'
+import { JSON_TYPE, reportOnly } from './wire/refuse.ts'
 import { requesterOf } from './wire/request.ts'
 
 export const ACCESS_TOKEN_PATH = '/v1/oauth/accesstoken'
@@ -22,11 +22,14 @@ export function accessToken(app: FastifyInstance, options: ClientOptions): void 
 
     const requester = requesterOf(request)
     const credentials = { clientId: client_id, clientSecret: client_secret }
-    const { client: application, secretId, token } = await issuer.grant(credentials, requester.remoteAddress)
+    const granted = await issuer.grant(credentials, requester.remoteAddress)
+    const { client: application, secretId, token } = granted
 
     const authentication = request.headers.authorization === undefined ? undefined : 'basic'
     const { tokenId } = token
     observe({ type: 'token issued', clientId: client_id, tokenId, secretId, authentication, ...requester })
+    if (granted.isElsewhere) reportOnly(observe, 'address not allowed (report only)', client_id, request)
+    if (token.isOverQuota) reportOnly(observe, 'token quota exceeded (report only)', client_id, request)
     reply.type(JSON_TYPE)
     return tokenJson(token, application)
   })

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { publicLabelsOf } from '../domain/application.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { Credentials } from '../issuer/authenticate.ts'
 import { credentialsInHeader } from './wire/authorization.ts'
@@ -36,6 +37,8 @@ export function introspect(app: FastifyInstance, options: CheckOptions): void {
       exp: Math.floor(expiresAt / 1000),
       application_name: application.name,
       'developer.email': application.developerEmail,
+      // Left out if there are none.
+      labels: publicLabelsOf(application),
     }
   })
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Application } from '../domain/application.ts'
+import { type Application, type Labels, publicLabelsOf } from '../domain/application.ts'
 import { CHECK_REASONS } from '../domain/reasons.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { Verdict } from '../issuer/check.ts'
@@ -89,10 +89,19 @@ export function verify(app: FastifyInstance, options: CheckOptions): void {
         'x-application-name': headerValue(application.name),
         'x-developer-email': headerValue(application.developerEmail),
       }
+      const labels = publicLabelsOf(application)
+      if (labels) headers['x-application-labels'] = labelsValue(labels)
       clientHeaders.set(application, headers)
     }
     return headers
   }
+}
+
+/** Labels as a header value, in the form of W3C Baggage: `tier=gold,region=EU%20West`. */
+function labelsValue(labels: Labels): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${encodeURIComponent(value)}`)
+    .join(',')
 }
 
 /**

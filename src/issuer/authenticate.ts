@@ -1,4 +1,4 @@
-import { type Application, abbreviated, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
+import { type Application, abbreviated, isSource, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
 import type { AuthenticationReason } from '../domain/reasons.ts'
 import { AuthenticationRefused } from '../domain/refusal.ts'
 import { DECOY, findGenerated, importedCandidates, type Secret, secretState } from '../domain/secret.ts'
@@ -18,6 +18,8 @@ export interface Credentials {
 interface Authenticated<Client extends Application | Suite> {
   client: Client
   secretId: number
+  /** Whether an application sent it from an address that is not among its source addresses, which is only reported. */
+  isElsewhere?: boolean | undefined
 }
 
 interface AuthenticationOptions {
@@ -38,10 +40,11 @@ export async function authenticate(
   credentials: Credentials,
   remoteAddress: string,
 ): Promise<Authenticated<Application>> {
-  const { store, imported, failures, now } = options
+  const { store, imported, failures } = options
   const { clientId, clientSecret } = credentials
 
-  const tryKnownSecrets = async () => judgeKnown(await findApplication(store, clientId), clientSecret, imported, now())
+  const tryKnownSecrets = async () =>
+    judgeKnown(options, await findApplication(store, clientId), clientSecret, remoteAddress)
 
   const first = await tryKnownSecrets()
   if (first.kind === 'authenticated') return authenticated(first, clientId, options)
@@ -59,14 +62,17 @@ export async function authenticate(
 
 /** Authenticates an application from the cached registry. Undefined if `authenticate` must decide. */
 export function authenticateRecalled(
-  { store, imported, now }: Pick<AuthenticationOptions, 'store' | 'imported' | 'now'>,
+  options: Pick<AuthenticationOptions, 'store' | 'imported' | 'now'>,
   { clientId, clientSecret }: Credentials,
+  remoteAddress: string,
 ) {
-  const recalled = store.recallApplication(clientId)
+  const recalled = options.store.recallApplication(clientId)
   if (!recalled) return undefined
   const { application, state } = recalled
-  const outcome = judgeKnown(application, clientSecret, imported, now())
-  return outcome.kind === 'authenticated' ? { client: application, secretId: outcome.secretId, state } : undefined
+  const outcome = judgeKnown(options, application, clientSecret, remoteAddress)
+  if (outcome.kind === 'refused') return undefined
+  const { secretId, isElsewhere } = outcome
+  return { client: application, secretId, isElsewhere, state }
 }
 
 /**
@@ -103,14 +109,19 @@ type Outcome<Client extends Application | Suite> =
 
 /** Decides whether an application is authenticated by a secret that is generated or cached. */
 function judgeKnown(
+  { imported, now }: Pick<AuthenticationOptions, 'imported' | 'now'>,
   application: Application | undefined,
   clientSecret: string,
-  imported: ImportedSecrets,
-  now: number,
+  remoteAddress: string,
 ): Outcome<Application> {
+  // Before the secret is compared, so that a correct one from elsewhere takes as long as a wrong one.
+  const isElsewhere = application !== undefined && !isSource(application, remoteAddress)
   const secrets = application?.secrets ?? []
   const secret = findGenerated(secrets, clientSecret) ?? imported.findVerified(secrets, clientSecret)
-  return judge(application, secret, now)
+  const outcome = judge(application, secret, now())
+  if (!isElsewhere || outcome.kind === 'refused') return outcome
+  if (application.reportOnly.includes('source_addresses')) return { ...outcome, isElsewhere }
+  return { kind: 'refused', client: application, reason: 'address not allowed' }
 }
 
 /** Decides whether a client is authenticated. The client or the presented secret may be unknown. */

@@ -15,7 +15,7 @@ import { check, revoke } from './check.ts'
 import type { Failures } from './failures.ts'
 import { handOver } from './hand-over.ts'
 import { createImportedSecrets } from './imported-secrets.ts'
-import { createSecretUses, createTokenCounts } from './token-counts.ts'
+import { createSecretUses, createTokenCounts, type TokenQuota } from './token-counts.ts'
 
 export type Issuer = ReturnType<typeof createIssuer>
 
@@ -23,8 +23,7 @@ interface IssuerOptions {
   store: Store
   now: Clock
   failures: Failures
-  /** How many tokens an application without a quota of its own may get in an hour. */
-  tokenQuota?: number
+  tokenQuota?: TokenQuota
   /** Undefined if hand-over links are off. */
   publicFields?: PublicFieldsOf | undefined
 }
@@ -36,10 +35,12 @@ export interface IssuedToken {
   issuedAt: number
   /** Its remaining lifetime in whole seconds. */
   expiresIn: number
+  /** Whether it exceeds the application's quota, which is only reported. */
+  isOverQuota: boolean
 }
 
 /** Creates the issuer: everything that the endpoints do, independent of HTTP. */
-export function createIssuer({ store, now, failures, tokenQuota = Infinity, publicFields }: IssuerOptions) {
+export function createIssuer({ store, now, failures, tokenQuota, publicFields }: IssuerOptions) {
   const secretUses = createSecretUses({ store })
   const tokenCounts = createTokenCounts({ store, tokenQuota })
   const imported = createImportedSecrets()
@@ -72,14 +73,14 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity, publ
 
   /** Authenticates an application and issues a token to it, RFC 6749 §4.4. Throws like `authenticate` and `issue`. */
   async function grant(credentials: Credentials, remoteAddress: string) {
-    const recalled = authenticateRecalled(issuer, credentials)
+    const recalled = authenticateRecalled(issuer, credentials, remoteAddress)
     const token = recalled && (await issue(recalled.client, recalled.state))
     if (token) {
       secretUses.note(recalled.secretId, token.issuedAt)
       return { ...recalled, token }
     }
-    const { client, secretId } = await authenticate(issuer, credentials, remoteAddress)
-    return { client, secretId, token: await issue(client) }
+    const { client, secretId, isElsewhere } = await authenticate(issuer, credentials, remoteAddress)
+    return { client, secretId, isElsewhere, token: await issue(client) }
   }
 
   /**
@@ -92,8 +93,8 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity, publ
   async function issue(application: Application, state?: RegistryState): Promise<IssuedToken | undefined> {
     const issuedAt = assertAfterEpoch(now())
     const counter = tokenCounts.find(application.key, issuedAt) ?? (await tokenCounts.open(application, issuedAt))
-    if (state && tokenCounts.isUsedUp(counter, application)) return undefined
-    tokenCounts.count(counter, application, issuedAt)
+    if (state && tokenCounts.refuses(counter, application)) return undefined
+    const isOverQuota = tokenCounts.count(counter, application, issuedAt)
     // The generation was read at authentication: if all tokens were revoked since then, this one is revoked as well.
     const { accessToken, stored } = mintToken(application.key, issuedAt, application.tokenGeneration)
     let isAdded = false
@@ -104,7 +105,8 @@ export function createIssuer({ store, now, failures, tokenQuota = Infinity, publ
       else counter.issued--
     }
     if (!isAdded) return undefined
-    return { accessToken, tokenId: tokenIdText(stored.id), issuedAt, expiresIn: secondsLeft(issuedAt, now()) }
+    const expiresIn = secondsLeft(issuedAt, now())
+    return { accessToken, tokenId: tokenIdText(stored.id), issuedAt, expiresIn, isOverQuota }
   }
 }
 

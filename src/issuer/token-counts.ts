@@ -13,12 +13,27 @@ type TokenCounter = { -readonly [Field in keyof TokenUse]: TokenUse[Field] } & {
   stored: number
 }
 
+/** The quota of applications that have none of their own. */
+export interface TokenQuota {
+  /** How many tokens each may get in a clock hour. */
+  tokens: number
+  /** Whether more of them are only reported. */
+  isReportOnly: boolean
+}
+
+interface CountOptions {
+  store: Store
+  tokenQuota?: TokenQuota | undefined
+}
+
+const NO_QUOTA: TokenQuota = { tokens: Infinity, isReportOnly: false }
+
 /**
  * Counts the tokens of each application and hour, and limits applications to their quota, by default `tokenQuota`. `flush` hands
  * the counts to the store and reads those of other processes: together they may exceed a quota by what they issue between two
  * flushes.
  */
-export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQuota: number }) {
+export function createTokenCounts({ store, tokenQuota = NO_QUOTA }: CountOptions) {
   const counters = new Map<ApplicationKey, TokenCounter>()
   /** Counters of past hours that are not stored yet. */
   const past = new Map<string, TokenCounter>()
@@ -47,20 +62,23 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
     return counter
   }
 
-  const quotaOf = ({ quota }: Application) => quota ?? tokenQuota
+  const quotaOf = ({ quota }: Application) => quota ?? tokenQuota.tokens
 
   const isUsedUp = ({ stored, issued }: TokenCounter, application: Application) =>
     stored + issued >= quotaOf(application)
 
-  /** Counts a token that is about to be issued. Throws RequestRefused if the quota is used up. */
-  function count(counter: TokenCounter, application: Application, at: number): void {
-    if (isUsedUp(counter, application)) {
-      counter.refused++
-      const { hour, clientId } = counter
-      const retryAfter = Math.ceil(((hour + 1) * HOUR - at) / 1000)
-      throw new RequestRefused('token quota exceeded', { retryAfter, clientId })
-    }
+  const refuses = (counter: TokenCounter, application: Application) =>
+    isUsedUp(counter, application) && !isReportOnly(application, tokenQuota)
+
+  /**
+   * Counts a token that is about to be issued. Throws RequestRefused if the quota is used up; returns true if that is only
+   * reported.
+   */
+  function count(counter: TokenCounter, application: Application, at: number): boolean {
+    const isOver = isUsedUp(counter, application)
+    if (isOver && !isReportOnly(application, tokenQuota)) throw refusal(counter, at)
     counter.issued++
+    return isOver
   }
 
   /**
@@ -83,7 +101,18 @@ export function createTokenCounts({ store, tokenQuota }: { store: Store; tokenQu
     }
   }
 
-  return { find, open, isUsedUp, count, flush }
+  return { find, open, refuses, count, flush }
+}
+
+const isReportOnly = ({ quota, reportOnly }: Application, { isReportOnly }: TokenQuota) =>
+  reportOnly.includes('quota') || (quota === null && isReportOnly)
+
+/** Counts and returns the refusal of a token. */
+function refusal(counter: TokenCounter, at: number): RequestRefused {
+  counter.refused++
+  const { hour, clientId } = counter
+  const retryAfter = Math.ceil(((hour + 1) * HOUR - at) / 1000)
+  return new RequestRefused('token quota exceeded', { retryAfter, clientId })
 }
 
 async function add(store: Store, counters: TokenCounter[], observe: Observer): Promise<void> {

@@ -116,6 +116,7 @@ function textOf(value: Config[keyof Config] | undefined, defaultText: string): s
   if (value === true) return 'on'
   if (Array.isArray(value)) return value.join(', ')
   if (typeof value !== 'object') return String(value)
+  if ('tokens' in value) return `${textOf(value.tokens, '')}${value.isReportOnly ? ',report-only' : ''}`
   if ('claim' in value) return `${value.claim}=${value.values.join(',')}`
   if ('kind' in value) return value.kind === 'sqlite' ? `sqlite:${value.file}` : locationText(value)
   return 'socket' in value ? `unix:${value.socket}` : `${hostInUrl(value.host)}:${value.port}`

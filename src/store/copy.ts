@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { TEXT_COLUMNS } from '../domain/application.ts'
+import { LIST_COLUMNS, TEXT_COLUMNS } from '../domain/application.ts'
 import type { Author, Authorship } from '../domain/audit-event.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { StoreUnavailable } from '../domain/store.ts'
@@ -142,7 +142,7 @@ export const TABLES = {
   }),
   applications: describeTable(1, {
     bigint: ['id', 'tokens_valid_from', 'created_at', 'token_generation', 'quota', 'applied_at'],
-    text: ['client_id', ...TEXT_COLUMNS, 'status', 'labels'],
+    text: ['client_id', ...TEXT_COLUMNS, 'status', 'labels', ...LIST_COLUMNS],
   }),
   secrets: describeTable(1, {
     bigint: ['id', 'application_id', 'suite_id', 'created_at', 'ends_at', 'revoked_at'],

@@ -44,6 +44,7 @@ export const LINES = complete({
 
   'authentication refused': { level: 'warn', fields: ['reason', 'clientId', ...answer] },
   'request refused': { level: 'info', isDroppable: true, fields: ['reason', 'field', 'clientId', 'suite', ...answer] },
+  'request would be refused': { level: 'warn', fields: ['reason', 'clientId', ...request] },
   'request failed': { level: 'error', fields: ['reason', 'err', ...answer] },
 
   'application registered': { level: 'info', fields: ['clientId', 'name', 'suites', ...operator] },

@@ -32,8 +32,10 @@ export function createRefusals({ now, count }: Options) {
   const observe: Observer = (event) => {
     const request = requestOf(event, now)
     if (!request) return
-    if (event.type !== 'request failed') count(request)
-    requests.add(request)
+    // A request that was not refused would crowd out those that were, of which so many are kept.
+    const isRefused = event.type !== 'request would be refused'
+    if (isRefused && event.type !== 'request failed') count(request)
+    if (isRefused) requests.add(request)
     const refusal = countOf(request, event.type === 'token refused')
     if (refusal) add(refusal)
   }
@@ -131,6 +133,7 @@ function requestOf(event: Event, now: Clock) {
     event.type === 'request refused' ||
     event.type === 'token refused' ||
     event.type === 'request failed' ||
+    event.type === 'request would be refused' ||
     event.type === 'quota refusal'
   if (!isRefusal) return undefined
   const { endpoint = 'other', requestId, traceId, remoteAddress } = event

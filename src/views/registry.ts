@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Application, ApplicationColumn, OptionalColumn } from '../domain/application.ts'
+import { type Application, type ApplicationColumn, LIMITS, type OptionalColumn } from '../domain/application.ts'
 import type { PublicFieldsOf } from '../domain/audit-event.ts'
 import { type Operator, ROLES } from '../domain/operator.ts'
 import { type HandOverLink, originOf, type Secret } from '../domain/secret.ts'
@@ -10,13 +10,12 @@ import { choice, lineInput, list, object, shownTexts, text, textInput, time, VIS
 
 const MAX_LABELS = 20
 
-const LABEL = z.object({
-  key: textInput('The key of a label').regex(
-    /^[a-z0-9]([a-z0-9._/-]{0,61}[a-z0-9])?$/,
-    'The key of a label must be 1 to 63 characters of a-z 0-9 . _ - /, and begin and end with a letter or a digit',
-  ),
-  value: lineInput('The value of a label'),
-})
+export const LABEL_KEY = textInput('The key of a label').regex(
+  /^[a-z0-9]([a-z0-9._/-]{0,61}[a-z0-9])?$/,
+  'The key of a label must be 1 to 63 characters of a-z 0-9 . _ - /, and begin and end with a letter or a digit',
+)
+
+const LABEL = z.object({ key: LABEL_KEY, value: lineInput('The value of a label') })
 
 const LABELS = z
   .record(z.string(), z.string(), 'The labels must be texts by their keys')
@@ -77,6 +76,9 @@ export const APPLICATION = object('ApprovedApplication', 'An application that is
   labels: ANNOTATIONS.labels,
   ...shownTexts(OPTIONAL_TEXTS),
   quota: whole("How many tokens it may get in a clock hour; null for the server's TOKEN_QUOTA").nullable(),
+  source_addresses: list('The addresses and CIDR ranges that it may authenticate from; empty for all', z.string()),
+  public_labels: list('The keys of the labels that suites and gateways see, at most 10', z.string()),
+  report_only: list('What is reported instead of refused', choice(LIMITS, 'A limit')),
   applied_at: appliedAt,
 })
 

@@ -23,6 +23,13 @@ export function prefixOf(address: string): string {
 
 export const isPrivate = rangesOf(PRIVATE)
 
+/** Whether a text is an address without a zone, or a CIDR range that is not /0. */
+export function isRange(text: string): boolean {
+  const [, address = '', bits = '1'] = /^([^%/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const longest = { 0: 0, 4: 32, 6: 128 }[isIP(address)] as number
+  return Number(bits) >= 1 && Number(bits) <= longest
+}
+
 /** Returns a function that tells whether an address is one of these, or in one of these CIDR ranges. */
 export function rangesOf(ranges: readonly string[]): (address: string) => boolean {
   const list = new BlockList()

@@ -118,6 +118,45 @@ t.test('Labels: they are stored by their keys, a note with the line breaks of Un
   })
 })
 
+t.test('Source addresses: what is none is refused with the value, and nothing is changed', async (t) => {
+  const { administration, credentials } = await createWorld(t)
+  const update = (changes: object) => administration.update(credentials.client_id, changes)
+  const wrong = ['partner.example', '192.0.2.0/33', '::/129', '0.0.0.0/0', '::/0', '192.0.2.1/', '192.0.2.0/24 ', '']
+  for (const range of [
+    ...wrong,
+    'fe80::1%eth0',
+    '192.0.2',
+    '192.0.2.1:80',
+    '[::1]',
+    '192.0.2.0-192.0.2.9',
+    '::ffff:0/x',
+  ]) {
+    const message = `A source address must be an IP address without a zone, or a CIDR range such as 192.0.2.0/24, but not /0, which is every address: ${range}.`
+    await t.rejects(update({ sourceAddresses: ['192.0.2.1', range] }), {
+      message,
+      fields: [{ field: 'source_addresses' }],
+    })
+  }
+  const many = (count: number) => Array.from({ length: count }, (_, n) => `10.0.${n >> 8}.${n & 255}`)
+  await t.rejects(update({ sourceAddresses: many(1000) }), {
+    message: 'There may be at most 100 source addresses, not 1000.',
+  })
+  await t.rejects(update({ sourceAddresses: [1] }), { message: 'A source address must be text: 1.' })
+  await t.rejects(update({ sourceAddresses: '10.0.0.1' }), { message: 'source_addresses must be a list.' })
+  await t.rejects(update({ reportOnly: ['tokens'] }), {
+    message: 'Only these can be reported: source_addresses, quota: tokens.',
+  })
+  await t.rejects(update({ publicLabels: ['A'] }), { message: /^The key of a label must be .*: A\.$/ })
+  const keys = Array.from({ length: 11 }, (_, n) => `k${n}`)
+  await t.rejects(update({ publicLabels: keys }), { message: 'There may be at most 10 public labels.' })
+  const none = { sourceAddresses: [], publicLabels: [], reportOnly: [] }
+  t.match(await administration.show(credentials.client_id), none)
+  const set = { sourceAddresses: many(100), publicLabels: keys.slice(1), reportOnly: ['quota'] }
+  t.equal(await update({ ...set, reportOnly: ['quota', 'quota'] }), true)
+  t.match(await administration.show(credentials.client_id), set)
+  t.equal(await update(set), false)
+})
+
 t.test('Registration: an id that an application or a suite has is taken (RFC 6749 §2.2)', async (t) => {
   const { administration, credentials } = await createWorld(t)
   const { registerSuite, register } = administration

@@ -20,7 +20,7 @@ const FAILING = {
   since: START - HOUR,
   remedy: 'Use "secrets rotate a/b".',
 }
-const CALM = { failing: [], refusedChecks: [], removed: [] }
+const CALM = { failing: [], reported: [], refusedChecks: [], removed: [] }
 
 const failing = (...ids: string[]) =>
   statisticsOf({

@@ -2,7 +2,7 @@ import t from 'tap'
 import { createAdministration } from '../../src/administration/administration.ts'
 import { listRemovals } from '../../src/administration/audit-trail.ts'
 import { findTrouble } from '../../src/administration/refusals.ts'
-import { abbreviated } from '../../src/domain/application.ts'
+import { type Application, abbreviated } from '../../src/domain/application.ts'
 import type { RefusalCount } from '../../src/domain/refusal.ts'
 import { application } from '../support/newcomers.ts'
 import { AUDIT } from '../support/on.ts'
@@ -50,6 +50,65 @@ t.test('Trouble: applications and suites are failing if they are refused now, mo
     ],
   )
   t.strictSame(refusedChecks, [{ suite: 's1', reason: 'unknown token', count: 11, since: START - 1 }])
+})
+
+t.test('Trouble: a correct secret from elsewhere is one for a day, tokens from a source address or not', async (t) => {
+  const { store, clock, administration } = await createWorld(t)
+  const now = () => clock.time
+  const sources = { sourceAddresses: ['10.0.0.0/8'] }
+  await administration.register({ name: 'Refused', clientId: 'refused', ...sources })
+  await administration.register({ name: 'Asked', clientId: 'asked', ...sources, reportOnly: ['source_addresses'] })
+  const reason = 'address not allowed'
+  const reported = { reason: 'address not allowed (report only)' }
+  const application = await store.findApplication('refused')
+  const use = { applicationKey: (application as Application).key, hour: 1, issued: 1, refused: 0 }
+  await store.addTokenCounts([{ ...use, lastTokenAt: START + 1 }])
+  await store.recordRefusals([
+    refusal('refused', { reason, count: 2 }),
+    refusal('refused', { reason, remoteAddress: '10.0.0.1', count: 3 }),
+    refusal('asked', { ...reported, count: 7, firstAt: START - 1 }),
+    refusal('asked', { ...reported, remoteAddress: '192.0.2.2' }),
+  ])
+  const found = async () => {
+    const { failing, reported } = await findTrouble({ store, now })
+    return { failing, reported }
+  }
+  const addresses = (list: string) => new RegExp(`its source addresses do not include ${list}\\. .* --source`)
+  t.match(await found(), {
+    failing: [{ id: 'refused', reason, count: 5, since: START, remedy: addresses('192\\.0\\.2\\.1') }],
+    reported: [
+      {
+        ...{ id: 'asked', name: 'Asked', ...reported, count: 8, since: START - 1 },
+        remedy: addresses('192\\.0\\.2\\.1, 192\\.0\\.2\\.2'),
+      },
+    ],
+  })
+  await administration.update('refused', { reportOnly: ['source_addresses'] })
+  t.strictSame((await found()).failing, [], 'it is only reported now')
+  await administration.update('refused', { reportOnly: [] })
+  await administration.suspend('asked')
+  t.strictSame((await found()).reported, [])
+  await administration.resume('asked')
+  clock.time += 24 * HOUR + 1
+  t.strictSame(await found(), { failing: [], reported: [] })
+  for (const [id, health] of Object.entries({ asked: 'doubtful', refused: 'well' }))
+    t.equal((await administration.why(id)).health, health, id)
+})
+
+t.test('Trouble: however many are only reported, those that are refused are found', async (t) => {
+  const { store, clock, administration } = await createWorld(t)
+  await administration.register({ name: 'Refused', clientId: 'refused' })
+  const ids = Array.from({ length: 101 }, (_, n) => `a${n}`)
+  const applications = ids.map((id) => application(id, { reportOnly: ['quota'], quota: 1 }))
+  await store.register({ suites: [], applications }, AUDIT)
+  const reason = 'token quota exceeded (report only)'
+  await store.recordRefusals([
+    refusal('refused', { lastAt: START - 1 }),
+    ...ids.map((id) => refusal(id, { reason, lastAt: START })),
+  ])
+  const { failing, reported } = await findTrouble({ store, now: () => clock.time })
+  t.match(failing, [{ id: 'refused' }])
+  t.equal(reported.length, 99)
 })
 
 t.test('Trouble: a removed application that still calls is named, with who removed it and when', async (t) => {

@@ -92,7 +92,8 @@ t.test('Commands: an imported secret comes from a file or from standard input, a
   const add = (id: string, from = '-') => `apps add-secret ${id} --client-secret-file ${from}`
   const registered = await json(`${REGISTER} --client-secret-file -`, { stdin: 'legacy-secret-18\r\n' })
   t.strictSame(Object.keys(registered), [
-    ...['client_id', 'name', 'developer_email', 'status', 'labels', 'note', 'managed_by', 'quota', 'suites'],
+    ...['client_id', 'name', 'developer_email', 'status', 'labels', 'note', 'managed_by', 'quota'],
+    ...['source_addresses', 'public_labels', 'report_only', 'suites'],
   ])
   await expectAll(t, { run }, [
     [
@@ -163,7 +164,7 @@ t.test('Commands: the name and the developer email of an application are updated
     [
       update,
       misused(
-        /--name or --developer-email or --quota or --label or --note or --managed-by or --remove-label is required/,
+        /--name or --developer-email or --quota or --label or --note or --managed-by or --source or --public or --report-only or --remove-source or --remove-public or --enforce or --remove-label is required/,
       ),
     ],
     ['apps show a', { json: { name: 'M', developer_email: 'e@f.example' } }],
@@ -191,6 +192,26 @@ t.test('Commands: labels, a note and a quota are set, changed and removed, and f
     ['apps list --label owner=api --label environment', { json: [] }],
     ['apps list --suite nowhere', { json: [] }],
     ['apps list --search R=API', { json: [{ client_id: 'a' }] }],
+  ])
+})
+
+t.test('Commands: source addresses, public labels and what is only reported are added and removed', async (t) => {
+  const { run } = await startShell(t, ({ suites }) => suites.register({ suiteId: 's', name: 'S' }))
+  const lists = { source_addresses: ['192.0.2.0/24', '::1'], public_labels: ['tier'], report_only: ['quota'] }
+  const options = '--source 192.0.2.0/24 --source ::1 --public tier --report-only quota'
+  await expectAll(t, { run }, [
+    [`${REGISTER} --client-id a --suite s ${options}`, { json: lists }],
+    ['apps show a', /\nsource addresses +192\.0\.2\.0\/24, ::1\npublic labels +tier\nonly reported +quota\n/],
+    ['apps update a --source 10.0.0.1 --remove-source ::1 --report-only source_addresses', {}],
+    [
+      'apps show a',
+      { json: { source_addresses: ['192.0.2.0/24', '10.0.0.1'], report_only: ['quota', 'source_addresses'] } },
+    ],
+    ['apps update a --enforce quota --enforce source_addresses --remove-public tier --source 10.0.0.1', {}],
+    ['apps show a', { json: { source_addresses: ['192.0.2.0/24', '10.0.0.1'], public_labels: [], report_only: [] } }],
+    ['apps update a --source host.example', fails(/^A source address must be an IP address .*: host\.example\.\n$/)],
+    ['apps update a --report-only all', fails(/^Only these can be reported: source_addresses, quota: all\.\n$/)],
+    ['apps update a --remove-source 192.0.2.0/24 --remove-source 10.0.0.1', { json: { source_addresses: [] } }],
   ])
 })
 

@@ -42,6 +42,12 @@ applications:
       owner: web
     note: ""
     quota: 7
+    source_addresses:
+      - 192.0.2.0/24
+    public_labels:
+      - owner
+    report_only:
+      - quota
   - client_id: b
     name: A
     developer_email: a@b.example
@@ -50,6 +56,9 @@ applications:
     labels: {}
     note: ""
     quota: null
+    source_addresses: []
+    public_labels: []
+    report_only: []
 `
 
 t.test('Export: a file of everything, in a fixed order and without secrets, which apply finds unchanged', async (t) => {
@@ -58,7 +67,8 @@ t.test('Export: a file of everything, in a fixed order and without secrets, whic
     await suites.register({ suiteId: 'orders', name: 'yes' })
     await applications.register({ clientId: 'b' })
     const more = { suites: ['store', 'orders'], status: 'suspended' as const, labels: { owner: 'web' }, quota: 7 }
-    await applications.register({ clientId: '#1', name: 'null', ...more })
+    const lists = { sourceAddresses: ['192.0.2.0/24'], publicLabels: ['owner'], reportOnly: ['quota' as const] }
+    await applications.register({ clientId: '#1', name: 'null', ...more, ...lists })
   })
   const world = await createAdminWorld(t, env)
   const url = await world.listen()

@@ -42,12 +42,13 @@ t.test('Seed: the example is registered once, with credentials that are printed 
 t.test('Seed: imported credentials are accepted, and the secret is not printed', async (t) => {
   const { run } = await startShell(t)
   const one = registrationJson({ client_id: 'legacy-id' })
+  const lists = { source_addresses: [], public_labels: [], report_only: [] }
   const stdin = JSON.stringify({ applications: [{ ...one, client_secret: 'legacy-secret-16' }] })
   const err = /^Warning: There is no suite yet, so no application is approved: .* "applications approve"\.\n$/
   await expectAll(t, { run }, [['seed - --dry-run', { stdin, err }]])
   const { out, events } = await run('seed - --json', { stdin })
   t.strictSame(JSON.parse(out).applications, [
-    { ...one, status: 'active', labels: {}, note: '', managed_by: '', quota: null },
+    { ...one, status: 'active', labels: {}, note: '', managed_by: '', quota: null, ...lists },
   ])
   t.match(events, [{ msg: 'application registered' }])
   t.notMatch(JSON.stringify(events), 'legacy-secret-16')

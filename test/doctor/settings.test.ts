@@ -45,7 +45,12 @@ t.test('Doctor: every wrong setting is an error of its own, and the others are r
   const source = sourceOf({ PORT: 'http', WORKERS: '4', DATABASE_URL: 'sqlite::memory:' }, { TOKEN_QUOTA: '-1' })
   const read = parse(source)
   t.strictSame(wrongIn(read), ['PORT', 'TOKEN_QUOTA', 'WORKERS'], 'a rule on two settings comes after those on one')
-  t.match(read.config, { PORT: 8080, TOKEN_QUOTA: Infinity, WORKERS: 1, DATABASE_URL: { file: ':memory:' } })
+  t.match(read.config, {
+    PORT: 8080,
+    TOKEN_QUOTA: { tokens: Infinity },
+    WORKERS: 1,
+    DATABASE_URL: { file: ':memory:' },
+  })
   const errors = checkSettings(source, read).filter(({ level }) => level === 'error')
   t.strictSame(errors, [
     { level: 'error', text: 'PORT must be a number from 0 to 65535. It is "http" in the environment.' },

@@ -1,6 +1,7 @@
 import { METHODS } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import type { ApplicationChanges } from '../../src/domain/application.ts'
 import { listening, statuses } from '../support/listening.ts'
 import { refused } from '../support/refused.ts'
 import { send } from '../support/send.ts'
@@ -25,6 +26,29 @@ t.test('RFC 9110 §5.5: the gateway gets the client of a token in any script, re
   const values = ['x-client-id', 'x-application-name', 'x-developer-email'].map((title) => String(headers[title]))
   t.match(values.join(''), /^[\x21-\x7e]+$/)
   t.strictSame(values.map(decodeURIComponent), [clientId, name, developerEmail])
+})
+
+t.test('Public labels: suites and gateways see those that are chosen, and nothing where there are none', async (t) => {
+  const { token, administration, credentials, verify, introspect } = await createWorldOfSuites(t)
+  const seen = async (changes: ApplicationChanges) => {
+    await administration.update(credentials.client_id, changes)
+    const accessToken = await token()
+    const { headers } = await verify(accessToken)
+    return [headers['x-application-labels'], (await introspect(accessToken)).json().labels]
+  }
+  const labels = { tier: 'gold', 'x/y.z_1-2': 'a,b=c; "d" % ü🛒', secret: 'internal', constructor: 'x' }
+  t.strictSame(await seen({ labels }), [undefined, undefined])
+  t.strictSame(await seen({ publicLabels: ['nothing', 'tostring'] }), [undefined, undefined])
+  t.strictSame(await seen({ publicLabels: ['tier'] }), ['tier=gold', { tier: 'gold' }])
+  const [header, described] = await seen({ publicLabels: ['x/y.z_1-2', 'tier', 'constructor'] })
+  const { secret, ...shown } = labels
+  t.strictSame(described, shown)
+  t.match(header, /^[\x21-\x7e]+$/)
+  const pairs = String(header)
+    .split(',')
+    .map((pair) => pair.split('='))
+  t.strictSame(Object.fromEntries(pairs.map(([key, value = '']) => [key, decodeURIComponent(value)])), shown)
+  t.strictSame(await seen({ labels: {} }), [undefined, undefined])
 })
 
 for (const [token, [end, reason]] of Object.entries(ENDINGS)) {

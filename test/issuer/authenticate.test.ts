@@ -20,8 +20,8 @@ async function createIssuingWorld(t: Test, verify: (real: ImportedSecrets) => Im
   const secretUses = createSecretUses({ store })
   const secrets = { ...real, verify: verify(real) }
   const issuer = { store, imported: secrets, failures: failures(), secretUses, now: () => clock.time }
-  const judge = (clientId: string, clientSecret: string) =>
-    authenticate(issuer, { clientId, clientSecret }, '192.0.2.1').then(
+  const judge = (clientId: string, clientSecret: string, address = '192.0.2.1') =>
+    authenticate(issuer, { clientId, clientSecret }, address).then(
       () => 'accepted',
       (refusal: Refusal) => refusal.reason,
     )
@@ -35,9 +35,9 @@ t.test('Secrets: every refusal costs as many scrypt checks as any application ha
     const own = secrets.filter(({ digest }) => digest !== DECOY.digest)
     return real.verify(own, ...more)
   })
-  const checksOf = async (clientId: string, clientSecret: string) => {
+  const checksOf = async (clientId: string, clientSecret: string, address?: string) => {
     checks = 0
-    return [await judge(clientId, clientSecret), checks]
+    return [await judge(clientId, clientSecret, address), checks]
   }
   const { client_id, client_secret } = credentials
   async function expectOfRefusals(checks: number) {
@@ -61,6 +61,12 @@ t.test('Secrets: every refusal costs as many scrypt checks as any application ha
   t.strictSame(await checksOf('moved', 'legacy-secret'), ['revoked secret', 1])
   await expectOfRefusals(1)
   t.strictSame(await checksOf('moved', 'legacy-second'), ['accepted', 0])
+  for (const [id, secret] of Object.entries({ moved: 'legacy-second', [client_id]: client_secret })) {
+    await administration.update(id, { sourceAddresses: ['192.0.2.1'] })
+    t.strictSame(await checksOf(id, secret), ['accepted', 0])
+    t.strictSame(await checksOf(id, secret, '192.0.2.2'), ['address not allowed', 1])
+    t.strictSame(await checksOf(id, 'x', '192.0.2.2'), ['wrong secret', 1])
+  }
   for (const [id, secret] of Object.entries({ moved: 'legacy-second', [client_id]: client_secret })) {
     await administration.suspend(id)
     t.strictSame(await checksOf(id, secret), ['suspended application', 1], 'the cache does not outlive a suspension')

@@ -12,7 +12,7 @@ import { createWorldWithFile, keyOf, START } from '../support/world.ts'
 const HOUR = 3_600_000
 
 /** The counts of several processes with one store, and an application. */
-async function createProcesses(t: Test, { tokenQuota = Infinity } = {}) {
+async function createProcesses(t: Test, { tokens = Infinity, isReportOnly = false } = {}) {
   const { store, credentials, file, other } = await createWorldWithFile(t)
   const application = (await store.findApplication(credentials.client_id)) as Application
   const { key } = application
@@ -21,7 +21,7 @@ async function createProcesses(t: Test, { tokenQuota = Infinity } = {}) {
   async function start() {
     const store = await openStore({ kind: 'sqlite', file }, { lockTimeout: 0 })
     t.teardown(() => store.close())
-    const counts = createTokenCounts({ store, tokenQuota })
+    const counts = createTokenCounts({ store, tokenQuota: { tokens, isReportOnly } })
     /** Counts tokens until one is refused. Resolves to how many were not. */
     async function issue(wanted: number, at = START, to = application): Promise<number> {
       for (let n = 0; n < wanted; n++) {
@@ -92,7 +92,7 @@ t.test('Usage: the time of the last token is stored, even if its count was store
 })
 
 t.test('Quota: processes exceed it together by no more than they issue between two flushes', async (t) => {
-  const { start, stored } = await createProcesses(t, { tokenQuota: 10 })
+  const { start, stored } = await createProcesses(t, { tokens: 10 })
   const [one, other] = [await start(), await start()]
   await one.issue(4)
   await other.issue(4)
@@ -107,8 +107,8 @@ t.test('Quota: processes exceed it together by no more than they issue between t
 })
 
 t.test('Quota: that of an application counts instead of TOKEN_QUOTA, at once and after a restart', async (t) => {
-  for (const tokenQuota of [Infinity, 2]) {
-    const { start, application } = await createProcesses(t, { tokenQuota })
+  for (const tokens of [Infinity, 2]) {
+    const { start, application } = await createProcesses(t, { tokens })
     const limited = { ...application, quota: 4 }
     const { issue, flush } = await start()
     t.equal(await issue(9, START, limited), 4)
@@ -116,7 +116,7 @@ t.test('Quota: that of an application counts instead of TOKEN_QUOTA, at once and
     const { issue: issueLater } = await start()
     t.equal(await issueLater(9, START, limited), 0)
     t.equal(await issueLater(9, START, { ...application, quota: 7 }), 3)
-    t.equal(await issueLater(9, START, application), tokenQuota === Infinity ? 9 : 0)
+    t.equal(await issueLater(9, START, application), tokens === Infinity ? 9 : 0)
   }
 })
 
@@ -163,7 +163,7 @@ t.test('Usage: many applications are stored in steps, and those of past hours ar
     steps.push(counts.length)
     return [...counts]
   }
-  const counts = createTokenCounts({ store: { ...store, addTokenCounts }, tokenQuota: Infinity })
+  const counts = createTokenCounts({ store: { ...store, addTokenCounts } })
   for (let n = 0; n < 1001; n++) {
     const one = { ...application, key: keyOf(n) }
     counts.count(await counts.open(one, START), one, START)

@@ -116,7 +116,7 @@ type StatisticsOptions = Parameters<typeof startStatistics>[2]
 
 /** The figures of a server with the clocks of a world, and the statistics that are made of them. */
 async function startFigures(t: Test, { clock, store }: World, options: Partial<StatisticsOptions> = {}) {
-  const findTrouble = async () => ({ failing: [], refusedChecks: [], removed: [] })
+  const findTrouble = async () => ({ failing: [], reported: [], refusedChecks: [], removed: [] })
   const counters = createCounters()
   const clocks = { now: () => clock.time, monotonic: () => clock.monotonic }
   const { storeFigures, ...figures } = createServerFigures(counters, { expected: 2, serving: () => 1 }, clocks)
@@ -258,7 +258,10 @@ t.test('Statistics: a server that has just started has all fields, even before i
       outages: [],
       nodes: [],
     },
-    ...{ trouble: { failing: [], refusedChecks: [], removed: [] }, stored: { tokens: 0, checks: 0, refusals: 0 } },
+    ...{
+      trouble: { failing: [], reported: [], refusedChecks: [], removed: [] },
+      stored: { tokens: 0, checks: 0, refusals: 0 },
+    },
     ...{ lastHour: lastMinute, liveTokens: undefined, endingSecrets: undefined, certificates: [] },
     workers: { expected: 2, serving: 1, each: [] },
     store: {

@@ -121,7 +121,7 @@ t.test('Ops: metrics describe the store, the server, and each process that answe
 const figures = createServerFigures(createCounters(), { expected: 1, serving: () => 1 })
 
 async function statisticsOf(t: Test, store: Store, name = 'web-1:80') {
-  const findTrouble = async () => ({ failing: [], refusedChecks: [], removed: [] })
+  const findTrouble = async () => ({ failing: [], reported: [], refusedChecks: [], removed: [] })
   const statistics = await startStatistics(store, figures, { storeKind: 'sqlite', name, findTrouble, certificates })
   t.teardown(statistics.stop)
   return statistics

@@ -20,7 +20,7 @@ const MINUTE = 60_000
 
 type NoticeStore = Parameters<typeof startNotices>[0]['store']
 
-const CALM = { failing: [], refusedChecks: [], removed: [] }
+const CALM = { failing: [], reported: [], refusedChecks: [], removed: [] }
 const SHOP = { kind: 'application', reason: 'wrong secret', count: 1, since: START } as const
 const failing = (...ids: string[]) => ({ trouble: { ...CALM, failing: ids.map((id) => ({ ...SHOP, id, name: id })) } })
 

@@ -17,9 +17,9 @@ export const EXAMPLES = join(import.meta.dirname, '../../examples')
 export const SUITES = ['store', 'product-information'] as const
 
 /** The headers in which a suite learns who the client is. */
-export const CLIENT_HEADERS = ['client-id', 'application-name', 'developer-email', 'token-id', 'token-expires'].map(
-  (name) => `x-${name}`,
-)
+export const CLIENT_HEADERS = [
+  ...['client-id', 'application-name', 'developer-email', 'application-labels', 'token-id', 'token-expires'],
+].map((name) => `x-${name}`)
 
 /** Where a gateway listens and what it has behind it, as host:port. */
 interface Addresses {
@@ -295,6 +295,7 @@ export async function createGatewayWorld(t: Test, gateway: Gateway, edit?: Edit)
   // They compare `exp` with the clock of the machine.
   if (gateway.asks) world.clock.time = Date.now()
   const tokenServer = new URL(await world.app.listen({ host: '127.0.0.1', port: 0 })).host
+  await world.administration.update(world.credentials.client_id, { labels: { tier: 'gold' }, publicLabels: ['tier'] })
   const accessToken = await world.token()
   const authorization = `Bearer ${accessToken}`
   const secrets = { store: world.suiteSecret, 'product-information': world.otherSecret }

@@ -40,7 +40,7 @@ export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
     lastTenMinutes: windows(10_000, 2),
     refusals: [],
     outages: [],
-    trouble: { failing: [], refusedChecks: [], removed: [] },
+    trouble: { failing: [], reported: [], refusedChecks: [], removed: [] },
     heavy: [],
     stored: { tokens: 0, checks: 0, refusals: 0 },
     liveTokens: { count: 0, isExact: true },

@@ -67,6 +67,9 @@ const APPROVED = {
   tokens_valid_from: null,
   ...ANNOTATIONS,
   quota: 3600,
+  source_addresses: ['192.0.2.0/24'],
+  public_labels: ['environment'],
+  report_only: ['source_addresses'],
   applied_at: null,
 }
 
@@ -202,6 +205,9 @@ const APPLICATIONS: Record<string, OperationText> = {
       note: '',
       managed_by: '',
       quota: null,
+      source_addresses: [],
+      public_labels: [],
+      report_only: [],
     }),
     conflict: known('taken-id'),
     wrong: {
@@ -219,8 +225,8 @@ const APPLICATIONS: Record<string, OperationText> = {
   },
   'PATCH /admin/v1/applications/{client_id}': {
     operationId: 'changeApplication',
-    summary: 'Change the name, the developer email, the labels, the note, the quota or what manages it',
-    description: 'Fields that you leave out stay as they are. `labels` replaces all labels.',
+    summary: 'Change fields of an application',
+    description: 'Fields that you leave out stay as they are. `labels` replaces all labels, and a list the whole list.',
     request: one('changes', 'A new name', { name: 'Demo shop' }),
     answer: 'The application as it is now.',
     examples: one('changed', 'It has a new name', { ...APPLICATION, name: 'Demo shop' }),
@@ -231,8 +237,8 @@ const APPLICATIONS: Record<string, OperationText> = {
     summary: 'Set an application to these values',
     description: lines(
       'All in one transaction, with one audit event, `application updated`. If nothing differs, nothing is changed. `labels`,',
-      '`note`, `managed_by` and `quota` stay as they are if you leave them out. It does not',
-      'register an application: clients and proxies may repeat a PUT, and the secret of the first answer would be lost.',
+      '`note`, `managed_by`, `quota`, `source_addresses`, `public_labels` and `report_only` stay as they are if you leave them out.',
+      'It does not register an application: clients and proxies may repeat a PUT, and the secret of the first answer would be lost.',
     ),
     request: one('settings', 'Another name, suspended, for one suite', {
       name: 'Demo shop',

@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import { constant, flag, jsonSchema, object, text, whole } from '../../../src/views/schema.ts'
 
 // The schemas of the forms and answers of the public port, which its routes read and write without schemas.
@@ -49,6 +50,9 @@ const ACTIVE_TOKEN = object(
     exp: whole('When it expires, in seconds since the epoch'),
     application_name: text('The name of the application'),
     'developer.email': text('The contact address of its developer'),
+    labels: z
+      .record(z.string(), z.string())
+      .describe('The labels of the application that suites and gateways see; left out if there are none'),
   },
 )
 

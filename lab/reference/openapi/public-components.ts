@@ -107,6 +107,17 @@ const CLIENT_HEADERS: Record<string, Part> = {
     'Demo%20application',
   ),
   'X-Developer-Email': ofClient("Its developer's address, encoded in the same way", VISIBLE, 'developer@demo.example'),
+  'X-Application-Labels': {
+    ...ofClient(
+      lines(
+        'The labels of the application that suites and gateways see, `key=value`, separated by commas; left out if there',
+        'are none. The values are encoded by `encodeURIComponent`.',
+      ),
+      VISIBLE,
+      'region=EU%20West,tier=gold',
+    ),
+    required: false,
+  },
   'X-Token-Id': ofClient("The token's public id", { type: 'string', format: 'uuid' }, TOKEN_ID),
   'X-Token-Expires': ofClient('When the token expires, in seconds since the epoch', DIGITS, '1795236007'),
 }
@@ -189,7 +200,13 @@ export const EXAMPLES: Examples = {
   ...refusal('field repeated', 'A field is given more than once, known or not', 'token'),
   ...refusal('Authorization header malformed', 'A `Bearer` header that is not a token'),
   ...refusal('Authorization header repeated', 'More than one `Authorization` header'),
-  ...refusal('not authenticated', 'An unknown client, a wrong, expired or revoked secret, or a suspended application'),
+  ...refusal(
+    'not authenticated',
+    lines(
+      'An unknown client, a wrong, expired or revoked secret, a suspended application, or a correct secret from an address',
+      'that is not one of its source addresses',
+    ),
+  ),
   ...refusal('too many failures', 'Too many wrong credentials from this address'),
   ...refusal('too many imported secrets to check', 'Too many imported secrets wait to be checked'),
   ...refusal('store unavailable', 'The store cannot be read or written'),

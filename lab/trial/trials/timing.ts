@@ -17,8 +17,9 @@ export const timing: Trial = {
   name: 'timing',
   title: 'do refusals take equally long for every reason?',
   async run(world) {
-    const data = makeData(world, join(world.folder, 'data'), 4)
-    const [known, suspended, removed, expired] = data.applications as [
+    const data = makeData(world, join(world.folder, 'data'), 5)
+    const [known, suspended, removed, expired, limited] = data.applications as [
+      Credentials,
       Credentials,
       Credentials,
       Credentials,
@@ -27,6 +28,7 @@ export const timing: Trial = {
     await runCommand(data, ['applications', 'suspend', suspended.client_id])
     await runCommand(data, ['applications', 'remove', removed.client_id])
     await runCommand(data, ['secrets', 'rotate', expired.client_id, '--overlap', '0s'])
+    await runCommand(data, ['applications', 'update', limited.client_id, '--source', '192.0.2.0/24'])
     // The limit on failures would delay most of these answers on purpose.
     const server = await startServer(world, data, { FAILURE_LIMIT: 'off', LOG_LEVEL: 'info' })
     const unknown = 'x'.repeat(known.client_id.length)
@@ -37,6 +39,8 @@ export const timing: Trial = {
       'a suspended application': tokenRequest(suspended),
       'a removed application': tokenRequest(removed),
       'an expired secret': tokenRequest(expired),
+      'a correct secret from elsewhere': tokenRequest(limited),
+      'a wrong secret from elsewhere': tokenRequest({ ...limited, client_secret: known.client_secret }),
     }
     const rounds = world.size(30_000, 3000)
     const times = await measure(server.port, requests, rounds, world.random)

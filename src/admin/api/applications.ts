@@ -67,7 +67,7 @@ const APPLICATIONS = '/admin/v1/applications'
 /** API calls, followed by commands that do the same, for people who read the answer. */
 const API_INSTRUCTIONS: Instructions = {
   resume: (clientId) => `DELETE ${pathOf(clientId)}/suspension (or ${COMMANDS.resume(clientId)})`,
-  quota: (clientId) => `PATCH ${pathOf(clientId)} (or ${COMMANDS.quota(clientId)})`,
+  edit: (clientId, ...rest) => `PATCH ${pathOf(clientId)} (or ${COMMANDS.edit(clientId, ...rest)})`,
   rotate: (owner) => `POST to its /secrets (or ${COMMANDS.rotate(owner)})`,
   approve: (clientId, suites) => `PUT ${pathOf(clientId)}/suites/{suite_id} (or ${COMMANDS.approve(clientId, suites)})`,
   list: `GET ${APPLICATIONS}`,

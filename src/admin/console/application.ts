@@ -179,13 +179,22 @@ ${card('Approved suites', suites.length, html`<a href="#approvals">Approvals</a>
 }
 
 function factsOf(application: ShownApplication): Html {
-  const { clientId, createdAt, tokensValidFrom, quota } = application
+  const { clientId, createdAt, tokensValidFrom, quota, sourceAddresses, publicLabels, reportOnly } = application
+  const only = (limit: Application['reportOnly'][number]) => reportOnly.includes(limit) && ' (only reported)'
   const { name: _, ...others } = columnsOf(application)
   return html`${copyable('client-id', 'Client id', clientId)}${facts([
     ...Object.entries(others).map(([column, value]) => [sentence(column), html`<bdi>${value}</bdi>`] as const),
     ['Registered', time(createdAt)],
     tokensValidFrom > 0 && ['All tokens revoked', time(tokensValidFrom)],
-    quota !== null && ['Quota', `${quota.toLocaleString('en')} tokens an hour`],
+    (quota !== null || reportOnly.includes('quota')) && [
+      'Quota',
+      html`${quota === null ? 'TOKEN_QUOTA' : `${quota.toLocaleString('en')} tokens an hour`}${only('quota')}`,
+    ],
+    sourceAddresses.length > 0 && [
+      'Source addresses',
+      html`<code>${sourceAddresses.join(', ')}</code>${only('source_addresses')}`,
+    ],
+    publicLabels.length > 0 && ['Public labels', html`<code>${publicLabels.join(', ')}</code>`],
     ...annotationFacts(application, '/applications'),
   ])}`
 }

@@ -36,7 +36,7 @@ export function instructionsFor(request: FastifyRequest): PageInstructions {
     return {
       ...common,
       resume: () => 'ask an admin to resume it',
-      quota: () => 'ask an admin for another quota',
+      edit: (_, field) => `ask an admin to change its ${field.replace('_', ' ')}`,
       rotate: () => '“Rotate secret” (ask an admin)',
       approve: (_, suites) => `ask an admin to approve it for ${suites.join(', ') || 'a suite'}`,
     }
@@ -53,11 +53,13 @@ export function instructionsFor(request: FastifyRequest): PageInstructions {
   return {
     ...common,
     resume: (clientId) => post('Resume', path`/applications/${clientId}/resume`),
-    quota: (clientId) =>
-      named(
-        'Edit the quota',
-        html`<a class="button" href="${path`/applications/${clientId}/edit`}#field-quota">Edit the quota…</a>`,
-      ),
+    edit(clientId, field) {
+      const label = `Edit the ${field.replace('_', ' ')}`
+      return named(
+        label,
+        html`<a class="button" href="${path`/applications/${clientId}/edit`}#field-${field}">${label}…</a>`,
+      )
+    },
     rotate: () => named('Rotate secret', html`<a class="button primary" href="#rotate">Rotate secret…</a>`),
     approve(clientId, suites) {
       for (const suite of suites) post(`Approve for ${suite}`, path`/applications/${clientId}/approve`, { suite })

@@ -4,6 +4,8 @@ import {
   APPLICATION_COLUMNS,
   type Application,
   columnsOf,
+  LIMITS,
+  LIST_COLUMNS,
   labelsIn,
   labelTexts,
   OPTIONAL_COLUMNS,
@@ -26,6 +28,7 @@ import {
   type Refused,
   redirectDone,
   refusedFor,
+  select,
   statesOf,
   textarea,
 } from './forms.ts'
@@ -60,7 +63,14 @@ export type Changes = Readonly<Record<string, unknown>>
 function valuesOf(owner: Owner): Values {
   const annotations = { labels: labelTexts(owner.labels).join('\n'), ...optionalTexts(owner) }
   if (!('quota' in owner)) return { name: owner.name, ...annotations }
-  return { ...columnsOf(owner), ...annotations, quota: String(owner.quota ?? '') }
+  return {
+    ...columnsOf(owner),
+    ...annotations,
+    quota: String(owner.quota ?? ''),
+    source_addresses: owner.sourceAddresses.join('\n'),
+    public_labels: owner.publicLabels.join('\n'),
+    report_only: LIMITS.filter((limit) => owner.reportOnly.includes(limit)).join(' '),
+  }
 }
 
 function optionalTexts(owner: Owner): Values {
@@ -69,8 +79,10 @@ function optionalTexts(owner: Owner): Values {
 
 export function changesIn({ labels, quota, ...values }: Values): Changes {
   const lines = labels?.split('\n').filter((line) => line.trim() !== '')
+  const lists = LIST_COLUMNS.filter((name) => values[name] !== undefined)
+  const items = lists.map((name) => [name, values[name]?.split(/\s+/).filter(Boolean)])
   return {
-    ...camelCased(values),
+    ...camelCased({ ...values, ...Object.fromEntries(items) }),
     ...(lines && { labels: labelsIn(lines) }),
     ...(quota !== undefined && { quota: quota === '' ? null : Number(quota) }),
   }
@@ -169,18 +181,28 @@ ${fields.map(({ name, value }) => input(name, value, stateOf))}</div>`
 
 const REQUIRED: readonly string[] = APPLICATION_COLUMNS
 
-const LONG = ['labels', 'note']
+const LONG = ['labels', 'note', 'source_addresses', 'public_labels']
 
 const HINTS: Readonly<Record<string, string>> = {
   quota: "Tokens per clock hour. If empty, the server's TOKEN_QUOTA applies.",
   labels: 'One per line, such as owner=web. Keys have the characters a-z 0-9 . _ - / only.',
   note: 'For operators only: whom to call, what it is for.',
+  source_addresses:
+    'Addresses and CIDR ranges, one per line, such as 192.0.2.0/24. From elsewhere, its correct secrets are refused. If empty, it may ask from anywhere.',
+  public_labels: 'Keys of labels that suites and gateways see, one per line.',
+  report_only: 'Requests are answered, but it shows which would be refused.',
   managed_by: 'The file or the program that may undo what is changed here. If empty, nothing does.',
 }
 
+const REPORTED = ['', ...LIMITS, LIMITS.join(' ')].map((value) => ({
+  value,
+  label: value === '' ? 'Nothing' : sentence(value.replace(' ', ' and ')),
+}))
+
 function input(name: string, value: string, stateOf: (name: string) => FieldState): Html {
   const control = { label: sentence(name), name, value, hint: HINTS[name], ...stateOf(name) }
-  if (LONG.includes(name)) return textarea({ ...control, isCode: name === 'labels' })
+  if (name === 'report_only') return select(control, REPORTED)
+  if (LONG.includes(name)) return textarea({ ...control, isCode: name !== 'note' })
   return field({ ...control, required: REQUIRED.includes(name), type: name === 'quota' ? 'number' : 'text' })
 }
 

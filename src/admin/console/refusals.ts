@@ -163,7 +163,7 @@ function inputs(filter: Filter, suites: readonly Suite[], stateOf: (name: string
 /** Where the remedies are, seen from the page of a request. */
 const INSTRUCTIONS = {
   resume: () => '“Resume” on its page',
-  quota: () => '“Edit” on its page',
+  edit: () => '“Edit” on its page',
   rotate: () => '“Rotate secret” on its page',
   approve: (_: string, suites: readonly string[]) => `approve it for ${suites.join(', ') || 'a suite'} on its page`,
   list: 'the list of applications',

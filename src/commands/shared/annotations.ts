@@ -1,6 +1,14 @@
 import { type Command, Option } from 'commander'
 import type { Administration } from '../../administration/administration.ts'
-import { type Annotations, type Labels, labelsIn, labelTexts, type OptionalTexts } from '../../domain/application.ts'
+import {
+  type Annotations,
+  type Application,
+  type Labels,
+  LIMITS,
+  labelsIn,
+  labelTexts,
+  type OptionalTexts,
+} from '../../domain/application.ts'
 import { administer } from './administer.ts'
 import { type JsonOption, print, say, type Terminal } from './terminal.ts'
 
@@ -9,7 +17,22 @@ export interface AnnotationOptions extends Partial<OptionalTexts> {
   removeLabel?: string[] | undefined
   /** Only for applications; 0 stands for TOKEN_QUOTA. */
   quota?: number | undefined
+  source?: string[]
+  removeSource?: string[]
+  public?: string[]
+  removePublic?: string[]
+  reportOnly?: Application['reportOnly'][number][]
+  enforce?: string[]
 }
+
+/** The lists of an application, with the options that add to each and remove from it. */
+const LISTS = [
+  ['sourceAddresses', 'source', 'removeSource'],
+  ['publicLabels', 'public', 'removePublic'],
+  ['reportOnly', 'reportOnly', 'enforce'],
+] as const
+
+type Listed = Partial<Pick<Application, 'labels' | (typeof LISTS)[number][0]>>
 
 /** The rules for texts, by their names in TypeScript. */
 type Rules = Readonly<Record<string, { description?: string | undefined }>>
@@ -19,6 +42,18 @@ export function addAnnotations(command: Command, texts: Rules): Command {
   command.option('--label <key=value>', 'a label, such as owner=web; may be repeated', collect)
   for (const option of textOptions(texts, 'text')) command.addOption(option)
   return command
+}
+
+/** Adds the options for what only applications have. */
+export function addListOptions(command: Command): Command {
+  return command
+    .option('--source <range>', 'an address or a CIDR range that it may authenticate from; may be repeated', collect)
+    .option('--public <key>', 'the key of a label that suites and gateways see; may be repeated', collect)
+    .option(
+      '--report-only <limit>',
+      `what to report instead of refusing, ${LIMITS.join(' or ')}; may be repeated`,
+      collect,
+    )
 }
 
 /** An option for each text that operators set, made from its rule: `--developer-email <email>`. */
@@ -34,13 +69,18 @@ export function addLabelFilter(command: Command): Command {
   return command.option('--label <label>', 'only those with this key or key=value; may be repeated', collect)
 }
 
-/** The options, with `labels` if they change. `before` has the labels that are already set. */
+/** The options, with `labels` and lists if they change. `before` has those that are already set. */
 export function annotated<Options extends AnnotationOptions>(
   { label = [], removeLabel = [], quota, ...options }: Options,
-  before: Labels = {},
+  before: Listed = {},
 ) {
-  const kept = Object.entries({ ...before, ...labelsIn(label) }).filter(([key]) => !removeLabel.includes(key))
-  const settings = { ...options, quota: quota === 0 ? null : quota }
+  const kept = Object.entries({ ...before.labels, ...labelsIn(label) }).filter(([key]) => !removeLabel.includes(key))
+  const lists = LISTS.map(([field, add, remove]) => {
+    const [added = [], removed = []] = [options[add], options[remove]]
+    const items = [...(before[field] ?? []), ...added].filter((item) => !removed.includes(item))
+    return [field, added.length + removed.length > 0 ? items : undefined] as const
+  })
+  const settings = { ...options, quota: quota === 0 ? null : quota, ...Object.fromEntries(lists) }
   return { ...settings, labels: label.length + removeLabel.length > 0 ? Object.fromEntries(kept) : undefined }
 }
 
@@ -69,7 +109,7 @@ export function completeUpdate<Shown extends Annotations>(
     const { shown, isChanged } = await administer(terminal, async (administration) => {
       const owners = ownersOf(administration)
       const before = await owners.show(id)
-      const isChanged = await owners.update(id, annotated(options, before.labels))
+      const isChanged = await owners.update(id, annotated(options, before))
       if (isChanged) warnIfManaged(terminal, { json }, before)
       return { isChanged, shown: await owners.show(id) }
     })

@@ -2,7 +2,13 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Event, Observer } from '../../domain/events.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
-import { AUTHENTICATION_REASONS, type ErrorAnswer, REQUEST_REASONS, type RequestReason } from '../../domain/reasons.ts'
+import {
+  AUTHENTICATION_REASONS,
+  type ErrorAnswer,
+  REQUEST_REASONS,
+  type ReportedReason,
+  type RequestReason,
+} from '../../domain/reasons.ts'
 import { AuthenticationRefused, RequestRefused } from '../../domain/refusal.ts'
 import { requestIdOf } from '../../domain/request-id.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
@@ -68,6 +74,12 @@ export function refuse(
   const send = () => void showError(reply, answer, field)
   if (answer.status === 429 && late) late.delay(request, reply, send)
   else send()
+}
+
+/** Reports a request of an application that would be refused, if an operator did not have that only reported. */
+export function reportOnly(observe: Observer, reason: ReportedReason, clientId: string, request: FastifyRequest): void {
+  const context = requestContext(request, request.routeOptions.url)
+  observe({ type: 'request would be refused', reason, clientId, ...context })
 }
 
 export function sendError(reply: FastifyReply, answer: ErrorAnswer, field?: string): void {

@@ -2,6 +2,7 @@ import {
   type AnnotationChanges,
   columnsOf,
   type Labels,
+  LIST_COLUMNS,
   type NewApplication,
   nameAndDeveloper,
   namedSuites,
@@ -79,7 +80,8 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
 function* updateApplication({ clientId, values, status, suites }: ChangeOf<'application updated'>): Work<unknown[][]> {
   const quota = values.quota === null ? 0 : values.quota
   const texts = Object.values(columnsOf(values, TEXT_COLUMNS))
-  yield* ask(sql.updateApplication, [clientId, ...texts, labelsColumn(values.labels), quota])
+  const lists = Object.values(columnsOf(values, LIST_COLUMNS)).map((list) => list && JSON.stringify(list))
+  yield* ask(sql.updateApplication, [clientId, ...texts, labelsColumn(values.labels), ...lists, quota])
   if (status) yield* ask(sql.setStatus, [clientId, status])
   if (!suites) return []
   yield* ask(sql.withdrawOthers, [clientId, namesJson(suites)])
@@ -202,7 +204,7 @@ function insertedOf<Item>(items: readonly Item[], rows: [id: string][], idOf: (i
 
 function rowOf(application: NewApplication) {
   const { clientId, createdAt, skipNamesake, status, labels, quota } = application
-  const columns = { ...columnsOf(application, TEXT_COLUMNS), status, labels, quota }
+  const columns = { ...columnsOf(application, [...TEXT_COLUMNS, ...LIST_COLUMNS]), status, labels, quota }
   return { client_id: clientId, created_at: createdAt, skip_namesake: skipNamesake ? 1 : 0, ...columns }
 }
 

@@ -1,5 +1,5 @@
 import { CERTIFIED_LISTENERS, CLOSING_REASONS, REPLACEMENT_REASONS, ROUND_TRIPS } from '../../domain/events.ts'
-import { AUTHENTICATION_REASONS, CHECK_REASONS, REQUEST_REASONS } from '../../domain/reasons.ts'
+import { AUTHENTICATION_REASONS, CHECK_REASONS, REPORTED_REASONS, REQUEST_REASONS } from '../../domain/reasons.ts'
 import { ENDPOINTS } from '../../domain/refusal.ts'
 
 export interface Metric {
@@ -58,6 +58,9 @@ export const CATALOGUE = {
   }),
   request_refusals_total: counter('Requests that were refused or failed for another reason.', {
     reason: Object.keys(REQUEST_REASONS).filter((reason) => reason !== 'no credentials'),
+  }),
+  reported_refusals_total: counter('Requests that would have been refused, but were only reported.', {
+    reason: Object.keys(REPORTED_REASONS),
   }),
   token_checks_total: counter('Checks of access tokens, by their result.', { result: RESULTS }),
 

@@ -40,6 +40,7 @@ export function createEventCounter(counters: Counters): Observer {
     'request refused': incrementByReason('request_refusals_total'),
     'request failed': incrementByReason('request_refusals_total'),
     'quota refusal': increment('request_refusals_total', 'token quota exceeded'),
+    'request would be refused': incrementByReason('reported_refusals_total'),
     'connection closed': incrementByReason('connections_closed_total'),
     'batch written': ({ size, seconds }) => {
       batch(size)

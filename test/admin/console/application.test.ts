@@ -109,7 +109,7 @@ t.test('Application: remedies are worded for who reads them, and times are shown
   await refuse({ reason: 'token quota exceeded', count: 9 })
   t.match(await page(), `<a class="button" href="${path}/edit#field-quota">Edit the quota…</a>`)
   t.match(await browser.body(`${path}/edit`), ' id="field-quota"')
-  t.match(await shown(), 'If it needs more: ask an admin for another quota.')
+  t.match(await shown(), 'If it needs more: ask an admin to change its quota.')
   await refuse({ reason: 'field missing', count: 99, requestId: '9999-99-99T99:99:99.999Z' })
   t.match(await text(), 'search it for 9999-99-99T99:99:99.999Z.', 'but not what only looks like one')
 })
@@ -268,6 +268,31 @@ t.test('Application: labels, note and quota are edited in its form, and shown an
   t.equal((await send('', edited({ ...shown, note: 'Mine' }))).statusCode, 409)
   t.match(await post('', edited({ ...shown, labels: '', quota: '' })), /saved/)
   t.match(await show(), { labels: {}, note: 'Theirs', quota: null })
+})
+
+t.test('Application: source addresses, public labels and what is only reported are edited in its form', async (t) => {
+  const { send, post, page, path, show, browser } = await setting(t)
+  const values = {
+    source_addresses: ' 192.0.2.0/24\r\n\r\n::1 ',
+    public_labels: 'tier\r\nregion',
+    report_only: 'source_addresses quota',
+  }
+  t.match(await post('', edited(values)), /saved/)
+  const saved = { sourceAddresses: ['192.0.2.0/24', '::1'], publicLabels: ['tier', 'region'] }
+  t.match(await show(), { ...saved, reportOnly: ['source_addresses', 'quota'], quota: null })
+  const shown =
+    'Quota TOKEN_QUOTA (only reported) Source addresses 192.0.2.0/24, ::1 (only reported) Public labels tier, region'
+  t.match(textOf(await page()), shown)
+  const form = await browser.body(`${path}/edit`)
+  t.match(form, '>\n192.0.2.0/24\n::1</textarea>')
+  t.match(form, '<option value="source_addresses quota" selected>Source addresses and quota</option>')
+  t.match(textOf(form), 'Nothing')
+  const before = { shown_source_addresses: '192.0.2.0/24\r\n::1', shown_report_only: values.report_only }
+  const wrong = await send('', edited({ ...before, source_addresses: 'a.example' }))
+  t.equal(wrong.statusCode, 422)
+  t.match(textOf(wrong.body), /A source address must be an IP address .*: a\.example/)
+  t.match(await post('', edited({ ...before, source_addresses: '', report_only: '' })), /saved/)
+  t.match(await show(), { sourceAddresses: [], reportOnly: [] })
 })
 
 t.test('Application: it is suspended, resumed and, after confirmation, removed, and its tokens revoked', async (t) => {

@@ -24,7 +24,7 @@ function mattersOf(more: Partial<Statistics>): [href: string | undefined, text: 
   return items.map((item) => [/ href="([^"]*)"/.exec(item)?.[1], textOf(`<li${item}`).trim()])
 }
 
-const CALM = { failing: [], refusedChecks: [], removed: [] }
+const CALM = { failing: [], reported: [], refusedChecks: [], removed: [] }
 const SHOP = { kind: 'application', id: 'a/b', name: '<b>Shop' } as const
 const FAILING = { ...SHOP, reason: 'wrong secret', count: 1204, since: START }
 
@@ -86,6 +86,16 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
       heavy: [{ clientId: 'a', name: 'A', tokens: 1361 }],
       trouble: {
         failing: [FAILING, { ...FAILING, kind: 'suite', id: 's', name: 'S', reason: 'made up', count: 1 }],
+        reported: [
+          {
+            id: 'r/s',
+            name: 'Mover',
+            reason: 'address not allowed (report only)',
+            count: 3,
+            since: START,
+            remedy: 'Do.',
+          },
+        ],
         refusedChecks: [{ suite: 'store', reason: 'expired token', count: 2, since: START }],
         removed: [{ clientId: 'c/d', name: 'Gone', by: 'anna', at: START, count: 3, since: START }],
       },
@@ -105,6 +115,10 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
       [
         '/refusals?reason=store+unavailable',
         'Outage of the database At 2027-01-15 08:00:00 UTC : 1,184 requests answered with 503. From 2027-01-15 06:00:00 U',
+      ],
+      [
+        '/applications/r%2Fs',
+        `Mover Would be refused: not sent from a source address of the application: 3 requests since ${at}`,
       ],
       [
         '/applications/c%2Fd',

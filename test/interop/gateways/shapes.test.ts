@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { CLIENT_HEADERS, EXAMPLES, SUITES } from '../../support/gateways.ts'
 import { createWorldOfSuites, ID } from '../../support/world.ts'
 
 t.test('Traefik: the request of forwardAuth is answered as in its example', async (t) => {
-  const { app, token, credentials } = await createWorldOfSuites(t)
+  const { app, token, credentials } = await createLabelledWorld(t)
   const example = readFileSync(join(EXAMPLES, 'traefik/dynamic.yml'), 'utf8')
   const addresses = [...example.matchAll(/address: http:\/\/127\.0\.0\.1:8001(\S+)/g)].map(([, url]) => url as string)
   const { http } = parse(example, { merge: true })
@@ -40,7 +40,23 @@ t.test('Traefik: the request of forwardAuth is answered as in its example', asyn
   }
 })
 
-const NAMES = ['X-Client-Id', 'X-Application-Name', 'X-Developer-Email', 'X-Token-Id', 'X-Token-Expires']
+const NAMES = [
+  ...[
+    'X-Client-Id',
+    'X-Application-Name',
+    'X-Developer-Email',
+    'X-Application-Labels',
+    'X-Token-Id',
+    'X-Token-Expires',
+  ],
+]
+
+/** A world whose application has a label that gateways see. */
+async function createLabelledWorld(t: Test) {
+  const world = await createWorldOfSuites(t)
+  await world.administration.update(world.credentials.client_id, { labels: { tier: 'gold' }, publicLabels: ['tier'] })
+  return world
+}
 
 t.test('Traefik: its example drops what aliases the headers of the check, and limits the check', async (t) => {
   const { http } = parse(readFileSync(join(EXAMPLES, 'traefik/dynamic.yml'), 'utf8'), { merge: true })
@@ -81,7 +97,7 @@ t.test('ingress-nginx: its example asks about a suite, and passes on the headers
 })
 
 t.test('Gateways: every example passes on every header of the check', async (t) => {
-  const { verify, token } = await createWorldOfSuites(t)
+  const { verify, token } = await createLabelledWorld(t)
   const { headers } = await verify(await token())
   const names = Object.keys(headers).filter((name) => name.startsWith('x-') && name !== 'x-content-type-options')
   t.strictSame(names.sort(), [...CLIENT_HEADERS, 'x-request-id'].sort())

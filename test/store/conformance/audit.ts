@@ -54,7 +54,7 @@ export function auditConformance(t: Test, harness: Harness): void {
     const shown = {
       ...{ client_id: 'a', ...columnsOf(application('a'), TEXT_COLUMNS), status: 'active' },
       ...{ suites: ['store'], created_at: TIME, tokens_valid_from: null, secrets: [GENERATED] },
-      ...{ labels: {}, quota: null },
+      ...{ labels: {}, quota: null, source_addresses: [], public_labels: [], report_only: [] },
     }
     const ofSuite = {
       id: 'store',
@@ -71,13 +71,21 @@ export function auditConformance(t: Test, harness: Harness): void {
     const revoked = { ...GENERATED, ends_at: at(7), revoked_at: at(7) }
     const added = { ...GENERATED, origin: 'imported', created_at: at(2) }
     const labels = { owner: 'web' }
-    const last = { ...shown, name, labels, quota: 9, tokens_valid_from: at(5), secrets: [{}, {}, {}] }
+    const last = {
+      ...shown,
+      name,
+      labels,
+      quota: 9,
+      source_addresses: ['::1'],
+      tokens_valid_from: at(5),
+      secrets: [{}, {}, {}],
+    }
     const lastSuite = { ...ofSuite, name, secrets: [{}, {}] }
     const rotate = async (id: string) => on(store).rotateSecret(id, SECRET, START + 9, 0)
     const revoke = async (time: number) => on(store).revokeSecret('a', await secretIdOf(store, 'a'), START + time)
     const add = async () => on(store).addSecret('a', { digest: IMPORTED, createdAt: START + 2 })
     const revokeAll = () => on(store).revokeTokens('a', START + 5)
-    const label = () => on(store).updateApplication('a', { labels, quota: 9 })
+    const label = () => on(store).updateApplication('a', { labels, quota: 9, sourceAddresses: ['::1'] })
     const cases: Case[] = [
       [() => registerSuites(store, 'store'), 'suite registered store', { added: ofSuite }],
       [() => register(store, application('a', { suites: 'all' })), 'application registered a', { added: shown }],
@@ -86,7 +94,7 @@ export function auditConformance(t: Test, harness: Harness): void {
       [() => on(store).setStatus('a', 'active'), 'application resumed a', { status: ['suspended', 'active'] }],
       [() => on(store).updateApplication('a', { name }), 'application updated a', { name: ['Application a', name] }],
       [() => on(store).updateApplication('a', { name })],
-      [label, 'application updated a', { labels: [{}, labels], quota: [null, 9] }],
+      [label, 'application updated a', { labels: [{}, labels], quota: [null, 9], source_addresses: [[], ['::1']] }],
       [() => on(store).withdraw('a', 'store'), 'approval withdrawn a', { suites: [['store'], []] }],
       [() => on(store).withdraw('a', 'store')],
       [() => on(store).approve('a', 'store'), 'application approved a', { suites: [[], ['store']] }],

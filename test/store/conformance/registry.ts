@@ -26,7 +26,10 @@ export function applicationConformance(t: Test, harness: Harness): void {
   test('Store: an application is found with every field of its type and no other', async (t, store) => {
     t.equal(await store.findApplication('a'), undefined)
     const texts = Object.fromEntries(TEXT_FIELDS.map((field) => [field, `${field}: Ünï "quoted"\n\t✓`]))
-    const settings = { ...texts, labels: { owner: 'wéb', 'a/b': '="✓' }, quota: 7 }
+    const settings = {
+      ...{ ...texts, labels: { owner: 'wéb', 'a/b': '="✓' }, quota: 7 },
+      ...{ sourceAddresses: ['192.0.2.0/24', '::1'], publicLabels: ['a/b'], reportOnly: ['quota'] as const },
+    }
     await register(store, application('a', settings))
     t.match(await store.listNames(PAGE), [texts])
     const { key, secrets, ...rest } = (await store.findApplication('a')) as Application

@@ -56,12 +56,34 @@ t.test('Many nodes: a token request sees what another has changed, though it rea
   await grant(secrets[1])
   await issuer.flushUsage(() => {})
   t.equal((await second.listSecretUses([secretId])).length, 1)
-  const limited = createIssuer({ store: first, failures: failures(), now: Date.now, tokenQuota: 1 })
+  const tokenQuota = { tokens: 1, isReportOnly: false }
+  const limited = createIssuer({ store: first, failures: failures(), now: Date.now, tokenQuota })
   await on(second).setStatus('a', 'suspended')
   const refused = new AuthenticationRefused('suspended application', 'a')
   const request = { clientId: 'a', clientSecret: secrets[0] }
   await t.rejects(limited.grant(request, '192.0.2.1'), refused, 'also where the quota is used up')
   await t.rejects(grant(secrets[0]), new AuthenticationRefused('suspended application', 'a'))
+})
+
+t.test('Many nodes: source addresses and what is only reported count from the next token request on', async (t) => {
+  const { stores } = await openStores()
+  const [first, second] = stores
+  await newKey(first, 'a')
+  const clientSecret = generateSecret()
+  await on(second).addSecret('a', { digest: digestGenerated(clientSecret), createdAt: 1 })
+  const tokenQuota = { tokens: 2, isReportOnly: true }
+  const issuer = createIssuer({ store: first, failures: failures(), now: Date.now, tokenQuota })
+  const grant = (address = '192.0.2.1') => issuer.grant({ clientId: 'a', clientSecret }, address)
+  const elsewhere = () => grant('198.51.100.1')
+  t.match(await elsewhere(), { isElsewhere: undefined, token: { isOverQuota: false } })
+  await on(second).updateApplication('a', { sourceAddresses: ['192.0.2.0/24'], reportOnly: ['source_addresses'] })
+  for (const isOverQuota of [false, true, true])
+    t.match(await elsewhere(), { isElsewhere: true, token: { isOverQuota } })
+  t.match(await grant(), { isElsewhere: undefined })
+  await on(second).updateApplication('a', { reportOnly: [] })
+  for (let time = 0; time < 2; time++)
+    await t.rejects(elsewhere(), new AuthenticationRefused('address not allowed', 'a'))
+  t.match(await grant(), { token: { isOverQuota: true } })
 })
 
 /** The node lists of two nodes. */

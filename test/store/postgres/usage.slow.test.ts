@@ -46,7 +46,7 @@ t.test('Usage: rows that are being removed are skipped, without waiting for them
 t.test('Usage: after the clock went over an hour and back, the hour has one count, and its quota holds', async (t) => {
   const [store] = (await openStores()).stores
   const [application] = (await registerAll(store, 's', ['a'])) as [Application]
-  const counts = createTokenCounts({ store, tokenQuota: 3 })
+  const counts = createTokenCounts({ store, tokenQuota: { tokens: 3, isReportOnly: false } })
   const issue = async (at: number) => counts.count(await counts.open(application, at), application, at)
   for (const at of [START, START + HOUR, START]) await issue(at)
   for (let time = 0; time < 2; time++) await counts.flush(START, () => {})

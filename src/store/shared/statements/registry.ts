@@ -1,8 +1,10 @@
-import { TEXT_COLUMNS } from '../../../domain/application.ts'
+import { LIST_COLUMNS, TEXT_COLUMNS } from '../../../domain/application.ts'
 
 // The registry. The views are in views.sql of either folder in migrations/.
 
-const APPLICATION = [...TEXT_COLUMNS, 'labels']
+const NAMES = [...TEXT_COLUMNS, 'labels']
+
+const APPLICATION = [...NAMES, ...LIST_COLUMNS]
 
 // Read before and after a change, for the audit trail.
 
@@ -23,7 +25,7 @@ export const listApplicationsOf = `
 
 // Approval for the suite $3 is a column rather than a condition, so that a step takes the same time for every suite.
 export const listNames = `
-  SELECT a.id, a.client_id, a.status, ${APPLICATION.map((column) => `a.${column}`).join(', ')},
+  SELECT a.id, a.client_id, a.status, ${NAMES.map((column) => `a.${column}`).join(', ')},
          CAST(EXISTS (
            SELECT 1
              FROM approvals p

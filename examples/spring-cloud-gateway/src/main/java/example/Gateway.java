@@ -35,7 +35,7 @@ import reactor.netty.http.client.HttpClient;
 public class Gateway {
   /** What only the check says. */
   static final List<String> CLIENT =
-      List.of("X-Client-Id", "X-Application-Name", "X-Developer-Email", "X-Token-Id", "X-Token-Expires");
+      List.of("X-Client-Id", "X-Application-Name", "X-Developer-Email", "X-Application-Labels", "X-Token-Id", "X-Token-Expires");
 
   /** Paths that a suite could read differently: empty and dot segments, backslashes, and the encoded forms of these. */
   static final Pattern AMBIGUOUS = Pattern.compile(
