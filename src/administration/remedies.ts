@@ -85,11 +85,13 @@ export function groupsOf(refusals: readonly RefusalCount[]) {
 /** Refusals this recent may continue despite a later success, because another instance may cause them. */
 export const RECENT_MS = 10 * 60_000
 
+const NOT_APPROVED = ['application not approved', 'resource not approved']
+
 /** Whether the cause seems to be gone: it cannot occur any more, or the application got a token since. */
 export function isOver(group: RefusalGroup, { application, now }: ApplicationFindings): boolean {
   const { reason, lastAt, suites } = group
   if (reason === 'suspended application') return application.status === 'active'
-  if (reason === 'application not approved') return [...suites].every((suite) => application.suites.includes(suite))
+  if (NOT_APPROVED.includes(reason)) return [...suites].every((suite) => application.suites.includes(suite))
   const isOld = lastAt < now - DAY
   const isReportOnly = application.reportOnly.includes('source_addresses')
   if (reason === 'address not allowed') return isOld || isReportOnly || elsewhere(application, group).length === 0
@@ -187,10 +189,18 @@ const REMEDIES: Partial<Record<Reason, Remedy<ApplicationFindings>>> = {
       ? 'It uses a token that it has revoked itself'
       : `It uses a token that was revoked; the last revoke-all was ${ago(tokensValidFrom, now)}`) +
     ': it has to ask for a new one.',
-  'application not approved': ({ application: { clientId, suites }, instructions }, group) => {
-    const missing = [...group.suites].filter((suite) => !suites.includes(suite))
-    return `It is not approved for ${missing.join(', ')}. If it should be: ${instructions.approve(clientId, missing)}.`
-  },
+  'token for another suite': () =>
+    'It sends a token that is for another suite alone, as it asked for with the field resource: for each suite it needs a ' +
+    'token with the URL of that suite, or one without that field.',
+  'unknown resource': () =>
+    'It asks for a token for a URL that no suite has: the field resource must be the URL of a suite, or be left out.',
+  'application not approved': notApproved,
+  'resource not approved': notApproved,
+}
+
+function notApproved({ application: { clientId, suites }, instructions }: ApplicationFindings, group: RefusalGroup) {
+  const missing = [...group.suites].filter((suite) => !suites.includes(suite))
+  return `It is not approved for ${missing.join(', ')}. If it should be: ${instructions.approve(clientId, missing)}.`
 }
 
 function moreTokens(clientId: string, instructions: Instructions): string {

@@ -3,7 +3,7 @@ import { type ApplicationField, LIMITS, MAX_CLIENT_ID_LENGTH, type OptionalTexts
 import { ROLES } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { camelCased } from '../domain/text.ts'
-import { ANNOTATIONS, APPLICATION, APPLICATION_TEXTS, LABEL_KEY, OPTIONAL_TEXTS } from '../views/registry.ts'
+import { ANNOTATIONS, APPLICATION, APPLICATION_TEXTS, LABEL_KEY, OPTIONAL_TEXTS, SUITE_URL } from '../views/registry.ts'
 import { textInput } from '../views/schema.ts'
 import { isRange } from '../web/address.ts'
 
@@ -24,6 +24,9 @@ export const suiteId = textInput('The suite id').regex(
 export const fields = camelCased<Record<ApplicationField, z.ZodString>>(APPLICATION_TEXTS)
 
 export const optionalFields = camelCased<Record<keyof OptionalTexts, z.ZodString>>(OPTIONAL_TEXTS)
+
+/** The texts of suites that may be empty. */
+export const optionalSuiteFields = { url: SUITE_URL, ...optionalFields }
 
 const annotations = { labels: ANNOTATIONS.labels, ...optionalFields }
 
@@ -112,7 +115,7 @@ export const suiteSchema = z.object({
     .refine(canBeInPath, `The suite id ${NO_SEGMENT}`)
     .describe('Its id, and the audience of tokens there: 1 to 100 characters of A-Z a-z 0-9 - . _ ~'),
   name: fields.name,
-  ...z.object(annotations).partial().shape,
+  ...z.object({ ...annotations, ...optionalSuiteFields }).partial().shape,
 })
 
 /** The most approvals that one transaction changes, because a server on the same store waits for its end. */

@@ -203,8 +203,8 @@ function unknownClientIds(clientIds: readonly string[]): OperatorError {
 
 /** Validates a registration and generates a secret. `registered` is for the operator. Throws OperatorError. */
 export function prepareSuite(registration: SuiteRegistration, now: Clock) {
-  const { labels = {}, note = '', managedBy = '', ...rest } = valid(suiteSchema, registration)
-  const values = { ...rest, labels, note, managedBy }
+  const { url = '', labels = {}, note = '', managedBy = '', ...rest } = valid(suiteSchema, registration)
+  const values = { ...rest, url, labels, note, managedBy }
   const clientSecret = generateSecret()
   const createdAt = now()
   const secret = { digest: digestGenerated(clientSecret), createdAt }

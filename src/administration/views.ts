@@ -129,8 +129,9 @@ export const shownSuiteView = (suite: ShownSuite) => view(SHOWN_SUITE, suiteSour
 
 /** Includes the secret, which is shown only once. */
 export function registeredSuiteView({ suiteId, clientSecret, name, ...annotations }: RegisteredSuite) {
-  const { labels = {}, note = '', managedBy = '' } = annotations
-  return { id: suiteId, client_id: suiteId, client_secret: clientSecret, name, labels, note, managed_by: managedBy }
+  const { url = '', labels = {}, note = '', managedBy = '' } = annotations
+  const texts = { name, url, labels, note, managed_by: managedBy }
+  return { id: suiteId, client_id: suiteId, client_secret: clientSecret, ...texts }
 }
 
 export const secretView = (secret: ListedSecret) => view(SECRET, secret)

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { optionalFields } from '../administration/rules.ts'
+import { optionalSuiteFields } from '../administration/rules.ts'
 import { registeredSuiteView, secretView, suiteView } from '../administration/views.ts'
 import { labelTexts } from '../domain/application.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
@@ -18,7 +18,7 @@ import { labelled, registeredSuiteText, SHOWN_ONCE, secretsTable, table } from '
 /** How many approved applications are listed without --all. */
 const MAX_NAMED = 10
 
-type RegisterOptions = CreateOption & JsonOption & AnnotationOptions & { name: string }
+type RegisterOptions = CreateOption & JsonOption & AnnotationOptions & { name: string; url?: string }
 
 export function addSuites(program: Command, terminal: Terminal): void {
   const suites = program.command('suites').description('register and manage API suites')
@@ -26,7 +26,7 @@ export function addSuites(program: Command, terminal: Terminal): void {
   const register = addCommand(suites, 'register', 'register a suite, and print its credentials once')
     .argument('<id>', 'its id, which is the audience of tokens there')
     .requiredOption('--name <name>', 'the name of the suite')
-  addAnnotations(register, optionalFields)
+  addAnnotations(register, optionalSuiteFields)
     .addOption(createOption())
     .action(async (suiteId: string, { create, ...options }: RegisterOptions) => {
       const values = { ...annotated(options), suiteId }
@@ -39,7 +39,7 @@ export function addSuites(program: Command, terminal: Terminal): void {
     })
 
   const update = addCommand(suites, 'update <id>', 'change the name or other fields of a suite')
-  addAnnotations(update.option('--name <name>', 'its new name'), optionalFields)
+  addAnnotations(update.option('--name <name>', 'its new name'), optionalSuiteFields)
   completeUpdate(update, terminal, 'suite', ({ suites }) => suites, suiteView)
 
   addLabelFilter(addCommand(suites, 'list', 'list the suites')).action(
@@ -63,7 +63,7 @@ export function addSuites(program: Command, terminal: Terminal): void {
         suite: suiteId,
         name: suite.name,
         approved: approvedText(approved, options),
-        ...annotationTexts(suite.labels, { note: suite.note, 'managed by': suite.managedBy }),
+        ...annotationTexts(suite.labels, { URL: suite.url, note: suite.note, 'managed by': suite.managedBy }),
       })
       await show(terminal, options, result, `${head}\n\n${secretsTable(secrets)}`)
     })

@@ -39,6 +39,8 @@ type TokenEvent =
       clientId: string
       tokenId: string
       secretId: number
+      /** The only suite where it is valid, if the request named its URL. */
+      suite?: string | undefined
       /** Undefined if the credentials were in the body. */
       authentication?: 'basic' | undefined
     })

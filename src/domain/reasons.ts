@@ -1,8 +1,10 @@
-/** The error codes of RFC 6749 §5.2, RFC 6750 §3.1 and, for failures of this server, RFC 6749 §4.1.2.1. */
+/** The error codes of RFC 6749 §5.2, RFC 6750 §3.1, RFC 8707 §2 and, for failures of this server, RFC 6749 §4.1.2.1. */
 type ErrorCode =
   | 'invalid_request'
   | 'invalid_client'
   | 'unsupported_grant_type'
+  | 'unsupported_response_type'
+  | 'invalid_target'
   | 'invalid_token'
   | 'insufficient_scope'
   | 'temporarily_unavailable'
@@ -59,6 +61,7 @@ const INACTIVE_REASONS = {
   'expired token': invalidToken('The token is older than 60 minutes'),
   'revoked token': invalidToken('The token was revoked'),
   'suspended application': invalidToken('The application is suspended'),
+  'token for another suite': invalidToken('The token was requested for another suite alone'),
 }
 
 export type InactiveReason = keyof typeof INACTIVE_REASONS
@@ -111,6 +114,16 @@ export const REQUEST_REASONS = {
     description: 'The grant_type must be client_credentials',
     words: 'The grant_type is not client_credentials',
   },
+  'unsupported response type': {
+    status: 400,
+    code: 'unsupported_response_type',
+    description: 'Nobody signs in here: tokens are at POST /v1/oauth/accesstoken, for client credentials',
+    words: 'A program sent a person here to sign in, but tokens are for client credentials only',
+  },
+  'unknown resource': invalidTarget('No suite has the URL in the field resource'),
+  'resource not approved': invalidTarget(
+    'The application is not approved for the suite with the URL in the field resource',
+  ),
   'no credentials': {
     status: 401,
     code: 'invalid_client',
@@ -192,6 +205,12 @@ function invalidRequest(status: number, description: string, words?: string): Re
 
 function badRequest(description: string, words?: string): ReasonFacts {
   return invalidRequest(400, description, words)
+}
+
+/** The answer to every resource that an application may not use, RFC 8707 §2. */
+function invalidTarget(words: string): ReasonFacts {
+  const description = 'The resource is not the URL of a suite that the application is approved for'
+  return { status: 400, code: 'invalid_target', description, words }
 }
 
 function unavailable(status: number, description: string, words?: string): ReasonFacts {

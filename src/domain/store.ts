@@ -81,6 +81,8 @@ export interface Registry {
   /** Secrets include expired ones. */
   findSuite(suiteId: string): Promise<Suite | undefined>
   listSuites(page: Page<SuiteKey>): Promise<Suite[]>
+  /** The ids of the suites that have a URL, by that URL. */
+  suiteUrls(): Promise<ReadonlyMap<string, string>>
   /** All secrets of applications and suites, ended ones too, by ascending id. */
   listOwnedSecrets(page: Page<number>): Promise<OwnedSecret[]>
   /** An unused hand-over link. It may have expired. */

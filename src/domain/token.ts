@@ -19,8 +19,13 @@ export interface StoredToken {
   /** SHA-256 of the token's secret, 32 bytes. */
   readonly secretHash: Buffer
   readonly applicationKey: ApplicationKey
-  /** The application's `tokenGeneration` when it was issued. If that has changed since, the token is revoked. */
+  /**
+   * The application's `tokenGeneration` when it was issued. If that has changed since, the token is revoked. With an audience,
+   * minus one minus that number, which is no generation: a program that does not know audiences refuses the token.
+   */
   readonly generation: number
+  /** The id of the only suite where it is valid; null: every suite that its application is approved for. */
+  readonly audience: string | null
   readonly issuedAt: number
   readonly revokedAt: number | null
 }
@@ -30,6 +35,7 @@ export function mintToken(
   applicationKey: ApplicationKey,
   issuedAt: number,
   generation = 0,
+  audience: string | null = null,
 ): { accessToken: string; stored: StoredToken } {
   const bytes = drawRandom()
   bytes.writeUIntBE(issuedAt, 0, 6)
@@ -41,11 +47,17 @@ export function mintToken(
       id: bytes.subarray(0, ID_BYTES),
       secretHash: hashTokenSecret(bytes.subarray(ID_BYTES)),
       applicationKey,
-      generation,
+      generation: audience === null ? generation : -1 - generation,
+      audience,
       issuedAt,
       revokedAt: null,
     },
   }
+}
+
+/** Whether a token was issued in this generation of its application. */
+export function isOfGeneration({ generation, audience }: StoredToken, current: number): boolean {
+  return generation === (audience === null ? current : -1 - current)
 }
 
 /** Splits a token into id and secret. Undefined for text that this issuer cannot have issued. */

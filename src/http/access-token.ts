@@ -17,17 +17,19 @@ function tokenJson({ accessToken, expiresIn, issuedAt }: IssuedToken, applicatio
 export function accessToken(app: FastifyInstance, options: ClientOptions): void {
   const { issuer, observe } = options
   app.post(ACCESS_TOKEN_PATH, clientAuthentication(options), async (request, reply) => {
-    const { grant_type, client_id, client_secret } = readForm(request, ['grant_type', 'client_id', 'client_secret'])
+    const form = readForm(request, ['grant_type', 'client_id', 'client_secret'])
+    const { grant_type, client_id, client_secret, resource } = form
     if (grant_type !== 'client_credentials') throw new RequestRefused('unsupported grant type')
 
     const requester = requesterOf(request)
     const credentials = { clientId: client_id, clientSecret: client_secret }
-    const granted = await issuer.grant(credentials, requester.remoteAddress)
+    const granted = await issuer.grant(credentials, requester.remoteAddress, resource)
     const { client: application, secretId, token } = granted
 
     const authentication = request.headers.authorization === undefined ? undefined : 'basic'
-    const { tokenId } = token
-    observe({ type: 'token issued', clientId: client_id, tokenId, secretId, authentication, ...requester })
+    const { tokenId, audience } = token
+    const suite = audience ?? undefined
+    observe({ type: 'token issued', clientId: client_id, tokenId, secretId, suite, authentication, ...requester })
     if (granted.isElsewhere) reportOnly(observe, 'address not allowed (report only)', client_id, request)
     if (token.isOverQuota) reportOnly(observe, 'token quota exceeded (report only)', client_id, request)
     reply.type(JSON_TYPE)

@@ -10,7 +10,7 @@ import type { Tls } from '../listener/tls.ts'
 import { accessToken } from './access-token.ts'
 import { handOver } from './hand-over.ts'
 import { INTROSPECT_PATH, introspect } from './introspect.ts'
-import { health, metadata } from './metadata.ts'
+import { authorize, health, metadata, resourceMetadata } from './metadata.ts'
 import { revoke } from './revoke.ts'
 import { VERIFY_PATH, verify, withoutForeignPath } from './verify.ts'
 import type { CheckOptions } from './wire/checks.ts'
@@ -99,6 +99,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   revoke(app, options)
   verify(app, options)
   metadata(app, options)
+  authorize(app)
+  resourceMetadata(app, options)
   health(app, options)
   if (issuer.handOver) handOver(app, issuer.handOver, options)
   return app

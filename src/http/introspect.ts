@@ -24,12 +24,12 @@ export function introspect(app: FastifyInstance, options: CheckOptions): void {
     const verdict = await issuer.check(token, { suite: suite.suiteId })
     reportCheck(options, verdict, suite.suiteId, request)
     if (verdict.kind !== 'active') return { active: false }
-    const { application, tokenId, issuedAt, expiresAt } = verdict
+    const { application, tokenId, audience, issuedAt, expiresAt } = verdict
     return {
       active: true,
       client_id: application.clientId,
       sub: application.clientId,
-      aud: suite.suiteId,
+      aud: (audience !== null && suite.url) || suite.suiteId,
       iss: publicUrl,
       jti: tokenId,
       token_type: 'bearer',

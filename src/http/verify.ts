@@ -4,6 +4,7 @@ import { CHECK_REASONS } from '../domain/reasons.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { Verdict } from '../issuer/check.ts'
 import { METHODS } from '../web/http.ts'
+import { RESOURCE_PATH } from './metadata.ts'
 import { bearerToken } from './wire/authorization.ts'
 import { type CheckOptions, reportCheck } from './wire/checks.ts'
 import { sendError } from './wire/refuse.ts'
@@ -29,7 +30,7 @@ interface VerifyRequest {
  */
 export function verify(app: FastifyInstance, options: CheckOptions): void {
   const { issuer, publicUrl } = options
-  const challenge = `Bearer realm="${publicUrl}"`
+  const realm = `Bearer realm="${publicUrl}"`
   /** The headers of an application, made once, because the store caches the application. */
   const clientHeaders = new WeakMap<Application, Record<string, string>>()
 
@@ -71,6 +72,7 @@ export function verify(app: FastifyInstance, options: CheckOptions): void {
       return
     }
     const error = CHECK_REASONS[verdict.reason]
+    const challenge = verdict.url === undefined ? realm : realm + metadataOf(publicUrl, request.params.suite)
     if (verdict.kind === 'no such suite') sendError(reply, error)
     // RFC 6750 §3.1: no error code for a request without a token.
     else if (verdict.reason === 'no token') reply.code(401).header('www-authenticate', challenge).send()
@@ -102,6 +104,11 @@ function labelsValue(labels: Labels): string {
   return Object.entries(labels)
     .map(([key, value]) => `${key}=${encodeURIComponent(value)}`)
     .join(',')
+}
+
+/** Where a client finds the metadata of a suite with a URL, RFC 9728 §5.1: here, which it can reach wherever the suite is. */
+function metadataOf(publicUrl: string, suite: string | undefined): string {
+  return `, resource_metadata="${publicUrl}${RESOURCE_PATH}/${suite}"`
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Application } from '../domain/application.ts'
 import type { InactiveReason } from '../domain/reasons.ts'
 import type { FoundToken, Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
-import { expiresAt, isTokenSecret, parseToken, tokenIdText } from '../domain/token.ts'
+import { expiresAt, isOfGeneration, isTokenSecret, parseToken, tokenIdText } from '../domain/token.ts'
 
 export type Verdict = ActiveToken | RefusedToken
 
@@ -12,12 +12,14 @@ export interface ActiveToken {
   application: Application
   /** The public id, a UUID. */
   tokenId: string
+  /** The only suite where it is valid; null: every suite that the application is approved for. */
+  audience: string | null
   issuedAt: number
   expiresAt: number
 }
 
-/** Any other token. The reason and the ids are only for the log. */
-export type RefusedToken = { tokenId?: string; clientId?: string } & (
+/** Any other token. The reason and the ids are only for the log. `url`: of the suite, if it has one. */
+export type RefusedToken = { tokenId?: string; clientId?: string; url?: string } & (
   | { kind: 'inactive'; reason: InactiveReason }
   | { kind: 'not approved'; reason: 'application not approved' }
   | { kind: 'no such suite'; reason: 'no such suite' }
@@ -41,8 +43,10 @@ export async function check(
 
   // An unknown suite takes precedence over any problem of the token. It is looked up last, because an application that is
   // approved for a suite proves that the suite exists.
-  if (verdict.kind === 'active' || suite === undefined || (await store.findSuite(suite))) return verdict
-  return { kind: 'no such suite', reason: 'no such suite' }
+  if (verdict.kind === 'active' || suite === undefined) return verdict
+  const { url } = (await store.findSuite(suite)) ?? {}
+  if (url === undefined) return { kind: 'no such suite', reason: 'no such suite' }
+  return url === '' ? verdict : { ...verdict, url }
 }
 
 function judge({ stored, application }: FoundToken, suite: string | undefined, now: number): Verdict {
@@ -50,14 +54,18 @@ function judge({ stored, application }: FoundToken, suite: string | undefined, n
   if (!application) return inactive('removed application', { tokenId })
   const { clientId } = application
   if (expiresAt(stored) <= now) return inactive('expired token', { tokenId, clientId })
-  if (stored.revokedAt !== null || stored.generation !== application.tokenGeneration) {
+  if (stored.revokedAt !== null || !isOfGeneration(stored, application.tokenGeneration)) {
     return inactive('revoked token', { tokenId, clientId })
   }
   if (application.status === 'suspended') return inactive('suspended application', { tokenId, clientId })
+  if (stored.audience !== null && stored.audience !== suite) {
+    return inactive('token for another suite', { tokenId, clientId })
+  }
   if (suite !== undefined && !application.suites.includes(suite)) {
     return { kind: 'not approved', reason: 'application not approved', tokenId, clientId }
   }
-  return { kind: 'active', application, tokenId, issuedAt: stored.issuedAt, expiresAt: expiresAt(stored) }
+  const { audience, issuedAt } = stored
+  return { kind: 'active', application, tokenId, audience, issuedAt, expiresAt: expiresAt(stored) }
 }
 
 function inactive(reason: InactiveReason, known: { tokenId?: string; clientId?: string } = {}): Verdict {

@@ -28,6 +28,8 @@ interface CountOptions {
 
 const NO_QUOTA: TokenQuota = { tokens: Infinity, isReportOnly: false }
 
+export type TokenCounts = ReturnType<typeof createTokenCounts>
+
 /**
  * Counts the tokens of each application and hour, and limits applications to their quota, by default `tokenQuota`. `flush` hands
  * the counts to the store and reads those of other processes: together they may exceed a quota by what they issue between two

@@ -138,7 +138,7 @@ function describeTable(keyLength: 1 | 2 | 3, columnsByType: Partial<Record<Colum
 export const TABLES = {
   suites: describeTable(1, {
     bigint: ['id', 'created_at', 'applied_at'],
-    text: ['suite_id', 'name', 'labels', 'note', 'managed_by'],
+    text: ['suite_id', 'name', 'url', 'labels', 'note', 'managed_by'],
   }),
   applications: describeTable(1, {
     bigint: ['id', 'tokens_valid_from', 'created_at', 'token_generation', 'quota', 'applied_at'],
@@ -170,6 +170,7 @@ export const TABLES = {
     uuid: ['id'],
     bytea: ['secret_hash'],
     bigint: ['application_id', 'issued_at', 'revoked_at', 'generation'],
+    text: ['audience'],
   }),
 }
 

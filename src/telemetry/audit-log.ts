@@ -34,7 +34,7 @@ const copied = ['applications', 'suites', 'tokens'] as const
 
 /** Every line of the log. docs/log.md is tested against this list. */
 export const LINES = complete({
-  'token issued': { level: 'info', fields: ['clientId', 'tokenId', 'secretId', 'authentication', ...source] },
+  'token issued': { level: 'info', fields: ['clientId', 'tokenId', 'secretId', 'suite', 'authentication', ...source] },
   'token refused': { level: 'info', isDroppable: true, fields: ['reason', 'suite', 'clientId', 'tokenId', ...request] },
   'token accepted': { level: 'debug', fields: ['suite', 'clientId', 'tokenId', ...source] },
   'token revoked': { level: 'info', fields: ['clientId', 'tokenId', ...source] },

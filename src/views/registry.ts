@@ -3,7 +3,7 @@ import { type Application, type ApplicationColumn, LIMITS, type OptionalColumn }
 import type { PublicFieldsOf } from '../domain/audit-event.ts'
 import { type Operator, ROLES } from '../domain/operator.ts'
 import { type HandOverLink, originOf, type Secret } from '../domain/secret.ts'
-import type { Suite } from '../domain/suite.ts'
+import { resourceUrl, type Suite } from '../domain/suite.ts'
 import { visible, visibleOnOneLine } from '../domain/text.ts'
 import { timestamp } from '../domain/time.ts'
 import { choice, lineInput, list, object, shownTexts, text, textInput, time, VISIBLE, view, whole } from './schema.ts'
@@ -66,6 +66,15 @@ export const APPLICATION_TEXTS = {
 
 export const OPTIONAL_TEXTS = { note: NOTE, managed_by: MANAGED_BY } satisfies Record<OptionalColumn, z.ZodString>
 
+export const SUITE_URL = textInput('The URL')
+  .max(500, 'The URL may have at most 500 characters')
+  .refine(
+    (url) => url === '' || resourceUrl(url) !== undefined,
+    'The URL must be an https URL without a user, a query or a fragment (http for this machine only)',
+  )
+  .overwrite((url) => resourceUrl(url) ?? '')
+  .describe('The URL of the API, for which clients ask tokens for it alone (the resource of RFC 8707); empty for none')
+
 export const APPLICATION = object('ApprovedApplication', 'An application that is approved for a suite', {
   client_id: text('The client id'),
   ...shownTexts(APPLICATION_TEXTS),
@@ -95,6 +104,7 @@ export const SUITE = object('ListedSuite', 'A suite in a list', {
   created_at: time('When it was registered'),
   ...SHOWN_ANNOTATIONS,
   applied_at: appliedAt,
+  ...shownTexts({ url: SUITE_URL }),
 })
 
 /** The source of a view of a suite, which may have more fields. */

@@ -19,7 +19,14 @@ const SHOP = {
   created_at: '2027-01-15T08:00:00.000Z',
 }
 const OLD = { ...SHOP, client_id: 'old', name: 'Old one' }
-const STORE = { id: 'store', name: 'Store API', labels: { by: 'file' }, note: 'N', created_at: SHOP.created_at }
+const STORE = {
+  id: 'store',
+  name: 'Store API',
+  url: '',
+  labels: { by: 'file' },
+  note: 'N',
+  created_at: SHOP.created_at,
+}
 const ORDERS = { ...STORE, id: 'orders', name: 'Orders', labels: {} }
 const PRESENT = { suite: [STORE, ORDERS], application: [SHOP, OLD] }
 

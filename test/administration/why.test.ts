@@ -80,6 +80,19 @@ const STEPS: Record<string, Step> = {
     later(n)
     await verify(old)
   },
+  'token for the store at another suite': async ({ send, verify, administration }) => {
+    await administration.updateSuite('store', { url: 'https://store.example' })
+    const { access_token } = (await send({ resource: 'https://store.example' })).json()
+    await verify(access_token, '/product-information')
+  },
+  'token for a URL of no suite': async ({ send, administration }) => {
+    await administration.updateSuite('store', { url: 'https://store.example' })
+    await send({ resource: 'https://nowhere.example' })
+  },
+  'token for the URL of another suite': async ({ send, administration }) => {
+    await administration.updateSuite('product-information', { url: 'https://products.example' })
+    await send({ resource: 'https://products.example' })
+  },
   'token that it revokes': async ({ token, verify, post, credentials }) => {
     const old = await token()
     await post({ ...credentials, token: old }, {}, '/v1/oauth/revoke')
@@ -134,6 +147,18 @@ const CASES: Record<string, Script> = {
     /^One of its requests was refused 3 min ago, from 127\.0\.0\.1\. The secret .* right one has not been used yet \(/,
     'token; 1 min; wrong secret; 1 min',
     /^Its requests are refused, 2 times, first 5 min ago, last 60 s ago, .* last used 2 min ago.*"secrets rotate \w{32}"/,
+  ],
+  'a token for one suite at another, and a resource that it may not use': [
+    'approval; token for the store at another suite',
+    /^One of its tokens was refused .*\. It sends a token that is for another suite alone, as it asked for with the field resource: /,
+    '1 min; token; 1 min; token for a URL of no suite',
+    /^One of its requests was refused .*\. It asks for a token for a URL that no suite has: the field resource must be/,
+  ],
+  'a resource is allowed by an approval': [
+    'token for the URL of another suite; 1 min',
+    /It is not approved for product-information\. If it should be: "applications approve \w+ --suite product-information"\./,
+    'approval; 1 min',
+    'well',
   ],
   'a secret that was right before a rotation counts as used': [
     'token; 1 min; wrong secret; rotation with 0 min; 1 ms',

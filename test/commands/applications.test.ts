@@ -181,7 +181,7 @@ t.test('Commands: labels, a note and a quota are set, changed and removed, and f
     ['suites list --label owner=web', { json: [] }],
     ['suites show s', /\nlabels +environment=test, owner=web=1\nnote +One\n/],
     ['suites update s --remove-label owner --note ', { json: { labels: { environment: 'test' }, note: '' } }],
-    ['suites update s', misused(/--name or --label or --note or --managed-by or --remove-label is required/)],
+    ['suites update s', misused(/--name or --label or --url or --note or --managed-by or --remove-label is required/)],
     [`${REGISTER} --client-id a --suite s ${label} --note One --quota 10`, { json: set }],
     ['apps update a --label owner=api --label x.y/z=1 --remove-label environment', {}],
     ['apps show a', /\nquota +10 tokens an hour\nlabels +owner=api, x\.y\/z=1\nnote +One\n/],
@@ -277,6 +277,33 @@ t.test('Suites: they are registered with credentials that are shown once, listed
     ['suites remove info', /^The suite info is removed\.\n$/],
     ['suites list', { json: [{ id: 'more' }] }],
     ['suites show nobody', UNKNOWN],
+  ])
+})
+
+t.test('Suites: a URL is registered, shown, updated and removed', async (t) => {
+  const { run } = await startShell(t)
+  const wrong = fails(
+    /^The URL must be an https URL without a user, a query or a fragment \(http for this machine only\)\.\n$/,
+  )
+  await expectAll(t, { run }, [
+    ['suites register a --create --name A --url HTTPS://A.example:443/', { json: { url: 'https://a.example' } }],
+    ['suites show a', /^suite +a\nname +A\napproved +none\nURL +https:\/\/a\.example\n/],
+    ['suites register b --name B --url https://a.example', fails(/^The suites b and a cannot have the same URL\.\n$/)],
+    ['suites update a --url http://127.0.0.1:3000/mcp', { json: { url: 'http://127.0.0.1:3000/mcp' } }],
+    ...[
+      'mcp',
+      'http://a.example',
+      'https://a.example/?b',
+      'https://a.example/#b',
+      'https://u:p@a.example',
+      'ftp://a',
+    ].map((url): [string, typeof wrong] => [`suites update a --url ${url}`, wrong]),
+    [
+      `suites update a --url https://a.example/${'x'.repeat(500)}`,
+      fails(/^The URL may have at most 500 characters\.\n$/),
+    ],
+    ['suites update a --url ', { json: { url: '' } }],
+    ['suites show a', /^suite +a\nname +A\napproved +none\n\n/],
   ])
 })
 

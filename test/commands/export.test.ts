@@ -21,6 +21,7 @@ const EXPORTED = `suites:
     name: "yes"
     labels: {}
     note: ""
+    url: ""
   - id: store
     name: Store
     labels:
@@ -30,6 +31,7 @@ const EXPORTED = `suites:
         lines: #1
 
       "end"
+    url: ""
 applications:
   - client_id: "#1"
     name: "null"

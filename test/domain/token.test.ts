@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { firstTokenIdAt, isTokenSecret, mintToken, parseToken, tokenIdText } from '../../src/domain/token.ts'
+import {
+  firstTokenIdAt,
+  isOfGeneration,
+  isTokenSecret,
+  mintToken,
+  parseToken,
+  tokenIdText,
+} from '../../src/domain/token.ts'
 import { keyOf } from '../support/world.ts'
 
 const START = 1_800_000_000_000
@@ -17,9 +24,19 @@ t.test('Token: 64 characters of base64url, a UUIDv7 and 32 random bytes, of whic
     secretHash: createHash('sha256').update(bytes.subarray(16)).digest(),
     applicationKey: keyOf(7),
     generation: 3,
+    audience: null,
     issuedAt: START,
     revokedAt: null,
   })
+})
+
+t.test('Token: with an audience it has no generation that a program without audiences would accept', async (t) => {
+  for (const generation of [0, 3]) {
+    const { stored } = mintToken(keyOf(7), START, generation, 'store')
+    t.equal(stored.audience, 'store')
+    t.ok(stored.generation < 0)
+    t.strictSame([isOfGeneration(stored, generation), isOfGeneration(stored, generation + 1)], [true, false])
+  }
 })
 
 t.test('RFC 9562 §5.7: the id is a UUIDv7 of the time of issue, and tokens sort by it', async (t) => {

@@ -18,6 +18,8 @@ t.test('RFC 8414 §2: the metadata has the URLs of existing endpoints, and of th
     const url = metadata[`${name}_endpoint`].slice(PUBLIC_URL.length)
     t.ok(app.hasRoute({ method: 'POST', url }), url)
   }
+  const authorize = metadata.authorization_endpoint.slice(PUBLIC_URL.length)
+  t.ok(app.hasRoute({ method: 'GET', url: authorize }), authorize)
   t.equal(metadata.service_documentation, 'https://docs.example/tokens?v=1')
 })
 

@@ -80,6 +80,7 @@ const PAGES: Record<string, Preparation> = {
   },
   'docs/console.md': { prints: /127\.0\.0\.1:\d+\/login#/ },
   'docs/http.md': { before: SERVER, prints: /X-Client-Id/i },
+  'docs/mcp.md': { before: SERVER, prints: /Tools for agents/ },
   'docs/log.md': { before: REFUSED, prints: /"authentication refused"/ },
   'docs/operations/administration.md': {
     before: `${START}${KEY}

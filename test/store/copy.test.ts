@@ -43,9 +43,12 @@ async function fillStore(t: Test) {
   await on(store).setStatus('b', 'suspended')
   await on(store).revokeTokens('b', NOW)
   const { key } = (await store.findApplication('a')) as Application
-  const mint = (age: number, generation: number) => mintToken(key, NOW - age, generation).stored
+  await on(store).updateSuite('store', { url: 'https://a.example' })
+  const mint = (age: number, generation: number, audience?: string) =>
+    mintToken(key, NOW - age, generation, audience).stored
   const expired = mint(TOKEN_LIFETIME + 60_000, 3)
-  const tokens = { valid: mint(0, 0), revoked: mint(1, 1), ofGeneration: mint(2, 2), expired }
+  const limited = mint(3, 0, 'store')
+  const tokens = { valid: mint(0, 0), revoked: mint(1, 1), ofGeneration: mint(2, 2), limited, expired }
   for (const token of Object.values(tokens)) await store.addToken(token)
   await store.revokeToken(tokens.revoked.id, NOW)
   const count = { applicationKey: key, hour: hourOf(NOW), issued: 3, refused: 1 }
@@ -95,9 +98,9 @@ t.test('Copy: everything is copied unchanged, except expired tokens', async (t) 
     usage_counts: 6,
     operators: 1,
     admin_keys: 2,
-    audit_events: 18,
+    audit_events: 19,
     notices: 1,
-    tokens: 3,
+    tokens: 4,
   }
   t.strictSame(copied, { ...counts, ...others })
   const expected = Object.entries(copied).map(([table, rows]) => `${table} ${rows}`)
@@ -127,14 +130,15 @@ t.test('Copy: everything is copied unchanged, except expired tokens', async (t) 
   const events = await store.listAuditEvents(PAGE)
   const earlier = await target.listAuditEvents(PAGE)
   const [gone, arrived] = [events.shift(), earlier.shift()]
-  t.equal(earlier.length, 18)
+  t.equal(earlier.length, 19)
   t.strictSame(earlier, events)
   const copying = { ...AUTHOR, action: 'database copied', at: NOW }
   const place = /^postgres:/
   t.match(gone, { ...copying, subject: { kind: 'database', id: file }, after: { moved_to: place } })
-  const after = { copied_from: file, applications: 2, suites: 1, tokens: 3 }
+  const after = { copied_from: file, applications: 2, suites: 1, tokens: 4 }
   t.match(arrived, { ...copying, subject: { kind: 'database', id: place }, before: {}, after })
   t.equal(await target.mostImportedSecrets(), await store.mostImportedSecrets())
+  t.strictSame(await target.suiteUrls(), await store.suiteUrls())
   t.equal(await on(target).addAdminKey('anna', { digest: 'third', createdAt: NOW, endsAt: NOW }), 3)
 
   await target.register({ suites: [suite('s')], applications: [application('c')] }, AUDIT)

@@ -33,7 +33,7 @@ async function openBoth(t: Test, { ofPrevious, ofPresent, ...options }: Options 
   t.teardown(() => store.close())
   /** A token that was issued now, in each of some stores. */
   const issue = async (...stores: Opened[]) => {
-    const { stored } = mintToken(key, NOW)
+    const { stored } = mintToken(key, NOW, 0, 'store')
     for (const one of stores) await one.addToken(stored)
     return stored
   }

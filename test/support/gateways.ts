@@ -249,6 +249,8 @@ export async function startGateway(
   tokenServer: string,
   edit: Edit = (example) => example,
   secrets: Addresses['secrets'] = { store: 'a', 'product-information': 'b' },
+  /** Instead of the store suite here. */
+  elsewhere?: string,
 ) {
   const answerAsSuite: Parameters<typeof startRecorder>[1] = (response, headers) => {
     if (headers['x-answer-with'] === 'nothing') return
@@ -261,7 +263,12 @@ export async function startGateway(
   const address = `127.0.0.1:${await freePort()}`
   const folder = temporaryFolder(t)
   const tls = gateway.oneHost ? makeCertificate(folder).files : undefined
-  const addresses = { tokenServer, store: store.address, productInformation: productInformation.address, secrets }
+  const addresses = {
+    tokenServer,
+    store: elsewhere ?? store.address,
+    productInformation: productInformation.address,
+    secrets,
+  }
   const child = gateway.spawn(folder, { gateway: address, ...addresses, ...(tls && { tls }) }, edit)
   const ca = tls && readFileSync(tls.certificate, 'utf8')
   const sendHere = (path: string, options?: Parameters<typeof send>[2]) =>

@@ -23,5 +23,5 @@ export function application(clientId: string, more: Partial<NewApplication> = {}
 /** What is registered of a suite in the tests of stores. */
 export function suite(suiteId: string): NewSuite {
   const secret = { digest: DIGEST, createdAt: START }
-  return { suiteId, name: `Suite ${suiteId}`, labels: {}, note: '', managedBy: '', createdAt: START, secret }
+  return { suiteId, name: `Suite ${suiteId}`, url: '', labels: {}, note: '', managedBy: '', createdAt: START, secret }
 }

@@ -33,6 +33,7 @@ export async function createWorld(
   t: Test,
   {
     databaseUrl = migratedDatabase(t).env.DATABASE_URL,
+    publicUrl = PUBLIC_URL,
     lockTimeout = 2000,
     trustProxy = false as false | string[],
     failureLimit = true,
@@ -54,7 +55,7 @@ export async function createWorld(
   const clock = { time: START, monotonic: 0 }
   const now = () => clock.time
   const config = {
-    ...readConfig({ DATABASE_URL: databaseUrl, PUBLIC_URL }),
+    ...readConfig({ DATABASE_URL: databaseUrl, PUBLIC_URL: publicUrl }),
     TRUST_PROXY: trustProxy,
     FAILURE_LIMIT: failureLimit,
     TOKEN_QUOTA: { tokens: tokenQuota, isReportOnly: quotaIsReportOnly },
@@ -209,6 +210,7 @@ function flat(administration: Administration) {
     listPage: suites.listPage,
     countApproved: suites.countApproved,
     showSuite: suites.show,
+    updateSuite: suites.update,
     removeSuite: suites.remove,
     listSecrets: secrets.list,
     rotateSecret: secrets.rotate,

@@ -77,7 +77,7 @@ const USE = { last_token_at: '2027-01-15T09:00:01.000Z' }
 
 const APPLICATION = { ...APPROVED, ...USE, secrets: secretsOf(3, 5) }
 
-const SUITE = { id: 'store', name: 'Store API', created_at: EIGHT, ...ANNOTATIONS, applied_at: null }
+const SUITE = { id: 'store', name: 'Store API', url: '', created_at: EIGHT, ...ANNOTATIONS, applied_at: null }
 
 const adminKey = (id: number, lastUsedAt: string | null) => ({
   id,
@@ -396,7 +396,7 @@ const SUITES: Record<string, OperationText> = {
     operationId: 'registerSuite',
     summary: 'Register a suite',
     description: 'No application is approved for it yet. Only this answer contains the secret.',
-    request: one('registration', 'A suite', { id: 'orders', name: 'Orders API' }),
+    request: one('registration', 'A suite', { id: 'orders', name: 'Orders API', url: 'https://api.example/orders' }),
     answer: 'The suite with its secret.',
     hasLocation: true,
     examples: one('registered', 'A new suite', {
@@ -404,6 +404,7 @@ const SUITES: Record<string, OperationText> = {
       client_id: 'orders',
       client_secret: CLIENT_SECRET,
       name: 'Orders API',
+      url: 'https://api.example/orders',
       ...NO_ANNOTATIONS,
     }),
     conflict: known('taken-id'),
@@ -421,7 +422,7 @@ const SUITES: Record<string, OperationText> = {
   },
   'PATCH /admin/v1/suites/{suite_id}': {
     operationId: 'changeSuite',
-    summary: 'Change the name, the labels or the note of a suite, or what manages it',
+    summary: 'Change the name, the URL, the labels or the note of a suite, or what manages it',
     description: 'Fields that you leave out stay as they are. `labels` replaces all labels. The id cannot be changed.',
     request: one('changes', 'A new name', { name: 'Shop API' }),
     answer: 'The suite as it is now.',

@@ -42,7 +42,7 @@ const ACTIVE_TOKEN = object(
     active: constant(true, 'The token is valid, and its application is approved for the asking suite'),
     client_id: text('The identifier of the application'),
     sub: text('The same identifier'),
-    aud: text('The asking suite'),
+    aud: text('The asking suite: its id or, if the token is for this suite alone, its URL'),
     iss: text('Where clients find this server, `PUBLIC_URL`').meta({ format: 'uri' }),
     jti: text("The token's public id, which the server's log has too").meta({ format: 'uuid' }),
     token_type: constant('bearer', 'In lower case'),

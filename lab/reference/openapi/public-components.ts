@@ -271,12 +271,13 @@ const words = (description: string) => list(description, z.string())
 const METADATA_FIELDS = jsonSchema(
   z.object({
     issuer: url('`PUBLIC_URL`'),
+    authorization_endpoint: url('Refuses every request: some client libraries accept no metadata without it'),
     token_endpoint: url('Where tokens are requested'),
     token_endpoint_auth_methods_supported: words(
       'How applications authenticate there, as `CLIENT_AUTHENTICATION` allows',
     ),
     grant_types_supported: words('The only grant'),
-    response_types_supported: words('None, because there is no authorization endpoint'),
+    response_types_supported: words('None: the authorization endpoint refuses every request'),
     introspection_endpoint: url('Where suites ask about tokens: `INTROSPECTION_URL`, if it is set'),
     introspection_endpoint_auth_methods_supported: words('How suites authenticate there'),
     revocation_endpoint: url('Where applications revoke tokens'),
@@ -287,5 +288,16 @@ const METADATA_FIELDS = jsonSchema(
 
 /** Fields may be added to it (RFC 8414). */
 export const METADATA = { title: 'Metadata', ...METADATA_FIELDS, additionalProperties: undefined }
+
+const RESOURCE_FIELDS = jsonSchema(
+  z.object({
+    resource: url("The suite's URL"),
+    authorization_servers: words('Where its tokens are: `PUBLIC_URL`'),
+    bearer_methods_supported: words('How the token is sent'),
+  }),
+)
+
+/** Fields may be added to it (RFC 9728). */
+export const RESOURCE_METADATA = { title: 'ResourceMetadata', ...RESOURCE_FIELDS, additionalProperties: undefined }
 
 export const HEALTH = jsonSchema(object('Health', 'The state of the server', { status: constant('ok', 'It works') }))

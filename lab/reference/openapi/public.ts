@@ -19,6 +19,7 @@ import {
   known,
   METADATA,
   PARAMETERS,
+  RESOURCE_METADATA,
   RESPONSES,
   RETRY_AFTER,
   refusal,
@@ -63,7 +64,9 @@ export function publicDocument(): Part {
       '/v1/oauth/verify/{suite}': checkForSuite(),
       '/v1/oauth/verify': check(),
       '/v1/oauth/introspect': { parameters: everyRequest(), post: introspectToken() },
+      '/v1/oauth/authorize': authorize(),
       '/.well-known/oauth-authorization-server': metadata(),
+      '/.well-known/oauth-protected-resource/{suite}': resourceMetadata(),
       '/health/live': live(),
       '/health/ready': ready(),
     },
@@ -150,6 +153,13 @@ function requestToken(): Part {
           description: 'The only grant',
         },
         ...CREDENTIALS,
+        resource: {
+          type: 'string',
+          description: lines(
+            'The URL of a suite (RFC 8707): the token is valid at that suite alone. If it is omitted, or no suite has a',
+            'URL, the token is valid at every suite that the application is approved for',
+          ),
+        },
       },
       {
         credentials: {
@@ -180,6 +190,11 @@ function tokenAnswers(): Part {
       ...refusal('field empty', 'A field is empty', 'client_id'),
       ...refusal('field repeated', 'A field is given more than once, known or not', 'grant_type'),
       ...refusal('unsupported grant type', 'Another `grant_type`'),
+      ...refusal('unknown resource', 'A `resource` that is not the URL of a suite, where any suite has one'),
+      ...refusal(
+        'resource not approved',
+        'The `resource` is the URL of a suite that the application is not approved for',
+      ),
       ...known('fragment in the address', 'Host header missing', 'not HTTP'),
     }),
     401: refused(
@@ -298,15 +313,12 @@ function byAnyMethod(suffix: string, forWhat: string, get: Part, responses: Part
   return Object.fromEntries(operations)
 }
 
+function suiteInPath(description: string, example: string): Part {
+  return { name: 'suite', in: 'path', required: true, description, schema: { type: 'string' }, example }
+}
+
 function checkForSuite(): Part {
-  const suite = {
-    name: 'suite',
-    in: 'path',
-    required: true,
-    description: 'The id of a registered suite',
-    schema: { type: 'string' },
-    example: 'store',
-  }
+  const suite = suiteInPath('The id of a registered suite', 'store')
   const get = {
     summary: 'Check a request for a suite',
     description: lines(
@@ -332,7 +344,7 @@ function checkForSuite(): Part {
     403: refused(
       'The token is valid, but its application is not approved for the suite.',
       refusal('not approved', 'The application is not approved for the suite'),
-      challenge('^Bearer realm="[^"]+", error="insufficient_scope", error_description="[^"]+"$', {
+      challenge(`${REALM}, error="insufficient_scope", error_description="[^"]+"$`, {
         'not-approved': {
           summary: 'Not approved',
           value:
@@ -379,24 +391,32 @@ function checkAnswers(): Part {
   }
 }
 
+/** The metadata are those of a suite with a URL. */
+const REALM = '^Bearer realm="[^"]+"(, resource_metadata="[^"]+")?'
+
 function challenge(pattern: string, examples: Examples): Part {
   const schema = { type: 'string', pattern }
   return {
-    'WWW-Authenticate': { description: 'The challenge of RFC 6750 §3', required: true, schema, examples },
+    'WWW-Authenticate': {
+      description: 'The challenge of RFC 6750 §3; of a suite with a URL, with `resource_metadata` (RFC 9728 §5.1)',
+      required: true,
+      schema,
+      examples,
+    },
   }
 }
 
 function noValidToken(): Part {
   return refused(
     lines(
-      'There is no token, or it is invalid: malformed, unknown, expired or revoked, or its application is suspended or',
-      'removed. Where there is no token, another scheme than `Bearer`, or nothing behind it, the body is empty.',
+      'There is no token, or it is invalid: malformed, unknown, expired, revoked, or for another suite alone, or its',
+      'application is suspended or removed. Where there is no token, another scheme than `Bearer`, or nothing behind it, the body is empty.',
     ),
     refusal(
       'invalid token',
       'The token is malformed, unknown, expired or revoked, or its application is suspended or removed',
     ),
-    challenge('^Bearer realm="[^"]+"(, error="invalid_token", error_description="[^"]+")?$', {
+    challenge(`${REALM}(, error="invalid_token", error_description="[^"]+")?$`, {
       'no-token': { summary: 'No token', value: `Bearer realm="${ISSUER}"` },
       'invalid-token': {
         summary: 'The token is invalid',
@@ -495,7 +515,8 @@ function introspected(): Part {
   return {
     description: lines(
       'What the token is. A token that is invalid for any reason, or whose application is not approved for the asking',
-      'suite, is `{"active":false}` and nothing more.',
+      'suite, is `{"active":false}` and nothing more. `aud` is the id of the suite; if the token is for that suite alone,',
+      "it is the suite's URL.",
     ),
     headers: headers(),
     ...json(either, {
@@ -506,9 +527,15 @@ function introspected(): Part {
 }
 
 /** GET and HEAD, which have the same answers. */
-function read(operation: { operationId: string; summary: string; description: string }, head: Part, responses: Part) {
+function read(
+  operation: { operationId: string; summary: string; description: string },
+  head: Part,
+  responses: Part,
+  parameters: Part[] = [],
+) {
   const about = { tags: ['Discovery and health'], security: [], responses }
-  return { parameters: everyRequest(), get: { ...operation, ...about }, head: { ...head, ...about } }
+  const all = [...everyRequest(), ...parameters]
+  return { parameters: all, get: { ...operation, ...about }, head: { ...head, ...about } }
 }
 
 function readAnswers(): Part {
@@ -521,9 +548,65 @@ function readAnswers(): Part {
   }
 }
 
+function authorize(): Part {
+  const { 400: _, ...others } = readAnswers()
+  return read(
+    {
+      operationId: 'authorize',
+      summary: 'No authorization endpoint',
+      description: lines(
+        'Refuses every request: nobody signs in here, and tokens are for client credentials only. Some client libraries',
+        'accept no metadata without such an endpoint (RFC 6749 §3.1). The query is not logged.',
+      ),
+    },
+    { operationId: 'headAuthorize', summary: 'No authorization endpoint, the headers only' },
+    {
+      400: refused('There is no response type.', {
+        ...refusal('unsupported response type', 'Every request'),
+        ...known('fragment in the address', 'Host header missing', 'not HTTP'),
+      }),
+      ...others,
+    },
+  )
+}
+
+function resourceMetadata(): Part {
+  // As at an unknown path, another method is 404.
+  const { 405: _, ...answers } = readAnswers()
+  const value = {
+    resource: 'https://mcp.example/mcp',
+    authorization_servers: [ISSUER],
+    bearer_methods_supported: ['header'],
+  }
+  return read(
+    {
+      operationId: 'getResourceMetadata',
+      summary: 'Metadata of a suite',
+      description: lines(
+        'What a client finds out about a suite with a URL (RFC 9728). The gateway check names this address in the',
+        '`resource_metadata` of its challenge. Gateways forward here what comes to',
+        '`/.well-known/oauth-protected-resource` at the host of the suite. A suite without a URL has none.',
+      ),
+    },
+    { operationId: 'headResourceMetadata', summary: 'Metadata of a suite, the headers only' },
+    {
+      200: {
+        description: 'The metadata.',
+        headers: headers(),
+        ...json(RESOURCE_METADATA, { metadata: { summary: 'A suite with a URL', value } }),
+      },
+      ...answers,
+      500: answered('Failed'),
+      503: answered('Unavailable'),
+    },
+    [suiteInPath('The id of a suite with a URL', 'mcp')],
+  )
+}
+
 function metadata(): Part {
   const value = {
     issuer: ISSUER,
+    authorization_endpoint: `${ISSUER}/v1/oauth/authorize`,
     token_endpoint: `${ISSUER}/v1/oauth/accesstoken`,
     token_endpoint_auth_methods_supported: ['client_secret_post'],
     grant_types_supported: ['client_credentials'],

@@ -18,6 +18,8 @@ const PATHS = [
   `${VERIFY_PATH}/product`,
   VERIFY_PATH,
   '/.well-known/oauth-authorization-server',
+  '/.well-known/oauth-protected-resource/store',
+  '/v1/oauth/authorize',
   '/health/live',
   READY_PATH,
   '/',

@@ -25,6 +25,7 @@ const REGISTERED = object('RegisteredSuite', 'A suite with its secret', {
   client_id: text('The client id of the suite: the same as the id'),
   client_secret: text('The secret. It is shown only once'),
   name: SUITE.shape.name,
+  url: SUITE.shape.url,
   ...SHOWN_ANNOTATIONS,
 })
 

@@ -15,9 +15,9 @@ export function name(text: string): Html {
   return html`<bdi class="name" title="${text}">${first}${others.map((part) => html`<wbr>@${part}`)}</bdi>`
 }
 
-/** The words of a JSON name: `developer email` for `developer_email`. */
+/** The words of a JSON name: `developer email` for `developer_email`, `URL` for `url`. */
 export function words(jsonName: string): string {
-  return jsonName.replaceAll('_', ' ').replace('hand over', 'hand-over')
+  return jsonName.replaceAll('_', ' ').replace('hand over', 'hand-over').replace(/^url$/i, 'URL')
 }
 
 /** The words of a JSON name as a label, capitalized. Also accepts plain words. */

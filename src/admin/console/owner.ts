@@ -14,7 +14,7 @@ import type { Suite } from '../../domain/suite.ts'
 import { camelCased } from '../../domain/text.ts'
 import { type Html, html, type Part, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
-import { labelLinks, links, name, note, section, sentence, time } from './components.ts'
+import { labelLinks, links, name, note, section, sentence, time, words } from './components.ts'
 import {
   assertCanChange,
   type FieldError,
@@ -74,7 +74,9 @@ function valuesOf(owner: Owner): Values {
 }
 
 function optionalTexts(owner: Owner): Values {
-  return 'quota' in owner ? columnsOf(owner, OPTIONAL_COLUMNS) : { note: owner.note, managed_by: owner.managedBy }
+  return 'quota' in owner
+    ? columnsOf(owner, OPTIONAL_COLUMNS)
+    : { url: owner.url, note: owner.note, managed_by: owner.managedBy }
 }
 
 export function changesIn({ labels, quota, ...values }: Values): Changes {
@@ -185,6 +187,7 @@ const LONG = ['labels', 'note', 'source_addresses', 'public_labels']
 
 const HINTS: Readonly<Record<string, string>> = {
   quota: "Tokens per clock hour. If empty, the server's TOKEN_QUOTA applies.",
+  url: 'Where clients reach it. They can then get tokens for it alone, with this URL as the resource. Leave it empty if none does.',
   labels: 'One per line, such as owner=web. Keys have the characters a-z 0-9 . _ - / only.',
   note: 'For operators only: whom to call, what it is for.',
   source_addresses:
@@ -210,7 +213,7 @@ function input(name: string, value: string, stateOf: (name: string) => FieldStat
 export function optionalInputs(names: readonly string[], body: unknown, stateOf: (name: string) => FieldState): Html {
   const { text } = fieldsOf(body)
   const isOpen = names.some((name) => text(name) !== '')
-  return html`<details${isOpen && html` open`}><summary>${sentence(new Intl.ListFormat('en').format(names))}</summary>
+  return html`<details${isOpen && html` open`}><summary>${sentence(new Intl.ListFormat('en').format(names.map(words)))}</summary>
 <div class="form">${names.map((name) => input(name, text(name), stateOf))}</div></details>`
 }
 

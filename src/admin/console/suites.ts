@@ -96,11 +96,11 @@ export function newSuite(console: FastifyInstance, context: AdminContext): void 
       const { text } = fieldsOf(body)
       return html`${field({ label: 'Id', name: 'suite_id', value: text('suite_id'), isCode: true, required: true, hint: 'Part of the address at which gateways check tokens. Letters, digits and - . _ ~ only. It cannot be changed later.', ...stateOf('suite_id') })}
 ${field({ label: 'Name', name: 'name', value: text('name'), required: true, ...stateOf('name') })}
-${optionalInputs(['labels', 'note'], body, stateOf)}`
+${optionalInputs(['url', 'labels', 'note'], body, stateOf)}`
     },
     register: async (request, repeatable) => {
       const { text } = fieldsOf(request.body)
-      const annotations = changesIn({ labels: text('labels'), note: text('note') })
+      const annotations = changesIn({ url: text('url'), labels: text('labels'), note: text('note') })
       const wanted = { suiteId: text('suite_id'), name: text('name'), ...annotations }
       const registered = await administrationOf(context, request).suites.register(wanted, repeatable)
       return registeredPage(registered, context.about.urls)

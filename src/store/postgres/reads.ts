@@ -7,7 +7,7 @@ import { createBatch } from '../batch.ts'
 import type { Ask } from '../shared/work.ts'
 import { arrayOf } from './connection.ts'
 import type { Primary } from './primary.ts'
-import { type RegistryView, readRegistry, type Wanted } from './registry.ts'
+import { type RegistryView, readRegistry, type Summary, type Wanted } from './registry.ts'
 import { type Session, TIMEOUT_MS } from './session.ts'
 import * as sql from './statements/tokens.ts'
 
@@ -24,7 +24,7 @@ type Read =
   | { type: 'token'; id: Buffer; idText: string }
   | { type: 'application'; clientId: string }
   | { type: 'suite'; suiteId: string }
-  | { type: 'most imported secrets' }
+  | { type: 'summary' }
   | { type: 'nothing' }
 
 type TokenRow = [
@@ -36,6 +36,7 @@ type TokenRow = [
   generation: number,
   issuedAt: number,
   revokedAt: number | null,
+  audience: string | null,
 ]
 
 /**
@@ -56,7 +57,7 @@ export function createReads(primary: Primary, database: string, assertWritable: 
       const ask = askUntil(session, TIMEOUT_MS)
       const { tokens, offset = clockOffset } = await readTokens(session, ask, reads)
       clockOffset = offset
-      if (reads.some(({ type }) => type === 'most imported secrets')) await readMostImportedSecrets(session, ask)
+      if (reads.some(({ type }) => type === 'summary')) await readSummary(session, ask)
       const answers = reads.map((read) => answer(read, tokens, session.cache))
       const pending = reads.filter((_, index) => answers[index] === undefined)
       if (pending.length > 0) {
@@ -72,6 +73,7 @@ export function createReads(primary: Primary, database: string, assertWritable: 
 
   /** Checks of the server itself must not fail because clients are waiting. */
   const readNothing = () => read({ type: 'nothing' }, { isUrgent: true })
+  const summary = () => read({ type: 'summary' }) as Promise<Summary>
 
   return {
     findToken: (id) => read({ type: 'token', id, idText: tokenIdText(id) }) as Promise<FoundToken | undefined>,
@@ -83,7 +85,8 @@ export function createReads(primary: Primary, database: string, assertWritable: 
       return application && state ? { application, state } : undefined
     },
     findSuite: (suiteId) => read({ type: 'suite', suiteId }) as Promise<Suite | undefined>,
-    mostImportedSecrets: () => read({ type: 'most imported secrets' }) as Promise<number>,
+    mostImportedSecrets: async () => (await summary()).mostImportedSecrets,
+    suiteUrls: async () => (await summary()).suiteUrls,
     clockOffset: () => clockOffset,
 
     async ping(isDoubted = false) {
@@ -124,19 +127,19 @@ async function readTokens({ cache }: Session, ask: Ask, reads: readonly Read[]) 
   return { tokens, offset: took < MAX_CLOCK_ROUND_TRIP_MS ? clock - sentAt - took / 2 : undefined }
 }
 
-async function readMostImportedSecrets({ cache }: Session, ask: Ask): Promise<void> {
-  if (cache.mostImportedSecrets !== undefined) return
-  const [row] = await ask<[version: number, most: number]>(sql.mostImportedSecrets)
-  const [version, most] = row as [number, number]
+async function readSummary({ cache }: Session, ask: Ask): Promise<void> {
+  if (cache.summary) return
+  type Row = [version: number, mostImportedSecrets: number, urls: string]
+  const [version, mostImportedSecrets, urls] = (await ask<Row>(sql.readSummary))[0] as Row
   cache.moveTo(version)
-  cache.mostImportedSecrets = most
+  cache.summary = { mostImportedSecrets, suiteUrls: new Map(Object.entries(JSON.parse(urls))) }
 }
 
 /** The answer to a read: null if what was asked for does not exist, undefined if this view of the registry lacks it. */
 function answer(
   read: Read,
   tokens: Map<string, TokenRow>,
-  registry: RegistryView & { mostImportedSecrets?: number | undefined },
+  registry: RegistryView & { summary?: Summary | undefined },
 ): unknown {
   switch (read.type) {
     case 'token': {
@@ -151,8 +154,8 @@ function answer(
       return registry.application(read.clientId)
     case 'suite':
       return registry.suite(read.suiteId)
-    case 'most imported secrets':
-      return registry.mostImportedSecrets
+    case 'summary':
+      return registry.summary
     case 'nothing':
       return null
   }
@@ -168,6 +171,6 @@ function wantedBy(reads: readonly Read[], tokens: Map<string, TokenRow>): Wanted
   return wanted
 }
 
-function toToken(id: Buffer, [, , , secretHash, applicationKey, generation, issuedAt, revokedAt]: TokenRow) {
-  return { id, secretHash: Buffer.from(secretHash, 'hex'), applicationKey, generation, issuedAt, revokedAt }
+function toToken(id: Buffer, [, , , hash, applicationKey, generation, issuedAt, revokedAt, audience]: TokenRow) {
+  return { id, secretHash: Buffer.from(hash, 'hex'), applicationKey, generation, audience, issuedAt, revokedAt }
 }

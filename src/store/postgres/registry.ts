@@ -13,6 +13,12 @@ export interface RegistryView {
   suite(suiteId: string): Suite | null | undefined
 }
 
+/** What concerns the registry as a whole. */
+export interface Summary {
+  mostImportedSecrets: number
+  suiteUrls: ReadonlyMap<string, string>
+}
+
 type RegistryCache = ReturnType<typeof createRegistryCache>
 
 /** Creates the cache of one session. On another server, the same number may mean another version. */
@@ -27,14 +33,14 @@ export function createRegistryCache() {
   }
 
   const cache = {
-    mostImportedSecrets: undefined as number | undefined,
+    summary: undefined as Summary | undefined,
     /** Undefined until something was read. */
     state: () => state,
     /** Forgets everything that belongs to another version. */
     moveTo(version: number): void {
       if (state?.version === version) return
       state = { version }
-      cache.mostImportedSecrets = undefined
+      cache.summary = undefined
       for (const part of [applications, clientIds, suites, missing.application, missing.suite]) part.clear()
     },
     application: (clientId: string) => applications.get(clientId) ?? (missing.application.get(clientId) && null),

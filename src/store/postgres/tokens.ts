@@ -38,7 +38,8 @@ export function createTokenWrites(primary: Primary, observe: Observer) {
         return rowCount !== 0
       }
       const insert = async (adds: readonly Add[], version?: number) =>
-        adds.length > 0 && send(sql.insertTokens, adds.length, [...insertValues(adds), version ?? null])
+        adds.length > 0 &&
+        send(sql.insertTokens, adds.length, [...insertValues(adds), version ?? null, audiencesOf(adds)])
       const writes = take()
       const state = session.cache.state()
       const revocations = writes.filter((write) => write.type === 'revoke')
@@ -80,6 +81,11 @@ function insertValues(adds: readonly Add[]): string[] {
     arrayOf(adds.map(({ token }) => token.generation)),
     arrayOf(adds.map(({ token }) => token.issuedAt)),
   ]
+}
+
+/** Null if no token has one, as usual: PostgreSQL fills up the shorter array with nulls. */
+function audiencesOf(adds: readonly Add[]): (string | null)[] | null {
+  return adds.some(({ token }) => token.audience !== null) ? adds.map(({ token }) => token.audience) : null
 }
 
 /** The parameters for revocations. Each token occurs once; the first of two revocations counts. */

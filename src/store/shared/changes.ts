@@ -9,8 +9,10 @@ import {
   TEXT_COLUMNS,
 } from '../../domain/application.ts'
 import type { Change, ChangeOf, Rotation } from '../../domain/change.ts'
+import { OperatorError } from '../../domain/operator-error.ts'
 import type { NewSecret } from '../../domain/secret.ts'
 import type { Changes, NewClients } from '../../domain/store.ts'
+import type { SuiteChanges } from '../../domain/suite.ts'
 import { type AuditSubject, audited, Trial } from './audited.ts'
 import { listUnchangedSince } from './statements/audit.ts'
 import * as operators from './statements/operators.ts'
@@ -35,9 +37,8 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
   },
   'all tokens revoked': ({ clientId }, at) => ask(sql.revokeTokens, [clientId, at]),
   'suite updated'({ suite, values }, at) {
-    const { name, labels, note, managedBy } = values
     const mark = { read: sql.readSuites, write: sql.markSuite, id: suite, at }
-    return marked(values, mark, ask(sql.updateSuite, [suite, name, labelsColumn(labels), note, managedBy]))
+    return marked(values, mark, updateSuite(suite, values))
   },
   'suite removed': ({ suite }) => ask(sql.deleteSuite, [suite]),
   'secret added': ({ owner, secret }) => insertSecrets([{ owner, ...secret }]),
@@ -86,6 +87,20 @@ function* updateApplication({ clientId, values, status, suites }: ChangeOf<'appl
   if (!suites) return []
   yield* ask(sql.withdrawOthers, [clientId, namesJson(suites)])
   return yield* ask(sql.approve, [rowsJson(suites.map((suite) => ({ clientId, suite })))])
+}
+
+function* updateSuite(suite: string, { name, labels, note, managedBy, url }: SuiteChanges): Work<never[]> {
+  yield* ask(sql.updateSuite, [suite, name, labelsColumn(labels), note, managedBy, url])
+  yield* assertOwnUrls()
+  return []
+}
+
+/** A token for a URL is for one suite. */
+function* assertOwnUrls(): Work<void> {
+  const [shared] = yield* ask<[suite: string, older: string]>(sql.findSharedUrl)
+  if (!shared) return
+  const message = `The suites ${shared.join(' and ')} cannot have the same URL`
+  throw new OperatorError(`${message}.`, { kind: 'invalid', fields: [{ field: 'url', message }] })
 }
 
 interface Mark {
@@ -168,6 +183,7 @@ function subjectsOfRegistration({ suites, applications }: NewClients): AuditSubj
 function* register({ suites, applications }: NewClients): Work<NewClients> {
   const distinct = withoutDuplicates(applications)
   const suiteIds = yield* ask<[suiteId: string]>(sql.insertSuites, [rowsJson(suites)])
+  yield* assertOwnUrls()
   const clientIds = yield* ask<[clientId: string]>(sql.insertApplications, [rowsJson(distinct.map(rowOf))])
   const addedSuites = insertedOf(suites, suiteIds, ({ suiteId }) => suiteId)
   const added = insertedOf(distinct, clientIds, ({ clientId }) => clientId)

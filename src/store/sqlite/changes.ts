@@ -85,6 +85,8 @@ export function createCachedRegistry(db: Database, changes: ChangeDetector, read
   const findClientId = db.prepare<[ApplicationKey], string>(sql.findClientId).pluck()
   const selectImportedSecrets = db.prepare<[], number>(sql.mostImportedSecrets).pluck()
   const mostImportedSecrets = reader(changes.cached('registry', (_: undefined) => selectImportedSecrets.get()))
+  const selectUrls = db.prepare<[], [string, string]>(sql.suiteUrls).raw()
+  const suiteUrls = reader(changes.cached('registry', (_: undefined) => new Map(selectUrls.all())))
 
   return {
     registry: {
@@ -92,6 +94,7 @@ export function createCachedRegistry(db: Database, changes: ChangeDetector, read
       recallApplication: () => undefined,
       findSuite: reader(find<Suite>(sql.findSuite)),
       mostImportedSecrets: () => mostImportedSecrets(undefined) as Promise<number>,
+      suiteUrls: () => suiteUrls(undefined) as Promise<Map<string, string>>,
     },
     /** Finds an application by the key in its tokens; throws an SqliteError. */
     applicationOf: changes.cached('registry', (key: ApplicationKey) => {

@@ -77,14 +77,14 @@ export function createTokens(
     findToken: reader((id: Buffer) => {
       const row = rowOf(id.toString('latin1'))
       if (!row) return undefined
-      const { secretHash, applicationKey, generation, issuedAt, revokedAt } = row
+      const { secretHash, applicationKey, generation, audience, issuedAt, revokedAt } = row
       const hash = Buffer.from(secretHash, 'latin1')
-      const stored = { id, secretHash: hash, applicationKey, generation, issuedAt, revokedAt }
+      const stored = { id, secretHash: hash, applicationKey, generation, audience, issuedAt, revokedAt }
       return { stored, application: applicationOf(applicationKey) }
     }),
   }
 }
 
 function valuesOf({ token }: Add) {
-  return [token.id, token.secretHash, token.applicationKey, token.generation, token.issuedAt]
+  return [token.id, token.secretHash, token.applicationKey, token.generation, token.issuedAt, token.audience]
 }

@@ -106,9 +106,9 @@ t.test('Suite: its name can be changed, unless another operator has done so', as
 t.test('Suites: labels and a note are registered and edited, and a label links to its suites', async (t) => {
   const { browser, administration } = await setting(t)
   const form = { suite_id: 'product', name: 'Product API', labels: 'owner=web', note: 'One\r\nTwo' }
-  t.match(await browser.body('/new-suite'), '<details><summary>Labels and note</summary>')
+  t.match(await browser.body('/new-suite'), '<details><summary>URL, labels, and note</summary>')
   const refused = await browser.body('/new-suite', { form: { ...form, labels: 'Owner=web' } })
-  t.match(refused, '<details open><summary>Labels and note</summary>')
+  t.match(refused, '<details open><summary>URL, labels, and note</summary>')
   await browser('/new-suite', { form })
   t.match(await administration.suites.show('product'), { labels: { owner: 'web' }, note: 'One\nTwo' })
   const { body } = await browser('/suites?label=owner%3Dweb')
@@ -118,6 +118,25 @@ t.test('Suites: labels and a note are registered and edited, and a label links t
   t.match(await browser.body('/suites?label=nobody'), 'No suite has this label')
   await browser('/suites/product', { form: { shown_labels: 'owner=web', labels: '' } })
   t.match(await administration.suites.show('product'), { name: 'Product API', labels: {}, note: 'One\nTwo' })
+})
+
+t.test('Suites: a URL is registered, shown and edited, and a wrong one is refused', async (t) => {
+  const { browser, administration } = await setting(t)
+  const form = { suite_id: 'mcp', name: 'MCP', url: 'https://MCP.example/' }
+  await browser('/new-suite', { form })
+  t.match(await administration.suites.show('mcp'), { url: 'https://mcp.example' })
+  t.match(await browser.text('/suites/mcp'), 'URL https://mcp.example')
+  const edit = (url: string) => browser('/suites/store', { form: { shown_url: '', url } })
+  for (const [url, message] of [
+    ['http://mcp.example', 'Nothing was changed. The URL must be an https URL'],
+    ['https://mcp.example', 'The suites mcp and store cannot have the same URL'],
+  ] as const) {
+    const { statusCode, body } = await edit(url)
+    t.equal(statusCode, 422)
+    t.match(textOf(body), message)
+  }
+  await edit('https://store.example/mcp')
+  t.match(await administration.suites.show('store'), { url: 'https://store.example/mcp' })
 })
 
 t.test('Suite: it is removed after a confirmation that says how many applications are affected', async (t) => {

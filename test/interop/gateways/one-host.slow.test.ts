@@ -38,10 +38,10 @@ testEachHost('RFC 8414 §2: every endpoint that the metadata name is reached', a
   const { front } = await createGatewayWorld(t, gateway)
   const metadata = JSON.parse((await front.send('/.well-known/oauth-authorization-server')).body)
   const endpoints = Object.keys(metadata).filter((name) => name.endsWith('_endpoint'))
-  t.match(endpoints, ['token_endpoint'])
+  t.match(endpoints, ['authorization_endpoint', 'token_endpoint'])
   for (const name of endpoints) {
     const answer = await front.send(new URL(metadata[name]).pathname, { method: 'POST', headers: FORM, body: 'a=b' })
-    t.match(answer.status, /^40[01]$/, name)
+    t.match(answer.status, /^40[015]$/, name)
     t.match(answer.body, /"error":"invalid_(request|client)"/)
   }
 })

@@ -59,6 +59,7 @@ export function auditConformance(t: Test, harness: Harness): void {
     const ofSuite = {
       id: 'store',
       name: 'Suite store',
+      url: '',
       created_at: TIME,
       labels: {},
       note: '',

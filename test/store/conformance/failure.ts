@@ -44,6 +44,7 @@ export function callsOf(
     withdrawHandOver: () => on(store).withdrawHandOver('owner', 1),
     useHandOver: () => on(store).useHandOver('owner', 'code', SECRET),
     mostImportedSecrets: () => store.mostImportedSecrets(),
+    suiteUrls: () => store.suiteUrls(),
     findNamesakes: () => store.findNamesakes(['Application owner']),
     countApplications: () => store.countApplications(),
     revokeSpareSecret: () => on(store).revokeSpareSecret('owner', 1, START),

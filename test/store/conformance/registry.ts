@@ -246,7 +246,7 @@ export function suiteConformance(t: Test, harness: Harness): void {
   test('Store: a suite is found as it was added, listed, updated and removed', async (t, store) => {
     t.equal(await store.findSuite('store'), undefined)
     t.strictSame(await store.listSuites(PAGE), [])
-    const texts = { labels: { owner: 'web' }, note: 'Två', managedBy: 'a.yaml' }
+    const texts = { url: 'https://a.example', labels: { owner: 'web' }, note: 'Två', managedBy: 'a.yaml' }
     const newcomers = { suites: [{ ...suite('store'), ...texts }, suite('product-information')], applications: [] }
     t.strictSame(await store.register(newcomers, AUDIT), newcomers)
     const found = await store.findSuite('store')
@@ -271,6 +271,26 @@ export function suiteConformance(t: Test, harness: Harness): void {
     t.match(await store.findSuite('store'), { name: 'New', labels: { owner: undefined }, note: 'New' })
     t.equal(await on(store).removeSuite('store'), true)
     t.equal(await store.findSuite('store'), undefined)
+  })
+
+  test('Store: suites are known by their URLs, and no two have the same', async (t, store) => {
+    const urls = async () => Object.fromEntries(await store.suiteUrls())
+    const at = (suiteId: string, url: string) => ({ ...suite(suiteId), url })
+    t.strictSame(await urls(), {})
+    await store.register({ suites: [suite('a'), at('b', 'https://b.example'), suite('c')], applications: [] }, AUDIT)
+    t.strictSame(await urls(), { 'https://b.example': 'b' })
+    await on(store).updateSuite('a', { url: 'https://a.example' })
+    t.strictSame(await urls(), { 'https://a.example': 'a', 'https://b.example': 'b' })
+    const both = /^The suites c and a cannot have the same URL\.$/
+    const taken = { name: 'OperatorError', kind: 'invalid', fields: [{ field: 'url' }], message: both }
+    await t.rejects(on(store).updateSuite('c', { url: 'https://a.example' }), taken)
+    t.match(await store.findSuite('c'), { url: '' })
+    const twice = { suites: [at('d', 'https://d.example'), at('e', 'https://d.example')], applications: [] }
+    await t.rejects(store.register(twice, AUDIT), { message: /^The suites e and d / })
+    t.equal(await store.findSuite('d'), undefined)
+    await on(store).updateSuite('a', { url: '' })
+    await on(store).removeSuite('b')
+    t.strictSame(await urls(), {})
   })
 
   test('Store: what manages an application or a suite has a time, which its own changes alone renew', async (t, store) => {

@@ -76,6 +76,7 @@ export function sharingConformance(t: Test, harness: Harness): void {
       await Promise.all(['a', 'newcomer'].map(store.findApplication)),
       await store.findSuite('store'),
       await store.mostImportedSecrets(),
+      await store.suiteUrls(),
       await store.listApplications(PAGE),
     ]
     const check = async (name: string, change: () => Promise<unknown>) => {

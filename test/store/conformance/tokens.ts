@@ -14,7 +14,8 @@ export function tokenConformance(t: Test, harness: Harness): void {
 
   test('Store: a token is found as it was added, even after an earlier miss', async (t, store) => {
     const key = await newKey(store)
-    const tokens = Array.from({ length: 50 }, (_, n) => mintToken(key, START + n, n % 3).stored)
+    const audienceOf = (n: number) => (n > 40 ? (['a', 'NULL', null][n % 3] as string | null) : null)
+    const tokens = Array.from({ length: 50 }, (_, n) => mintToken(key, START + n, n % 3, audienceOf(n)).stored)
     const all = async () => Promise.all(tokens.map(({ id }) => findStored(store, id)))
     t.strictSame(await all(), Array(50).fill(undefined))
     await Promise.all(tokens.map((token) => store.addToken(token)))

@@ -54,6 +54,8 @@ export const CAUSES: Record<string, Cause> = {
   'field-empty': { change: withForm((form, field) => form.set(field, '')) },
   'field-repeated': { change: withForm((form, field) => form.append(field, 'again')) },
   'unsupported-grant-type': { change: withForm((form) => form.set('grant_type', 'password')) },
+  'unknown-resource': { change: withForm((form) => form.set('resource', 'https://nowhere.example')) },
+  'resource-not-approved': { change: withForm((form) => form.set('resource', 'https://mcp.example/mcp')) },
   'Authorization-header-malformed': { change: withHeaders({ Authorization: 'Bearer two words' }) },
   'introspectToken Authorization-header-malformed': { change: withHeaders({ Authorization: 'Basic YTpi=' }) },
   'Authorization-header-repeated': { change: withHeaders({ Authorization: ['Bearer a', 'Bearer b'] }) },

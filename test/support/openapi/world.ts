@@ -42,11 +42,12 @@ export async function createDescribedWorld(
   await registerImported(store, clientId, clientSecret, names)
   await administration.approve(clientId, suite)
   await administration.registerSuite({ suiteId: 'other', name: 'Another API' })
+  await administration.registerSuite({ suiteId: 'mcp', name: 'MCP server', url: 'https://mcp.example/mcp' })
   const application = await store.findApplication(clientId)
   const { id, secret } = parseToken(EXAMPLES.token) as { id: Buffer; secret: Buffer }
   const { key: applicationKey, tokenGeneration: generation } = application as NonNullable<typeof application>
   const secretHash = hash('sha256', secret, 'buffer')
-  await store.addToken({ id, secretHash, applicationKey, generation, issuedAt, revokedAt: null })
+  await store.addToken({ id, secretHash, applicationKey, generation, audience: null, issuedAt, revokedAt: null })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
   const ask = (sent: Sent): Promise<Answered> => exchange(port, sent)

@@ -2,12 +2,12 @@ import { insistOnDurability } from './session.ts'
 
 // Changes of tokens: one statement per batch, which is one transaction and one round trip.
 
-// With $6, nothing is written unless this is the version of the registry.
+// With $6, nothing is written unless this is the version of the registry. $7 is null if no token has an audience.
 export const insertTokens = `
-  INSERT INTO tokens (id, secret_hash, application_id, generation, issued_at)
-  SELECT id, decode(secret_hash, 'hex'), application_id, generation, issued_at
-    FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[])
-      AS new (id, secret_hash, application_id, generation, issued_at)
+  INSERT INTO tokens (id, secret_hash, application_id, generation, issued_at, audience)
+  SELECT id, decode(secret_hash, 'hex'), application_id, generation, issued_at, audience
+    FROM unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $7::text[])
+      AS new (id, secret_hash, application_id, generation, issued_at, audience)
    WHERE (SELECT ${insistOnDurability}) <> ''
      AND ($6::bigint IS NULL OR $6 = (SELECT registry FROM changes))`
 
@@ -26,7 +26,8 @@ export const revokeTokensById = `
 
 export const readTokens = `
   SELECT c.registry, extract(epoch FROM clock_timestamp()) * 1000,
-         t.id, encode(t.secret_hash, 'hex'), t.application_id, t.generation, t.issued_at, t.revoked_at
+         t.id, encode(t.secret_hash, 'hex'), t.application_id, t.generation, t.issued_at, t.revoked_at,
+         t.audience
     FROM changes c
     LEFT JOIN tokens t ON t.id = ANY ($1::uuid[])`
 
@@ -44,19 +45,21 @@ export const readRegistry = `
    UNION ALL
   SELECT 'suite', json FROM suites_as_json WHERE suite_id = ANY ($3::text[])`
 
-export const mostImportedSecrets = `
+// The most imported secrets of an application, and the ids of suites by their URLs.
+export const readSummary = `
   SELECT c.registry, (
          SELECT coalesce(max(greatest(1, n.unrevoked)), 0)
            FROM (SELECT count(*) FILTER (WHERE revoked_at IS NULL) AS unrevoked
                    FROM secrets
                   WHERE digest LIKE '$scrypt$%'
-                  GROUP BY application_id) n)
+                  GROUP BY application_id) n),
+         (SELECT coalesce(json_object_agg(url, suite_id), '{}')::text FROM suites WHERE url <> '')
     FROM changes c`
 
 // A figure shown to operators.
 
 export const countLiveTokens = `
   SELECT count(*),
-         count(*) FILTER (WHERE t.revoked_at IS NULL AND a.token_generation = t.generation AND a.status = 'active')
+         count(*) FILTER (WHERE t.revoked_at IS NULL AND a.token_generation IN (t.generation, -1 - t.generation) AND a.status = 'active')
     FROM (SELECT application_id, generation, revoked_at FROM tokens WHERE id >= $1::uuid ORDER BY id LIMIT $2) t
     LEFT JOIN applications a ON a.id = t.application_id`

@@ -76,8 +76,8 @@ export const listOwnedSecrets = `
 
 // Only the first of duplicates is inserted.
 export const insertSuites = `
-  INSERT INTO suites (suite_id, name, created_at, labels, note, managed_by, applied_at)
-  SELECT value ->> 'suiteId', value ->> 'name', CAST(value ->> 'createdAt' AS bigint),
+  INSERT INTO suites (suite_id, name, url, created_at, labels, note, managed_by, applied_at)
+  SELECT value ->> 'suiteId', value ->> 'name', value ->> 'url', CAST(value ->> 'createdAt' AS bigint),
          value ->> 'labels', value ->> 'note', value ->> 'managedBy',
          CASE WHEN value ->> 'managedBy' <> '' THEN CAST(value ->> 'createdAt' AS bigint) END
     FROM rows_of($1)
@@ -149,8 +149,16 @@ export const updateApplication = `
 export const updateSuite = `
   UPDATE suites
      SET name = coalesce($2, name), labels = coalesce($3, labels), note = coalesce($4, note),
-         managed_by = coalesce($5, managed_by)
+         managed_by = coalesce($5, managed_by), url = coalesce($6, url)
    WHERE suite_id = $1`
+
+// A suite that has the URL of an older one.
+export const findSharedUrl = `
+  SELECT s.suite_id, older.suite_id
+    FROM suites s
+    JOIN suites older ON older.url = s.url AND older.id < s.id
+   WHERE s.url <> ''
+   LIMIT 1`
 
 export const markApplication = `
   UPDATE applications SET applied_at = CASE WHEN managed_by <> '' THEN CAST($2 AS bigint) END WHERE client_id = $1`

@@ -1,10 +1,10 @@
 export const insertTokens = (count: number) => `
-  INSERT INTO tokens (id, secret_hash, application_id, generation, issued_at)
-  VALUES ${Array(count).fill('(?, ?, ?, ?, ?)').join(', ')}`
+  INSERT INTO tokens (id, secret_hash, application_id, generation, issued_at, audience)
+  VALUES ${Array(count).fill('(?, ?, ?, ?, ?, ?)').join(', ')}`
 
 export const findToken = `
   SELECT secret_hash AS secretHash, application_id AS applicationKey, generation,
-         issued_at AS issuedAt, revoked_at AS revokedAt
+         issued_at AS issuedAt, revoked_at AS revokedAt, audience
     FROM tokens
    WHERE id = ?`
 
@@ -23,6 +23,8 @@ export const mostImportedSecrets = `
            WHERE digest GLOB '$scrypt$*'
            GROUP BY application_id)`
 
+export const suiteUrls = "SELECT url, suite_id FROM suites WHERE url <> ''"
+
 export const countLiveTokens = `
   SELECT count(*) AS seen, max(id) AS lastId, ifnull(sum(is_live), 0) AS live
     FROM (SELECT t.id,
@@ -30,7 +32,7 @@ export const countLiveTokens = `
                    SELECT 1
                      FROM applications a
                     WHERE a.id = t.application_id
-                      AND a.token_generation = t.generation
+                      AND a.token_generation IN (t.generation, -1 - t.generation)
                       AND a.status = 'active') AS is_live
             FROM tokens t
            WHERE t.id > ?

@@ -1,0 +1,6 @@
+-- The resource identifier of a suite (RFC 8707); empty for none.
+ALTER TABLE suites ADD COLUMN url TEXT NOT NULL DEFAULT '';
+
+-- The id of the only suite where a token is valid; NULL: every suite that its application is approved for. The generation of a
+-- token with an audience is negative, so that 1.0.0, which does not know audiences, refuses it everywhere.
+ALTER TABLE tokens ADD COLUMN audience TEXT;
