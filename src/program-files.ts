@@ -9,3 +9,5 @@ export const programFile = (path: string): URL => new URL(path, import.meta.url)
 export const namesIn = (folder: URL): string[] => readdirSync(folder)
 
 export const readText = (file: URL): string => readFileSync(file, 'utf8')
+
+export const readBytes = (file: URL): Buffer => readFileSync(file)

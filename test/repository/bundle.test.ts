@@ -18,6 +18,9 @@ t.test('Bundle: it runs without the packages in it, and a stack trace names the 
     'commands load what they need',
   )
 
+  const assets = readdirSync(join(folder, 'lib/admin/console/assets'))
+  t.equal(assets.filter((name) => name.endsWith('.woff2')).length, 4, 'the fonts are files of the console')
+
   const { stdout } = run('lib/main.js', 'version', '--json')
   t.equal(JSON.parse(stdout).version, VERSION)
   const broken = 'data:text/javascript,process.getuid = () => { throw new TypeError("broken") }'

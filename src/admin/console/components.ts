@@ -76,6 +76,14 @@ export function labelLinks(labels: Labels, list: string): Html | undefined {
   )}`
 }
 
+/** How many labels there are, as a link to the page that lists them. Undefined if there are none. */
+export function labelCount(labels: Labels, href: string): Html | undefined {
+  const texts = labelTexts(labels)
+  if (texts.length === 0) return
+  const all = texts.join(', ')
+  return html` <a class="label" href="${href}" title="${all}" aria-label="+${texts.length}: ${all}">+${texts.length}</a>`
+}
+
 /** A highlighted message. Screen readers announce an error message as soon as the page has loaded. */
 export function note(tone: Tone, content: Part): Html {
   return html`<div class="note ${tone}"${tone === 'bad' && html` role="alert"`}>${content}</div>`
@@ -104,8 +112,10 @@ ${content}
 </section>`
 }
 
-/** The label of a column. `number`: right-aligned; `line`: never wraps. */
-export type Column = string | { label: string; kind: 'number' | 'line' }
+/** The label of a column. `number`: right-aligned; `line`: never wraps. `href`: sorts the rows by it; `order`: they are sorted so. */
+export type Column = string | { label: string; kind?: 'number' | 'line'; href?: string; order?: Order | undefined }
+
+export type Order = 'ascending' | 'descending'
 
 export function number(label: string): Column {
   return { label, kind: 'number' }
@@ -121,22 +131,28 @@ export function table(
   rows: readonly (readonly Part[])[],
   action?: string | false,
 ): Html {
-  const shown = columns.map((column) => (typeof column === 'string' ? { label: column, kind: undefined } : column))
-  const all = action ? [...shown, { label: action, kind: 'actions' }] : shown
+  const shown: Shown[] = columns.map((column) => (typeof column === 'string' ? { label: column } : column))
+  const all = action ? [...shown, { label: action, kind: 'actions' as const }] : shown
   // Explicit roles, because browsers drop the table semantics when CSS turns the rows into cards.
   return html`<div class="table"><table role="table">
 <caption class="unseen">${caption}</caption>
-<thead role="rowgroup"><tr role="row">${all.map(
-    ({ label, kind }) =>
-      html`<th role="columnheader" scope="col"${kind && html` class="${kind}"`}>${
-        kind === 'actions' ? html`<span class="unseen">${label}</span>` : label
-      }</th>`,
-  )}</tr></thead>
+<thead role="rowgroup"><tr role="row">${all.map(headerOf)}</tr></thead>
 <tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${all.map((column, n) => cellOf(cells[n], column, n))}</tr>\n`)}</tbody>
 </table></div>`
 }
 
-function cellOf(cell: Part, { label, kind }: { label: string; kind: string | undefined }, n: number): Html {
+interface Shown extends Omit<Extract<Column, object>, 'kind'> {
+  kind?: 'number' | 'line' | 'actions'
+}
+
+function headerOf({ label, kind, href, order }: Shown): Html {
+  const text = kind === 'actions' ? html`<span class="unseen">${label}</span>` : label
+  return html`<th role="columnheader" scope="col"${kind && html` class="${kind}"`}${order && html` aria-sort="${order}"`}>${
+    href === undefined ? text : html`<a href="${href}">${text}</a>`
+  }</th>`
+}
+
+function cellOf(cell: Part, { label, kind }: Shown, n: number): Html {
   if (n === 0) return html`<th role="rowheader" scope="row">${cell}</th>`
   return html`<td role="cell"${kind && html` class="${kind}"`} data-label="${label}"><div>${cell}</div></td>`
 }

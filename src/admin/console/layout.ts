@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { parse } from 'node:path'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Operator, readableName } from '../../domain/operator.ts'
-import { namesIn, programFile, readText } from '../../program-files.ts'
+import { namesIn, programFile, readBytes, readText } from '../../program-files.ts'
 import { type Html, html, type Part } from '../../web/html.ts'
 import { ProblemError } from '../wire/problem.ts'
 import { links, note } from './components.ts'
@@ -118,23 +118,38 @@ function account(operator: NonNullable<Visit['operator']>): Html {
 <form method="post" action="/logout"><button class="button">Sign out</button></form></div>`
 }
 
+/** The scripts of the font that the console has. Browsers load those that a page needs. */
+const FONTS = ['latin', 'latin-ext', 'cyrillic', 'greek'].map((script) => `inter-${script}-wght-normal.woff2`)
+
 const FOLDER = programFile('admin/console/assets/')
+/** In a clone. A release has the fonts in FOLDER. */
+const FONT_FOLDER = programFile('../node_modules/@fontsource-variable/inter/files/')
 
 const TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml; charset=utf-8',
+  '.woff2': 'font/woff2',
 }
 
-/** The files in assets/ by name, read once. The URL contains a hash of the content, so browsers may cache it forever. */
-const ASSETS = new Map(
-  namesIn(FOLDER).map((file) => {
-    const body = readText(new URL(file, FOLDER))
-    const { name, ext } = parse(file)
-    const url = `/assets/${name}-${hash('sha256', body).slice(0, 16)}${ext}`
-    return [file, { url, type: TYPES[ext] as string, body }] as const
-  }),
-)
+/** The files that pages load, by name. Fonts come first, because the stylesheet has their addresses. */
+const FILES = new Map([
+  ...FONTS.map((font) => [font, new URL(font, FONT_FOLDER)] as const),
+  ...namesIn(FOLDER).map((file) => [file, new URL(file, FOLDER)] as const),
+])
+
+/** Read once. The URL contains a hash of the content, so browsers may cache it forever. */
+const ASSETS = new Map<string, ReturnType<typeof assetOf>>()
+for (const [file, url] of FILES) ASSETS.set(file, assetOf(file, FONTS.includes(file) ? readBytes(url) : textOf(url)))
+
+function textOf(file: URL): Buffer {
+  return Buffer.from(readText(file).replace(/url\((.+?)\)/g, (_, name: string) => `url(${asset(name)})`))
+}
+
+function assetOf(file: string, body: Buffer) {
+  const { name, ext } = parse(file)
+  return { url: `/assets/${name}-${hash('sha256', body).slice(0, 16)}${ext}`, type: TYPES[ext] as string, body }
+}
 
 export function asset(name: string): string {
   return (ASSETS.get(name) as { url: string }).url

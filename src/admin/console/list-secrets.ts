@@ -23,12 +23,14 @@ const FILTERS: { value: string; label: string; matches: Test }[] = [
   { value: 'old', label: 'Older than a year', matches: ({ createdAt }, now) => createdAt < now - 365 * DAY },
 ]
 
-const ORDERS: { value: string; label: string; rank: (secret: BrowsedSecret) => number }[] = [
-  { value: '', label: 'Default order', rank: ({ createdAt }) => createdAt },
-  { value: 'age', label: 'Oldest first', rank: ({ createdAt }) => createdAt },
-  { value: 'end', label: 'Ending first', rank: ({ endsAt }) => endsAt ?? Infinity },
-  { value: 'use', label: 'Unused for longest', rank: ({ lastUsedAt }) => lastUsedAt ?? 0 },
+const ORDERS: { value: string; rank: (secret: BrowsedSecret) => number }[] = [
+  { value: '', rank: ({ createdAt }) => createdAt },
+  { value: 'age', rank: ({ createdAt }) => createdAt },
+  { value: 'end', rank: ({ endsAt }) => endsAt ?? Infinity },
+  { value: 'use', rank: ({ lastUsedAt }) => lastUsedAt ?? 0 },
 ]
+
+const SORTS = { Created: ['age', 'ascending'], Ends: ['end', 'ascending'], 'Last used': ['use', 'ascending'] } as const
 
 /** /secrets: the secrets of all applications and suites, to find those that should be rotated or revoked. */
 export function listSecrets(console: FastifyInstance, context: AdminContext): void {
@@ -39,6 +41,7 @@ export function listSecrets(console: FastifyInstance, context: AdminContext): vo
     lead: 'The secrets of all applications and suites, without their values. They are rotated and revoked on the pages of their owners.',
     caption: 'Secrets',
     columns: ['Application or suite', ...SECRET_COLUMNS],
+    sorts: SORTS,
     cells: (secret: BrowsedSecret) => [ownerOf(secret), ...secretCells(secret, context.now())],
     pages: ['from', 'First', 'Next'],
     ask: async (_, request) => askedFor(request),
@@ -48,10 +51,8 @@ export function listSecrets(console: FastifyInstance, context: AdminContext): vo
     },
     form: {
       button: 'Show',
-      inputs: async ({ filter: { show, sort } }) => [
-        select({ label: 'Show', name: 'show', value: show }, FILTERS),
-        select({ label: 'Sort by', name: 'sort', value: sort }, ORDERS),
-      ],
+      kept: ({ sort }) => ({ ...(sort && { sort }) }),
+      inputs: async ({ filter: { show } }) => [select({ label: 'Show', name: 'show', value: show }, FILTERS)],
     },
     empty: (_, { isNew }) =>
       isNew
@@ -78,5 +79,5 @@ function choiceIn<Choice extends { value: string }>(choices: readonly Choice[], 
 
 function ownerOf({ kind, owner, name: named }: BrowsedSecret): Html {
   const page = kind === 'application' ? path`/applications/${owner}` : path`/suites/${owner}`
-  return html`<a href="${`${page}#secrets`}">${name(named)}</a><code title="${owner}">${owner}</code>${kind === 'suite' && html` <span class="hint">suite</span>`}`
+  return html`<a href="${`${page}#secrets`}">${name(named)}</a> <code title="${owner}">${owner}</code>${kind === 'suite' && html` <span class="hint">suite</span>`}`
 }

@@ -7,7 +7,7 @@ import { address, type Html, html, type Part } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { ProblemError } from '../wire/problem.ts'
-import { type Column, pager, sentence, table } from './components.ts'
+import { type Column, type Order, pager, sentence, table } from './components.ts'
 import { exportLinks, type File, FORMATS, sendFile } from './exports.ts'
 import { canChange, type FieldError, type FieldState, field, fieldsOf, formErrors, hidden, statesOf } from './forms.ts'
 import { type Page, type Section, showPage } from './layout.ts'
@@ -37,6 +37,8 @@ export interface List<Asked extends Wanted, Row> extends Pick<Page, 'title' | 'l
   noun: string
   caption: string
   columns: readonly Column[]
+  /** By which columns the rows can be sorted: the value of `sort` in the URL, and the order. */
+  sorts?: Readonly<Record<string, readonly [sort: string, order: Order]>>
   cells: (row: Row, asked: Asked) => readonly Part[]
   /** The query parameter for where a page begins, and the labels of the links to the first and the next page. */
   pages: readonly [name: string, first: string, next: string]
@@ -152,13 +154,28 @@ function followingIn(after: string | undefined, total = 0): number | undefined {
 }
 
 export function listed<Asked extends Wanted, Row>(
-  { caption, columns, cells, empty }: List<Asked, Row>,
+  list: List<Asked, Row>,
   asked: Asked,
   rows: readonly Row[],
   why: Emptiness,
 ): Html {
-  const all = rows.map((row) => cells(row, asked))
-  return all.length > 0 ? table(caption, columns, all) : empty(asked, why)
+  const all = rows.map((row) => list.cells(row, asked))
+  return all.length > 0 ? table(list.caption, columnsOf(list, asked), all) : list.empty(asked, why)
+}
+
+/** A column by which the rows are sorted links to the list in its usual order. */
+function columnsOf<Asked extends Wanted, Row>({ path, columns, sorts = {} }: List<Asked, Row>, { filter }: Asked) {
+  return columns.map((column): Column => {
+    const shown = typeof column === 'string' ? { label: column } : column
+    const [sort, order] = sorts[shown.label] ?? []
+    if (sort === undefined) return column
+    const isSorted = filter.sort === sort
+    return {
+      ...shown,
+      href: address(path, { ...filter, sort: isSorted ? '' : sort }),
+      order: isSorted ? order : undefined,
+    }
+  })
 }
 
 async function formOf<Asked extends Wanted, Row>(

@@ -108,7 +108,10 @@ interface SecretsPanel {
   hours: FieldState
 }
 
-export const SECRET_COLUMNS = ['Secret', 'State', 'Ends', 'Created', 'Last used']
+export const SECRET_COLUMNS = ['Secret', 'State', 'Ends', 'Created', 'Last used'].map((label) => ({
+  label,
+  kind: 'line' as const,
+}))
 
 /** The secrets of an application or a suite, newest first, without their values. */
 export function secretsPanel(panel: SecretsPanel): Html {
@@ -138,7 +141,7 @@ export function secretCells(secret: ListedSecret | BrowsedSecret, now: number): 
     html`secret ${id} <span class="hint">· ${origin}</span>`,
     stateBadge(secret),
     time(endsAt),
-    html`${time(createdAt)} <span class="hint">${age(createdAt, now)}</span>`,
+    time(createdAt),
     age(lastUsedAt, now, 'not used yet'),
   ]
 }

@@ -11,7 +11,7 @@ import { address, type Html, html, path } from '../../web/html.ts'
 import type { About, AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
-import { badge, emptyState, facts, labelLinks, liveControls, name, note, number, section, time } from './components.ts'
+import { badge, emptyState, facts, labelCount, liveControls, name, note, number, section, time } from './components.ts'
 import { instructionsFor, liveDiagnosis, type PageInstructions, refusedTable } from './diagnosis.ts'
 import { canChange, field, fieldsOf, type Refused, statesOf, textsIn } from './forms.ts'
 import { type Page, showPage } from './layout.ts'
@@ -68,8 +68,9 @@ function nothingYet(canChange = false): Html {
 }
 
 function row({ suiteId, name: named, labels, secrets, createdAt, approved }: ListedSuite) {
+  const page = path`/suites/${suiteId}`
   return [
-    html`<a href="${path`/suites/${suiteId}`}">${name(named)}</a>${labelLinks(labels, '/suites')}`,
+    html`<a href="${page}">${name(named)}</a>${labelCount(labels, page)}`,
     html`<code title="${suiteId}">${suiteId}</code>`,
     secretsOf(secrets),
     time(createdAt),

@@ -255,9 +255,10 @@ t.test('Application: labels, note and quota are edited in its form, and shown an
   t.match(textOf(body), `Quota 1,000 tokens an hour Labels environment=a=b owner=web Note One ${HOSTILE}`)
   t.match(await browser.body(`${path}/edit`), '>\nenvironment=a=b\nowner=web</textarea>')
   const listed = (query: string) => browser.text(`/applications?${query}`)
-  t.match(await listed('label=owner%3Dweb'), / environment=a=b owner=web dev@partner\.example/)
+  t.match(await listed('label=owner%3Dweb'), / \+2 dev@partner\.example/)
+  t.match(await browser.body('/applications'), 'title="environment=a=b, owner=web"')
   t.match(await listed('label=owner%3Dwe'), 'No matches')
-  t.match(await listed('search=owner%3Dwe'), ' owner=web ')
+  t.match(await listed('search=owner%3Dwe'), ' +2 ')
   const shown = { shown_labels: 'environment=a=b\r\nowner=web', shown_note: values.note, shown_quota: '1000' }
   t.match(await post('', edited({ ...shown, labels: shown.shown_labels, note: values.note })), /nothing-changed/)
   const wrong = await send('', edited({ ...shown, labels: 'Owner', quota: 'x' }))

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { actionsOf, copyOf, createConsoleWorld, textOf, valuesOf } from '../../support/console-world.ts'
+import { actionsOf, copyOf, createConsoleWorld, textOf, unescaped, valuesOf } from '../../support/console-world.ts'
 import { refusal } from '../../support/refusal.ts'
 import { registrationJson } from '../../support/registration.ts'
 
@@ -107,7 +107,15 @@ t.test('Applications: they are sorted by registration or name, filtered by suite
     if (total > 0) t.match(textOf(body), ` ${total} applications `)
   }
   const { body } = await browser('/applications?suite=store&sort=name')
-  for (const value of ['store', 'name']) t.match(body, `<option value="${value}" selected>`)
+  t.match(body, '<option value="store" selected>')
+  t.match(body, '<input type="hidden" name="sort" value="name">', 'the filter keeps the order')
+  const headers = unescaped(body)
+  t.match(headers, 'aria-sort="ascending"><a href="/applications?suite=store">Application</a>')
+  t.match(headers, '<a href="/applications?suite=store&sort=used">Last token</a>')
+  t.match(
+    await browser.body('/applications?sort=tokens'),
+    'aria-sort="descending"><a href="/applications">Tokens/h</a>',
+  )
 })
 
 t.test('Applications: heavy and quiet ones, and those whose secret ends, are marked and found', async (t) => {

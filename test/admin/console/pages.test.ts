@@ -171,15 +171,17 @@ t.test('Assets: they have content-hashed URLs, may be cached, and load or evalua
     ['console.js', 'text/javascript; charset=utf-8'],
     ['login.js', 'text/javascript; charset=utf-8'],
     ['icon.svg', 'image/svg+xml; charset=utf-8'],
+    ['inter-latin-wght-normal.woff2', 'font/woff2'],
+    ['inter-greek-wght-normal.woff2', 'font/woff2'],
   ] as const) {
-    t.match(asset(name), /^\/assets\/[a-z]+-[0-9a-f]{16}\.(css|js|svg)$/)
+    t.match(asset(name), /^\/assets\/[a-z-]+-[0-9a-f]{16}\.(css|js|svg|woff2)$/)
     const { statusCode, headers, body } = await visit(asset(name))
     t.equal(statusCode, 200)
     t.match(headers, { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' })
     t.ok(body.length > 100)
-    if (name === 'icon.svg') continue
+    if (/svg|woff2/.test(name)) continue
     t.notMatch(body, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|Function\(|DOMParser/)
-    t.notMatch(body, /@import|url\(|https?:/)
+    t.notMatch(body, /@import|url\((?!\/assets\/inter-[\w-]+-[0-9a-f]{16}\.woff2\))|https?:/)
   }
   for (const url of ['', '/', '/console.css', '/../html.ts', '/%2e%2e/html.ts', '/..%2fhtml.ts']) {
     t.notMatch(await visit.body(`/assets${url}`), /import |:root/, 'no other file or folder is served')

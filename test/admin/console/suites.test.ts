@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { howToCheckTokens } from '../../../src/admin/console/secrets.ts'
-import { copyOf, createConsoleWorld, textOf } from '../../support/console-world.ts'
+import { copyOf, createConsoleWorld, textOf, unescaped } from '../../support/console-world.ts'
 import { refusal } from '../../support/refusal.ts'
 import { START } from '../../support/world.ts'
 
@@ -112,7 +112,11 @@ t.test('Suites: labels and a note are registered and edited, and a label links t
   await browser('/new-suite', { form })
   t.match(await administration.suites.show('product'), { labels: { owner: 'web' }, note: 'One\nTwo' })
   const { body } = await browser('/suites?label=owner%3Dweb')
-  t.match(body, 'href="/suites?label=owner%3Dweb"')
+  t.match(
+    unescaped(body),
+    '<a class="label" href="/suites/product" title="owner=web" aria-label="+1: owner=web">+1</a>',
+  )
+  t.match(await browser.body('/suites/product'), 'href="/suites?label=owner%3Dweb"')
   t.match(textOf(body), 'Those with the label owner=web · All suites')
   t.notMatch(body, 'Store API')
   t.match(await browser.body('/suites?label=nobody'), 'No suite has this label')
