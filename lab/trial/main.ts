@@ -5,7 +5,7 @@ import { describeMachine, thisMachine } from '../bench/report/results.ts'
 import { table } from '../bench/report/table.ts'
 import { print, runToEnd, UsageError } from './command-line.ts'
 import { HELP, type Options, parseOptions } from './options.ts'
-import { type Cleanup, type Finding, openWorld, Skipped, type Trial } from './trial.ts'
+import { attempt, type Cleanup, type Finding, openWorld, type Trial } from './trial.ts'
 import { speakTls } from './world/dial.ts'
 
 type Line = Finding & { trial: string }
@@ -30,15 +30,7 @@ async function main(): Promise<void> {
 /** Runs one trial. An error that it throws is a finding too. */
 async function run(trial: Trial, options: Options, root: string): Promise<Line[]> {
   const world = openWorld(trial.name, options, { root, cleanup })
-  try {
-    await trial.run(world)
-  } catch (error) {
-    if (error instanceof Skipped) world.skip(trial.title, error.message)
-    else {
-      console.error(error)
-      world.expect(false, trial.title, `the trial failed: ${(error as Error).message}`)
-    }
-  }
+  await attempt(world, trial.title, () => trial.run(world))
   return world.findings.map((finding) => ({ trial: trial.name, ...finding }))
 }
 

@@ -81,3 +81,14 @@ export function openWorld(name: string, options: WorldOptions, { root, cleanup }
     report: (done: string, found: string) => note('undecided', done, found),
   }
 }
+
+/** Runs a trial, or a part of one that others do not need. What it throws is a finding, too. */
+export async function attempt({ expect, skip }: World, title: string, run: () => Promise<void>): Promise<void> {
+  try {
+    await run()
+  } catch (error) {
+    if (error instanceof Skipped) return skip(title, error.message)
+    console.error(error)
+    expect(false, title, `the trial failed: ${(error as Error).message}`)
+  }
+}

@@ -1,3 +1,5 @@
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { makeRelease } from '../support/release.ts'
 import { command, register, run, runJson, start, startServer } from '../support/spawn.ts'
@@ -77,6 +79,26 @@ for (const { name, folder, latest, createEnv } of [SQLITE, await startPostgresSt
     t.match(err, /The database needs token-server 98\.0\.0 or newer, and this is [\d.]+: upgrade the program\.\n$/)
   })
 }
+
+t.test(
+  'Rolling upgrade on SQLite: a release is installed over the one before, SIGHUP, and no request fails',
+  async (t) => {
+    const env = { ...(await SQLITE.createEnv(t)), PORT: '0', WORKERS: '2' }
+    const main = makeRelease(t, '98.0.0', {})
+    const server = await startServer(t, {}, start(t, ['serve', '--create'], env, { main }))
+    const load = await startLoad(env, server)
+    await load.spend('one release')
+    const next = makeRelease(t, '98.1.0', { 'sqlite/0998_expand.sql': EXPAND })
+    for (const name of ['src', 'migrations', 'package.json']) {
+      cpSync(join(next, '../..', name), join(main, '../..', name), { recursive: true })
+    }
+    t.equal((await command(t, ['migrate'], env, '', { main })).status, 0)
+    await server.restart()
+    await load.spend('two releases', ['one release'])
+    await load.stop()
+    t.strictSame([load.wrong, load.unanswered, server.logged('request failed')], [[], {}, []])
+  },
+)
 
 /** Asks servers at random, each request another one. */
 async function startLoad(env: NodeJS.ProcessEnv, first: Server) {

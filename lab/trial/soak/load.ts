@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Credentials } from '../../bench/world/checkout.ts'
 import { introspectRequest } from '../../bench/world/requests.ts'
 import type { World } from '../trial.ts'
-import { type Client, openClient, tokenRequest } from '../world/client.ts'
+import { type Client, openClient, type Ports, tokenRequest } from '../world/client.ts'
 import { runCommand, type Store } from '../world/data.ts'
 import { audit, type Entry, startLoad } from '../world/ledger.ts'
 
@@ -40,9 +40,10 @@ const READS = [
 const CONSOLE = ['/', '/applications', '/applications?search=soak', '/suites/store', '/audit', '/refusals', '/secrets']
 
 interface Target {
+  /** Its checkout, which makes the changes by commands, may be another one later. */
   store: Store
-  port: number
-  adminPort: number
+  port: Ports
+  adminPort: Ports
   adminKey: string
   /** Of the console. */
   cookie: string
@@ -104,7 +105,7 @@ export function startMixedLoad(world: World, { store, port, adminPort, adminKey,
   /** Sends a request to the admin listener. Resolves to the body. */
   async function admin(client: Client, line: string, headers: string, expected = 200, content = ''): Promise<string> {
     const type = content && `Content-Type: application/json\r\nContent-Length: ${content.length}\r\n`
-    const head = `${line} HTTP/1.1\r\nHost: 127.0.0.1:${adminPort}\r\n${headers}\r\n${type}\r\n`
+    const head = `${line} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n${type}\r\n`
     const { status, body } = await client.send(head + content)
     if (status !== expected) throw new Error(`${line.replace(/[^/]+-[^/]+/, 'ID')}: ${status}`)
     return body
@@ -141,13 +142,15 @@ export function startMixedLoad(world: World, { store, port, adminPort, adminKey,
   }
 
   const habits = { ...TOKENS, revoke: 0.2, twice: 0.1 }
-  const load = startLoad(port, { applications: store.applications, random, ledger, habits })
+  const load = startLoad(port, { applications: store.applications, random, ledger, habits, note })
+  // The name of the cookie has the port of the host that is asked.
+  const headers = `Cookie: ${cookie.replace(/-\d+(?==)/, '')}`
   const loops = [
     ...repeat(CHECKS, (client) => check(client.isValid)),
     ...repeat(INTROSPECTIONS, (client) => check((token) => introspect(client, token))),
     ...repeat(WRONG_SECRETS, guess),
     ...repeat(CHANGES, change, adminPort),
-    ...repeat(PAGES, (client) => admin(client, `GET ${random.pick(CONSOLE)}`, `Cookie: ${cookie}`), adminPort),
+    ...repeat(PAGES, (client) => admin(client, `GET ${random.pick(CONSOLE)}`, headers), adminPort),
     ...repeat(APPLY, apply),
   ]
 
@@ -160,7 +163,7 @@ export function startMixedLoad(world: World, { store, port, adminPort, adminKey,
       await Promise.all([load.stop(), ...loops])
     },
 
-    /** Asks for everything that was acknowledged. Call it after `stop`. */
+    /** Asks for everything that was acknowledged. Call it after `stop`. `holds`: whether all of it is there, and no answer was wrong. */
     async audit() {
       const since = process.hrtime.bigint() - AUDITED_NS
       const { lost, resurrected } = await audit(
@@ -171,14 +174,18 @@ export function startMixedLoad(world: World, { store, port, adminPort, adminKey,
       const revived = await countIssued(port, ended.slice(-TRIED))
       const shown = await runCommand(store, ['applications', 'show', 'applied'])
       const isApplied = applied !== undefined && shown.note === applied
-      const counts = { tokens: ledger.length, changes: registered.length + ended.length }
-      return { ...counts, lost, resurrected, unknown, revived, isApplied }
+      const [tokens, changes] = [ledger.length, registered.length + ended.length]
+      const missing = lost + resurrected + unknown + revived + found.wrong
+      return {
+        holds: tokens > 0 && changes > 0 && isApplied && missing === 0,
+        text: `${tokens} tokens: ${lost} lost, ${resurrected} resurrected; ${changes} changes: ${unknown} lost, ${revived} undone; the last apply: ${isApplied ? 'there' : 'lost'}; ${found.wrong} wrong answers; unexpected ones: ${JSON.stringify(Object.fromEntries(found.unexpected))}`,
+      }
     },
   }
 }
 
 /** How many of them get a token. */
-async function countIssued(port: number, all: Credentials[]): Promise<number> {
+async function countIssued(port: Ports, all: Credentials[]): Promise<number> {
   const queue = all.values()
   let count = 0
   const loop = async () => {

@@ -1,34 +1,27 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../../test/support/free-port.ts'
-import { runPostgres } from '../../../test/support/postgres/server.ts'
 import type { Credentials } from '../../bench/world/checkout.ts'
-import { Skipped, type Trial, type World } from '../trial.ts'
+import type { Trial, World } from '../trial.ts'
 import { openClient } from '../world/client.ts'
 import { fillStore } from '../world/data.ts'
 import { audit, type Entry, startLoad } from '../world/ledger.ts'
-import { addOperator } from '../world/operator.ts'
+import { addOperator, callApi } from '../world/operator.ts'
+import { type Postgres, withPostgres } from '../world/postgres.ts'
 import { startServer } from '../world/server.ts'
 
 const RELOADED_MS = 500
 const HABITS = { connections: 16, revoke: 0.2, twice: 0.2 }
-
-type Postgres = Awaited<ReturnType<typeof runPostgres>>
 
 export const reload: Trial = {
   name: 'reload',
   title: 'synchronous_commit=off by a reload of PostgreSQL, then kill -9 of all: is everything there?',
   async run(world) {
     // Only a commit that insists is written soon: the WAL writer sleeps.
-    const postgres = await runPostgres({ settings: { wal_writer_delay: '10s' } }).catch((error: Error) => {
-      throw /No PostgreSQL/.test(error.message) ? new Skipped('it needs PostgreSQL') : error
-    })
-    try {
+    await withPostgres({ settings: { wal_writer_delay: '10s' } }, async (postgres) => {
       await tryControl(world, postgres)
       await tryReloads(world, postgres)
-    } finally {
-      await postgres.stop()
-    }
+    })
   },
 }
 
@@ -97,15 +90,11 @@ async function restart(postgres: Postgres): Promise<void> {
 /** Registers applications by the API, one after another, until it is stopped. Only acknowledged ones are added. */
 function startRegistrations(port: number, key: string, registered: Credentials[]) {
   let isOver = false
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const loop = async () => {
     while (!isOver) {
       const content = { name: `Application ${randomUUID()}`, developer_email: 'dev@partner.example', suites: ['store'] }
-      const request = { method: 'POST', headers, body: JSON.stringify(content) }
-      const answer = await fetch(`http://127.0.0.1:${port}/admin/v1/applications`, request)
-        .then(async (response) => (response.status === 201 ? await response.json() : undefined))
-        .catch(() => undefined)
-      if (answer) registered.push(answer as Credentials)
+      const answer = await callApi(port, key, 'POST /applications', content).catch(() => undefined)
+      if (answer) registered.push(answer)
       else await sleep(10)
     }
   }

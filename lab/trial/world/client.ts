@@ -8,6 +8,11 @@ import { dial } from './dial.ts'
 /** By default, a connection on which nothing arrives for this long counts as broken. */
 const TIMEOUT_MS = 5000
 
+/** Where requests go: to a port, or in turns to those of the nodes that take requests, a list that may change. */
+export type Ports = number | readonly number[]
+
+let turn = 0
+
 export interface Answer {
   status: number
   head: string
@@ -29,12 +34,15 @@ function form(path: string, fields: Record<string, string>, headers = ''): strin
 export type Client = ReturnType<typeof openClient>
 
 /** A keep-alive connection with one request at a time. A broken one is replaced by the next request. */
-export function openClient(port: number, { timeout = TIMEOUT_MS } = {}) {
+export function openClient(ports: Ports, { timeout = TIMEOUT_MS } = {}) {
+  const all = typeof ports === 'number' ? [ports] : ports
+  let port = 0
   let socket: Socket | undefined
   let pending = ''
   let waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void } | undefined
 
   function open(): Socket {
+    port = all[turn++ % all.length] as number
     const opened = dial({ port, noDelay: true })
     pending = ''
     opened.setEncoding('latin1')
@@ -78,6 +86,7 @@ export function openClient(port: number, { timeout = TIMEOUT_MS } = {}) {
   /** Sends a request and resolves to its answer. Rejects when the connection ends before. Throws while an answer is pending. */
   function send(request: string): Promise<Answer> {
     if (waiting) throw new Error('an answer is still pending on this connection')
+    if (socket && !all.includes(port)) drop(socket)
     return new Promise((resolve, reject) => {
       waiting = { resolve, reject }
       socket ??= open()

@@ -25,7 +25,7 @@ export interface Data extends Store {
 
 /** Makes a database in a folder, with a suite, `store`, and applications that are approved for it. */
 export function makeData(
-  world: World,
+  world: Pick<World, 'program'>,
   folder: string,
   applications: number,
   settings: Record<string, string> = {},

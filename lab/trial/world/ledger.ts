@@ -1,7 +1,7 @@
 import type { Credentials } from '../../bench/world/checkout.ts'
 import { verifyRequest } from '../../bench/world/requests.ts'
 import type { Random } from '../random.ts'
-import { type Client, openClient } from './client.ts'
+import { type Client, openClient, type Ports } from './client.ts'
 
 /** How long the last answers may take when load ends. A killed worker leaves some requests without one. */
 const LAST_ANSWERS_MS = 2000
@@ -33,18 +33,26 @@ export interface Habits {
 
 /** Asks for tokens and revokes some, on several connections, until it is stopped, and records all that was acknowledged. */
 export function startLoad(
-  port: number,
+  ports: Ports,
   {
     applications,
     random,
     ledger,
     habits,
-  }: { applications: Credentials[]; random: Random; ledger: Entry[]; habits: Habits },
+    note = () => {},
+  }: {
+    applications: Credentials[]
+    random: Random
+    ledger: Entry[]
+    habits: Habits
+    /** Told of each request that was refused or not answered. */
+    note?: (what: string) => void
+  },
 ) {
   let isOver = false
   const clients: Client[] = []
   const open = () => {
-    const client = openClient(port)
+    const client = openClient(ports)
     clients.push(client)
     return client
   }
@@ -54,7 +62,8 @@ export function startLoad(
     while (!isOver) {
       try {
         await issue(client, second)
-      } catch {
+      } catch (error) {
+        note((error as Error).message)
         await pause(5)
       }
       if (habits.pause) await pause(random.between(0, habits.pause))
@@ -64,14 +73,18 @@ export function startLoad(
   async function issue(client: Client, second: Client): Promise<void> {
     const application = random.pick(applications)
     const token = await client.token(application)
-    if (token === undefined) return pause(2)
+    if (token === undefined) {
+      note('no token')
+      return pause(2)
+    }
     const entry: Entry = { token, application, issuedAt: process.hrtime.bigint() }
     ledger.push(entry)
     if (!random.chance(habits.revoke)) return
     entry.revokeSentAt = process.hrtime.bigint()
     const both = random.chance(habits.twice) ? [client, second] : [client]
     // Also waits for the answer to one when the other fails: until then its connection takes no request.
-    await Promise.allSettled(both.map((one) => revoke(one, entry)))
+    const results = await Promise.allSettled(both.map((one) => revoke(one, entry)))
+    for (const { reason } of results.filter((result) => result.status === 'rejected')) note(reason.message)
   }
 
   function closeAll(): void {
@@ -92,7 +105,8 @@ export function startLoad(
 }
 
 async function revoke(client: Client, entry: Entry): Promise<void> {
-  if (await client.revoke(entry.application, entry.token)) entry.revokedAt ??= process.hrtime.bigint()
+  if (!(await client.revoke(entry.application, entry.token))) throw new Error('a revocation was refused')
+  entry.revokedAt ??= process.hrtime.bigint()
 }
 
 function pause(milliseconds: number): Promise<void> {
@@ -113,12 +127,12 @@ interface Known {
 }
 
 /** Checks every token of a ledger on the server, on several connections. */
-export async function audit(port: number, ledger: readonly Known[]): Promise<Losses> {
+export async function audit(ports: Ports, ledger: readonly Known[]): Promise<Losses> {
   const losses = { lost: 0, resurrected: 0 }
   const queue = ledger.values()
   await Promise.all(
     Array.from({ length: AUDITORS }, async () => {
-      const client = openClient(port)
+      const client = openClient(ports)
       for (const entry of queue) {
         const isValid = await ask(client, entry.token)
         if (entry.revokedAt !== undefined && isValid) losses.resurrected++

@@ -20,3 +20,22 @@ export async function logIn(place: Place, name: string, port: number): Promise<s
   if (cookie === undefined) throw new Error(`No login: ${answer.status}`)
   return cookie
 }
+
+/** Calls the administration API: `POST /applications`. Resolves to the body. Rejects if the call is refused. */
+export async function callApi(
+  port: number,
+  key: string,
+  line: string,
+  content?: object,
+  headers: Record<string, string> = {},
+) {
+  const [method = '', path] = line.split(' ')
+  const response = await fetch(`${scheme()}://127.0.0.1:${port}/admin/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, ...(content && { 'content-type': 'application/json' }), ...headers },
+    ...(content && { body: JSON.stringify(content) }),
+  })
+  const body = await response.text()
+  if (!response.ok) throw new Error(`${line}: ${response.status} ${body}`)
+  return JSON.parse(body || '{}')
+}
