@@ -1,5 +1,6 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { createPrivateKey, type KeyObject, randomBytes, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { OperatorError } from '../domain/operator-error.ts'
 import { asSentence } from '../domain/text.ts'
 import type { Tls } from './tls.ts'
@@ -12,7 +13,7 @@ export interface CertificateFiles {
 }
 
 /** What such files contain, in PEM format, and what they say of the certificate of the server, which is their first. */
-export interface Certificate extends CertificateFiles {
+export interface Certificate extends ReturnType<typeof withTicketKeys> {
   endsAt: number
   fingerprint: string
 }
@@ -27,11 +28,11 @@ export async function readCertificate(files: CertificateFiles, now: number, know
     read(files.key),
     files.clientCa === undefined ? undefined : read(files.clientCa),
   ])
-  const isKnown = certificate === known?.certificate && key === known.key && clientCa === known.clientCa
-  if (known && isKnown && now < known.endsAt) return known
-  const own = parse(() => new X509Certificate(certificate), 'a certificate', files.certificate)
-  if (clientCa !== undefined) requireCertificates(files.clientCa as string, clientCa)
-  if (!own.checkPrivateKey(parse(() => createPrivateKey(key), 'a private key without a passphrase', files.key))) {
+  const found = { certificate, key, clientCa }
+  if (known && now < known.endsAt && isDeepStrictEqual(known.files, found)) return known
+  const [own] = certificatesIn(files.certificate, certificate) as [X509Certificate]
+  if (clientCa !== undefined) certificatesIn(files.clientCa as string, clientCa)
+  if (!own.checkPrivateKey(keyIn(files.key, key))) {
     const order = 'the certificate of the server must be the first in its file'
     throw new OperatorError(`The key in ${files.key} does not fit the certificate in ${files.certificate}: ${order}.`)
   }
@@ -39,26 +40,42 @@ export async function readCertificate(files: CertificateFiles, now: number, know
   const about = `The certificate in ${files.certificate}`
   if (now < begin) throw new OperatorError(`${about} is not valid before ${own.validFrom}.`)
   if (now >= end) throw new OperatorError(`${about} has expired: it was valid until ${own.validTo}.`)
-  const pair = { certificate, key, clientCa }
   try {
-    createTls(pair)
+    return { ...withTicketKeys(found, now, known), endsAt: end, fingerprint: own.fingerprint256 }
   } catch (cause) {
     throw new OperatorError(`${about} cannot be used: ${asSentence((cause as Error).message)}`, { cause })
   }
-  return { ...pair, endsAt: end, fingerprint: own.fingerprint256 }
 }
 
-/** Throws OperatorError, with a sentence that names the file, unless it contains certificates that can all be read. */
-export function requireCertificates(file: string, text: string): void {
+/** What a listener shows, with keys for the tickets that resume sessions; by default new ones. */
+export function withTicketKeys(
+  files: CertificateFiles,
+  now: number,
+  { ticketKeys = randomBytes(48), keyedAt = now }: { ticketKeys?: Buffer; keyedAt?: number } = {},
+) {
+  return { files, ticketKeys, keyedAt, tls: createTls(files, ticketKeys) }
+}
+
+/** At least one certificate. Throws OperatorError, with a sentence that names the file, unless all that it contains can be read. */
+export function certificatesIn(file: string, text: string): X509Certificate[] {
   const parts = text.split(/(?<=-----END [A-Z0-9 ]*CERTIFICATE-----)/)
   const certificates = parts.filter((part) => /-----(BEGIN|END) [A-Z0-9 ]*CERTIFICATE-----/.test(part))
   if (certificates.length === 0) throw new OperatorError(`${file} does not contain a certificate in PEM format.`)
-  for (const [index, certificate] of certificates.entries()) {
+  return certificates.map((certificate, index) => {
     try {
-      new X509Certificate(certificate)
+      return new X509Certificate(certificate)
     } catch (cause) {
       throw new OperatorError(`Certificate ${index + 1} in ${file} cannot be read: its PEM is damaged.`, { cause })
     }
+  })
+}
+
+function keyIn(file: string, text: string): KeyObject {
+  try {
+    return createPrivateKey(text)
+  } catch {
+    // No cause, so that nothing of a key gets to the log.
+    throw new OperatorError(`${file} does not contain a private key without a passphrase in PEM format.`)
   }
 }
 
@@ -83,13 +100,4 @@ async function read(file: string): Promise<string> {
   return readFile(file, 'utf8').catch((cause: Error) => {
     throw new OperatorError(`Cannot read ${file}: ${cause.message}.`, { cause })
   })
-}
-
-function parse<Value>(parsed: () => Value, what: string, file: string): Value {
-  try {
-    return parsed()
-  } catch {
-    // No cause, so that nothing of a key gets to the log.
-    throw new OperatorError(`${file} does not contain ${what} in PEM format.`)
-  }
 }

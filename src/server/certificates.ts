@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import { type Config, certificateFiles } from '../config.ts'
 import type { CertifiedListener, Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { CERTIFICATE_ENDS_MS } from '../domain/statistics.ts'
 import { type Clock, timestamp } from '../domain/time.ts'
 import { DAY } from '../domain/usage.ts'
-import { type Certificate, type CertificateFiles, createTls, readCertificate } from '../listener/certificate.ts'
+import { type Certificate, type CertificateFiles, readCertificate, withTicketKeys } from '../listener/certificate.ts'
 import type { Tls } from '../listener/tls.ts'
 import { startLoop } from './loops.ts'
 
@@ -19,10 +18,9 @@ export async function openCertificates(
   config: Config,
   { observe, now = Date.now, interval = INTERVAL_MS }: { observe: Observer; now?: Clock; interval?: number },
 ) {
-  const ticketKeys = randomBytes(48)
   const files = Object.entries(certificateFiles(config)) as [CertifiedListener, CertificateFiles | undefined][]
   const kept = await Promise.all(
-    files.flatMap(([listener, files]) => (files ? keepCertificate(listener, files, { ticketKeys, observe, now }) : [])),
+    files.flatMap(([listener, files]) => (files ? keepCertificate(listener, files, { observe, now }) : [])),
   )
   let last: Promise<unknown> = Promise.resolve()
   // One after the other, or a signal while the files are read would report a change twice.
@@ -34,7 +32,6 @@ export async function openCertificates(
   const loop = kept.length === 0 ? undefined : startLoop(look, { delay: interval, ref: false })
   const of = (listener: CertifiedListener) => kept.find((one) => one.listener === listener)
   return {
-    ticketKeys,
     /** What this listener shows its clients; undefined if it speaks plain HTTP. */
     tlsOf: (listener: CertifiedListener): (() => Tls) | undefined => of(listener)?.tls,
     public: of('public'),
@@ -48,11 +45,10 @@ export async function openCertificates(
 async function keepCertificate(
   listener: CertifiedListener,
   files: CertificateFiles,
-  { ticketKeys, observe, now }: { ticketKeys: Buffer; observe: Observer; now: Clock },
+  { observe, now }: { observe: Observer; now: Clock },
 ) {
   let current = await readCertificate(files, now())
-  let tls = createTls(current, ticketKeys)
-  let onUse: ((certificate: CertificateFiles) => void) | undefined
+  let onUse: ((certificate: Certificate) => void) | undefined
   let problem: string | undefined
   let doubt: string | undefined
   let warnedAt = Number.NEGATIVE_INFINITY
@@ -63,6 +59,8 @@ async function keepCertificate(
     if (found instanceof OperatorError) refuse(found.message, isSettled)
     else if (found !== current || problem !== undefined) use(found)
     else doubt = undefined
+    // Who learns the keys of tickets can read the sessions that they resume, so none are used for long.
+    if (now() - current.keyedAt >= DAY) show({ ...current, ...withTicketKeys(current.files, now()) })
     if (current.endsAt - now() < CERTIFICATE_ENDS_MS && now() - warnedAt >= DAY) {
       warnedAt = now()
       observe({ type: 'certificate ends', listener, endsAt: timestamp(current.endsAt) })
@@ -78,23 +76,26 @@ async function keepCertificate(
   }
 
   function use(found: Certificate): void {
-    current = found
-    tls = createTls(current, ticketKeys)
+    show(found)
     problem = undefined
     doubt = undefined
     warnedAt = Number.NEGATIVE_INFINITY
     observe({ type: 'certificate loaded', listener, endsAt: timestamp(current.endsAt) })
+  }
+
+  function show(certificate: Certificate): void {
+    current = certificate
     onUse?.(current)
   }
 
   return {
     listener,
-    tls: () => tls,
+    tls: () => current.tls,
     /** `problem`: why the files have another certificate that cannot be used. */
     state: () => ({ endsAt: current.endsAt, problem }),
     check,
     /** Calls back with the certificate that is used, now and after each change. */
-    follow(listen: (certificate: CertificateFiles) => void): void {
+    follow(listen: (certificate: Certificate) => void): void {
       onUse = listen
       listen(current)
     },

@@ -99,11 +99,11 @@ export async function runLeader(
 }
 
 /** Sends what clients of the public listener are shown to each worker that asks, and to all when it changes. */
-function sendCertificates({ public: kept, ticketKeys }: Certificates): void {
+function sendCertificates({ public: kept }: Certificates): void {
   if (!kept) return
   let latest: ToWorker
-  kept.follow((certificate) => {
-    latest = { type: 'certificate', certificate, ticketKeys: ticketKeys.toString('base64') }
+  kept.follow(({ files, ticketKeys }) => {
+    latest = { type: 'certificate', files, ticketKeys: ticketKeys.toString('base64') }
     for (const worker of liveWorkers()) sendToWorker(worker, latest)
   })
   cluster.on('fork', (worker) => {

@@ -7,7 +7,7 @@ import type { Report } from '../telemetry/metrics/fleet.ts'
  * no new connections, and answer `retired` when the last one is closed.
  */
 export type ToWorker =
-  | { type: 'certificate'; certificate: CertificateFiles; ticketKeys: string }
+  | { type: 'certificate'; files: CertificateFiles; ticketKeys: string }
   | { type: 'close' }
   | { type: 'retire' }
   | { type: 'ping' }

@@ -55,8 +55,8 @@ function receiveCertificates(): Promise<() => Tls> {
   let tls: Tls
   return new Promise((resolve) => {
     onMessage<ToWorker>(process, {
-      certificate({ certificate, ticketKeys }) {
-        tls = createTls(certificate, Buffer.from(ticketKeys, 'base64'))
+      certificate({ files, ticketKeys }) {
+        tls = createTls(files, Buffer.from(ticketKeys, 'base64'))
         resolve(() => tls)
       },
     })
