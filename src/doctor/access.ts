@@ -103,7 +103,7 @@ export async function checkPassword({ passwordFile, password }: PostgresLocation
 }
 
 /** Checks whether the file of a setting can be read, has content, and is private. */
-async function checkSecretFile(setting: string, file: string): Promise<Finding> {
+export async function checkSecretFile(setting: string, file: string): Promise<Finding> {
   const path = resolve(file)
   try {
     const { mode, uid } = await stat(path)

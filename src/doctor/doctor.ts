@@ -29,7 +29,7 @@ export async function diagnose(source: SettingsSource, now: Clock): Promise<Diag
   const places = { public: { host: config.HOST, port: config.PORT }, admin: ADMIN_ADDRESS, ops: OPS_ADDRESS }
   for (const listener of CERTIFIED_LISTENERS) {
     const [pair, place] = [files[listener], places[listener]]
-    if (pair) after.push(['certificate', () => checkCertificate(pair, now, place && urlOf(place))])
+    if (pair) after.push(['certificate', () => checkCertificate(listener, pair, now, place && urlOf(place))])
   }
   if (isStoreKnown && location.kind === 'postgres') before.push(['password', () => checkPassword(location)])
   if (isStoreKnown && location.kind === 'sqlite') {

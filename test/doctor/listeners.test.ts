@@ -65,7 +65,7 @@ testByTls('Doctor: by TLS it asks the listeners, and compares what they show wit
     { certificate: join(folder, 'own'), key: join(folder, 'own.key') },
     makeCertificate(folder).files,
   ]
-  const { app } = await createWorld(t)
+  const { app, logged } = await createWorld(t)
   const PORT = Number(new URL(await app.listen({ port: 0, host })).port)
   const url = `https://127.0.0.1:${PORT}`
   t.match(await checkServer({ HOST: host, PORT, TLS_CERT_FILE: own.certificate }), [
@@ -74,12 +74,22 @@ testByTls('Doctor: by TLS it asks the listeners, and compares what they show wit
   t.match(await checkServer({ HOST: host, PORT }), [{ level: 'error' }], 'without TLS nothing answers')
   const now = () => Date.now()
   const text = `The server at ${url} does not show the certificate in ${other.certificate}.`
-  t.match(await checkCertificate(other, now, url), [{ level: 'ok' }, { level: 'error', text }])
-  t.match(await checkCertificate(other, now, `https://127.0.0.1:${await freePort()}`), [{ level: 'ok' }])
-  t.match(await checkCertificate(other, () => Date.now() + 77 * DAY), [
+  chmodSync(other.key, 0o600)
+  const isPrivate = { level: 'ok', text: `TLS_KEY_FILE, ${other.key} (mode 600), is private.` }
+  t.match(await checkCertificate('public', other, now, url), [{ level: 'ok' }, isPrivate, { level: 'error', text }])
+  t.strictSame(
+    logged().filter(({ msg }) => msg === 'request refused'),
+    [],
+    'it asks for what the server has',
+  )
+  const nowhere = `https://127.0.0.1:${await freePort()}`
+  t.match(await checkCertificate('public', other, now, nowhere), [{ level: 'ok' }, isPrivate])
+  chmodSync(other.key, 0o644)
+  t.match(await checkCertificate('ops', other, () => Date.now() + 77 * DAY), [
     { level: 'warning', text: /is valid until .*Z\.$/ },
+    { level: 'note', text: /^OPS_TLS_KEY_FILE, .* \(mode 644\), can be read by other users/ },
   ])
-  await t.rejects(checkCertificate(own, now), { message: /^Cannot read / })
+  await t.rejects(checkCertificate('public', own, now), { message: /^Cannot read / })
 
   const pages = { '/metrics': () => ({ status: 403, type: 'text/plain', body: '' }) }
   const ops = await listenForOperators({ host, port: 0 }, pages, () => {}, tlsOf(t))
