@@ -142,10 +142,11 @@ async function newSettings(ask: Ask, env: NodeJS.ProcessEnv): Promise<NodeJS.Pro
   const data = await ask(words, 'data', DATABASE_URL, (data) => settings.DATABASE_URL.parse(urlOf(data)))
   const local = env.PUBLIC_URL ?? `http://localhost:${PORT}`
   const publicUrl = await ask('The URL that clients use', 'publicUrl', local, settings.PUBLIC_URL.parse)
+  const hasProxy = publicUrl.startsWith('https:') && !env.TLS_CERT_FILE
   return {
     ADMIN_ADDRESS,
-    // TLS ends at a proxy, which must be on this machine if nothing else can reach the server.
-    ...(publicUrl.startsWith('https:') && isIP(HOST) && isLocalHost(HOST) && { TRUST_PROXY: HOST }),
+    // The proxy must be on this machine if nothing else can reach the server.
+    ...(hasProxy && isIP(HOST) && isLocalHost(HOST) && { TRUST_PROXY: HOST }),
     ...env,
     DATABASE_URL: urlOf(data),
     PUBLIC_URL: publicUrl,

@@ -61,6 +61,9 @@ t.test('Init: settings of the environment are written, too, and quoted where the
   t.match(out, /admin \(made\)[\s\S]*"npx token-server serve"[\s\S]*There is no console: set ADMIN_ADDRESS/)
   const { ADMIN_ADDRESS, ...written } = env
   t.strictSame({ ...readEnvFile(file).settings }, written, 'and no proxy is trusted, as others reach the server')
+  const tls = { ...env, HOST: '127.0.0.1', TLS_CERT_FILE: '/tls.crt', TLS_KEY_FILE: '/tls.key' }
+  await run(`init --settings ${file}.tls --yes`, { env: tls })
+  t.equal(readEnvFile(`${file}.tls`).settings.TRUST_PROXY, undefined, 'with TLS here no proxy is needed')
 })
 
 t.test('Init: a file that is there keeps its settings, and gets a database and an operator', async (t) => {
