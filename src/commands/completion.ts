@@ -1,10 +1,11 @@
 import { Argument, type Command } from 'commander'
 import { type Terminal, write } from './shared/terminal.ts'
 
-/** What may follow a command. The path of the program itself is empty. */
+/** What may follow a command, or an option of it that takes a value: without words, a file. The path of the program is empty. */
 interface Place {
   path: string[]
-  words: [word: string, description: string][]
+  option?: string
+  words: [word: string, description?: string][]
 }
 
 const SHELLS = { bash: forBash, zsh: forZsh, fish: forFish }
@@ -27,7 +28,11 @@ function placesIn(command: Command, path: string[] = []): Place[] {
     ['--help', 'display help for command'],
   ] as Place['words']
   const names = commands.flatMap((child) => [child.name(), ...child.aliases()].map((name) => ({ child, name })))
-  return [...names.flatMap(({ child, name }) => placesIn(child, [...path, name])), { path, words }]
+  const values = options.flatMap(({ long, required, argChoices = [] }): Place[] => {
+    const choices = argChoices.filter((choice) => !choice.includes(' '))
+    return long && required ? [{ path, option: long, words: choices.map((choice) => [choice]) }] : []
+  })
+  return [...names.flatMap(({ child, name }) => placesIn(child, [...path, name])), ...values, { path, words }]
 }
 
 function forBash(places: Place[]): string {
@@ -57,15 +62,22 @@ if [ "$funcstack[1]" = _token-server ]; then _token-server "$@"; else compdef _t
 `
 }
 
-const casesOf = (places: Place[], found: (words: Place['words']) => string) =>
-  places.map(({ path, words }) => `    '${path.map((name) => `${name} `).join('')}'*) ${found(words)} ;;`).join('\n')
+function casesOf(places: Place[], found: (words: Place['words']) => string): string {
+  const typed = ({ path, option }: Place) =>
+    `'${path.map((name) => `${name} `).join('')}'*${option ? `'${option} '` : ''}`
+  return places.map((place) => `    ${typed(place)}) ${found(place.words)} ;;`).join('\n')
+}
 
 function forFish(places: Place[]): string {
-  const lines = places.flatMap(({ path, words }) => {
+  const lines = places.flatMap(({ path, option, words }) => {
     const after = path.map((name) => `__fish_seen_subcommand_from ${name}`)
     const names = words.map(([word]) => word).filter((word) => !word.startsWith('-'))
+    if (option) {
+      const values = names.length > 0 ? `--no-files --arguments '${names.join(' ')}'` : ''
+      return `complete --command token-server --condition '${after.join('; and ')}' --long-option ${option.slice(2)} --require-parameter ${values}\n`
+    }
     if (names.length > 0) after.push(`not __fish_seen_subcommand_from ${names.join(' ')}`)
-    return words.map(([word, description]) => {
+    return words.map(([word, description = '']) => {
       const what = word.startsWith('--') ? `--long-option ${word.slice(2)}` : `--no-files --arguments ${word}`
       return `complete --command token-server --condition '${after.join('; and ')}' ${what} --description ${quoted(description)}\n`
     })

@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { needs } from '../support/needs.ts'
 import { expectAll, misused, shell } from '../support/shell.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** Prints what a shell with the completions in `$SCRIPT` offers for a command line, whose last word is being typed. */
 type Complete = (words: string[]) => string
@@ -37,6 +40,17 @@ for (const [name, complete] of Object.entries(SHELLS)) {
     t.notOk(offered('applications', 're').includes('--name'))
     t.ok(offered('applications', 'register', '--').includes('--developer-email'))
     t.ok(offered('--').includes('--version'))
+    const viewer = offered('operators', 'add', 'ada', '--role', 'v')
+    t.strictSame(
+      ['admin', 'viewer', '--role'].filter((word) => viewer.includes(word)),
+      ['viewer'],
+    )
+    const [folder, file] = [temporaryFolder(t), 'key-of-admin']
+    writeFileSync(join(folder, file), '')
+    const files = offered('apply', 'a.yaml', '--key-file', join(folder, 'key'))
+    if (name === 'bash') t.strictSame(files.filter(Boolean), [], 'bash itself completes names of files')
+    else t.match(files.join(), file)
+    t.notOk(files.includes('--dry-run'))
   })
 }
 
