@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { OperatorError } from '../domain/operator-error.ts'
 import { isPlainTextUrl } from '../web/address.ts'
+import { failureTexts, retryAfterIn } from '../web/answers.ts'
 import type { Delivery } from './notices.ts'
 
 /** The files that say where notices go, and how they are signed. */
@@ -53,7 +54,7 @@ export async function postNotice(
   files: ReceiverFiles,
   { messageId, body }: { messageId: string; body: string },
   { now, signal, timeout = TIMEOUT_MS }: { now: number; signal?: AbortSignal; timeout?: number },
-): Promise<Delivery & { host?: string; status?: number; isSigned?: boolean }> {
+): Promise<Delivery & { host?: string; isSigned?: boolean }> {
   const late = AbortSignal.timeout(timeout)
   let receiver: URL | undefined
   try {
@@ -74,24 +75,19 @@ export async function postNotice(
     const { ok, status } = response
     const redirect = status >= 300 && status < 400 ? ', a redirect, which is not followed' : ''
     const problem = ok ? undefined : `it answered ${status}${redirect}`
-    return { problem, host: url.host, status, isSigned: key !== undefined, retryAfter: waitOf(response.headers, now) }
+    return {
+      problem,
+      host: url.host,
+      status,
+      isSigned: key !== undefined,
+      retryAfter: retryAfterIn(response.headers, now),
+    }
   } catch (error) {
     signal?.throwIfAborted()
-    const problem = late.aborted ? `it did not answer within ${timeout / 1000} s` : failureOf(error as Error, receiver)
+    // A message may show the URL, which is secret.
+    const isShown = (text: string) => receiver && text.includes(receiver.pathname + receiver.search)
+    const why = failureTexts(error).find((text) => !isShown(text))
+    const problem = late.aborted ? `it did not answer within ${timeout / 1000} s` : String(why)
     return { problem, ...(receiver && { host: receiver.host }) }
   }
-}
-
-/** Why nothing was posted. A message that shows the URL, which is secret, is not used. */
-function failureOf(error: Error, receiver: URL | undefined): string {
-  const { message, code, name } = (error.cause ?? error) as NodeJS.ErrnoException
-  const isShown = receiver && message.includes(receiver.pathname + receiver.search)
-  return String([!isShown && message, code, name].find(Boolean))
-}
-
-/** Retry-After (RFC 9110 §10.2.3): seconds or a date, in milliseconds from now. */
-function waitOf(headers: Headers, now: number): number | undefined {
-  const text = headers.get('retry-after') ?? ''
-  const wait = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
-  return Number.isNaN(wait) ? undefined : wait
 }

@@ -8,8 +8,9 @@ import { type Fields, KINDS, type Kind } from '../administration/apply-plan.ts'
 import type { SeedStep } from '../administration/seed.ts'
 import type { RegisteredSuite } from '../administration/suites.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { camelCased } from '../domain/text.ts'
+import { camelCased, withPeriod } from '../domain/text.ts'
 import { isPlainTextUrl } from '../web/address.ts'
+import { failureTexts, retryAfterIn } from '../web/answers.ts'
 import { readInput, type Terminal } from './shared/terminal.ts'
 import { trust } from './shared/trust.ts'
 
@@ -84,13 +85,18 @@ function createCalls(url: string, key: string, wait: NonNullable<Options['wait']
         .catch((error: Error) => error)
       const isLost = answer instanceof Error
       if (!isLost && ![429, 503].includes(answer.response.status)) return { ...answer, tries }
+      const [why = '', code = ''] = isLost ? failureTexts(answer) : []
+      if (/CERT|LEAF/.test(code)) {
+        const own = /ISSUER|LEAF|SELF_SIGNED/.test(code)
+          ? ' If it is by an authority of your own, name that with --ca-file.'
+          : ''
+        throw new OperatorError(`The certificate of ${origin} is not accepted: ${withPeriod(why)}${own}`)
+      }
       if (tries < TRIES) {
-        const seconds = isLost ? 0 : Number(answer.response.headers.get('retry-after'))
-        await wait(Math.min(seconds * 1000 || 250 * 2 ** tries, LONGEST_MS))
-      } else if (isLost) {
-        const reasons = [answer.cause, answer].flatMap((error) => [Object(error).message, Object(error).code])
-        throw new OperatorError(`${origin} does not answer: ${reasons.find(Boolean)}.`)
-      } else return { ...answer, tries }
+        const asked = isLost ? undefined : retryAfterIn(answer.response.headers)
+        await wait(Math.min(asked || 250 * 2 ** tries, LONGEST_MS))
+      } else if (isLost) throw new OperatorError(`${origin} does not answer: ${why}.`)
+      else return { ...answer, tries }
     }
   }
 
