@@ -61,9 +61,13 @@ export type StoredKind = 'application' | 'suite' | 'operator' | 'hand-over links
 /** How each kind of stored subject becomes its public fields. */
 export type PublicFieldsOf = Readonly<Record<StoredKind, (stored: never) => PublicFields>>
 
+/** Fields that servers of 1.0.0, which may run beside this one, do not have. They are part of a version unless they are empty. */
+const ADDED = ['managed_by', 'source_addresses', 'public_labels', 'report_only']
+
 /** Identifies the state of an application or a suite: it changes whenever a public field does. */
 export function versionOf(fields: PublicFields): string {
-  return hash('sha256', JSON.stringify(fields), 'base64url').slice(0, 22)
+  const known = Object.entries(fields).filter(([name, value]) => !ADDED.includes(name) || String(value) !== '')
+  return hash('sha256', JSON.stringify(Object.fromEntries(known)), 'base64url').slice(0, 22)
 }
 
 /** An omitted field matches every event. */

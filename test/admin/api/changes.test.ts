@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import t from 'tap'
 import { createApiWorld, type Method, type Sent } from '../../support/api.ts'
 import { startDatabases } from '../../support/postgres/postgres.ts'
@@ -135,6 +136,35 @@ t.test('If-Match: every change of an application or suite makes another ETag; an
     old = etag
   }
 })
+
+t.test(
+  'If-Match: what nothing manages has the version that 1.0.0 gives it, which may run beside this one',
+  async (t) => {
+    const { call, administration } = await createApiWorld(t)
+    await administration.suites.register({ suiteId: 's', name: 'S' })
+    await administration.applications.register({ clientId: 'a', suites: ['s'] })
+    const ofApplication =
+      'client_id name developer_email status suites created_at tokens_valid_from labels note quota secrets'
+    for (const [path, names] of [
+      [A, ofApplication],
+      [S, 'id name created_at labels note secrets'],
+    ] as const) {
+      const version = async () => {
+        const { body, headers } = await call('GET', path)
+        const secrets = body.secrets.map(({ id, origin, created_at, ends_at, revoked_at }: Record<string, unknown>) => {
+          return { id, origin, created_at, ends_at, revoked_at }
+        })
+        const fields = Object.fromEntries(names.split(' ').map((name) => [name, { ...body, secrets }[name]]))
+        return { etag: headers.etag, old: `"${hash('sha256', JSON.stringify(fields), 'base64url').slice(0, 22)}"` }
+      }
+      const { etag, old } = await version()
+      t.equal(etag, old)
+      await call('PATCH', path, { json: { managed_by: 'a.yaml' } })
+      const managed = await version()
+      t.not(managed.etag, managed.old)
+    }
+  },
+)
 
 t.test('If-Match: usage makes no other ETag, any state is *, and a change answers with its ETag', async (t) => {
   const { call, clock, administration, store } = await createApiWorld(t)
