@@ -1,5 +1,4 @@
 import {
-  type AnnotationChanges,
   columnsOf,
   type Labels,
   LIST_COLUMNS,
@@ -21,10 +20,7 @@ import { ask, type Database, namesJson, rowsJson, type Work } from './work.ts'
 
 /** The statements of each change. They return the id in ChangeResult as one row. */
 const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => Work<unknown[][]> } = {
-  'application updated'(change, at) {
-    const mark = { read: sql.readApplications, write: sql.markApplication, id: change.clientId, at }
-    return marked(change.values, mark, updateApplication(change))
-  },
+  'application updated': updateApplication,
   'application suspended': ({ clientId }) => ask(sql.setStatus, [clientId, 'suspended']),
   'application resumed': ({ clientId }) => ask(sql.setStatus, [clientId, 'active']),
   'application removed': ({ clientId }) => ask(sql.deleteApplication, [clientId]),
@@ -36,10 +32,7 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
     return yield* ask(sql.withdraw, [namesJson(yield* unchanged(change)), change.suite])
   },
   'all tokens revoked': ({ clientId }, at) => ask(sql.revokeTokens, [clientId, at]),
-  'suite updated'({ suite, values }, at) {
-    const mark = { read: sql.readSuites, write: sql.markSuite, id: suite, at }
-    return marked(values, mark, updateSuite(suite, values))
-  },
+  'suite updated': ({ suite, values }) => updateSuite(suite, values),
   'suite removed': ({ suite }) => ask(sql.deleteSuite, [suite]),
   'secret added': ({ owner, secret }) => insertSecrets([{ owner, ...secret }]),
   'secret rotated': ({ owner, ...rotation }, at) => rotate(owner, rotation, at),
@@ -103,20 +96,12 @@ function* assertOwnUrls(): Work<void> {
   throw new OperatorError(`${message}.`, { kind: 'invalid', fields: [{ field: 'url', message }] })
 }
 
-interface Mark {
-  read: string
-  write: string
-  id: string
-  at: number
-}
-
 /** Notes when a change that names what manages an application or a suite has changed anything. */
-function* marked({ managedBy }: AnnotationChanges, { read, write, id, at }: Mark, change: Work<unknown[][]>) {
-  if (managedBy === undefined) return yield* change
-  const before = yield* ask<[id: string, json: string]>(read, [namesJson([id])])
-  const made = yield* change
-  const after = yield* ask<[id: string, json: string]>(read, [namesJson([id])])
-  if (after[0]?.[1] !== before[0]?.[1]) yield* ask(write, [id, at])
+function* marked<Made extends { entries: unknown[] }>(change: Change, at: number, making: Work<Made>): Work<Made> {
+  const made = yield* making
+  if (!('values' in change) || change.values.managedBy === undefined || made.entries.length === 0) return made
+  if ('suite' in change) yield* ask(sql.markSuite, [change.suite, at])
+  else yield* ask(sql.markApplication, [change.clientId, at])
   return made
 }
 
@@ -135,7 +120,7 @@ export function createChanges(database: Database): Changes {
   return {
     async change(change, audit) {
       const make = MAKE[change.type] as (change: Change, at: number) => Work<[id: number][]>
-      const begin = () => audited(audit, subjectsOf(change), make(change, audit.at))
+      const begin = () => marked(change, audit.at, audited(audit, subjectsOf(change), make(change, audit.at)))
       const made = database.transact(begin, { isCopied: !LOGIN_CHANGES.has(change.type) })
       const { result, entries } = await made.catch((error) => {
         if (error instanceof Trial) return error.made as Awaited<typeof made>
