@@ -248,7 +248,7 @@ export function listChoices({ suites }: Administration): Promise<Suite[]> {
 }
 
 /** The approvals that were edited in a form. Those that someone else has changed in the meantime stay as they are. */
-function approvalsIn(body: unknown) {
+export function approvalsIn(body: unknown) {
   const { all } = fieldsOf(body)
   const [shown, wanted] = [new Set(all('shown')), new Set(all('suite'))]
   return { ticked: [...wanted.difference(shown)], unticked: [...shown.difference(wanted)] }

@@ -2,11 +2,11 @@ import type { FastifyInstance } from 'fastify'
 import { html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
-import { PARENT as APPLICATIONS } from './application.ts'
+import { PARENT as APPLICATIONS, approvalsIn } from './application.ts'
 import { name, note, time } from './components.ts'
 import { fieldsOf, hidden } from './forms.ts'
 import { showPage } from './layout.ts'
-import { headBelow } from './owner.ts'
+import { headBelow, sentFor } from './owner.ts'
 import { PARENT as SUITES } from './suites.ts'
 
 /** The forms that change what a file may say. Secrets and tokens are never in a file. */
@@ -18,12 +18,15 @@ const CONFIRMED = 'although_managed_by'
 /** Asks before an application or a suite is changed by hand that a file or a program manages, and sends the form once more. */
 export function askIfManaged(console: FastifyInstance, context: AdminContext): void {
   console.addHook('preHandler', async (request, reply) => {
-    const [, kind] = (request.method === 'POST' && ASKED.exec(String(request.routeOptions.url))) || []
+    const [, kind, action] = (request.method === 'POST' && ASKED.exec(String(request.routeOptions.url))) || []
     if (!kind) return
     const { id } = request.params as { id: string }
     const owner = await administrationOf(context, request)[kind as 'applications' | 'suites'].find(id)
     const { all } = fieldsOf(request.body)
     if (!owner?.managedBy || all(CONFIRMED).includes(owner.managedBy)) return
+    const isEdited = sentFor(owner, request.body).some((sent) => sent.isEdited)
+    const approvals = Object.values(approvalsIn(request.body)).flat()
+    if (!action && !isEdited && approvals.length === 0) return
     const parent = kind === 'suites' ? SUITES : APPLICATIONS
     const base = `${parent.href}${path`/${id}`}`
     const fields = Object.keys({ ...(request.body as object) }).filter((field) => field !== CONFIRMED)

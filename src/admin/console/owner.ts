@@ -136,7 +136,7 @@ ${await inputs?.(owner, request, stateOf)}</div>
   console.post<{ Params: { id: string } }>(`${section}/:id`, async (request, reply) => {
     const { id } = request.params
     const owner = await find(id, request)
-    const sent = Object.entries(valuesOf(owner)).map(([name, stored]) => sentIn(request.body, name, stored))
+    const sent = sentFor(owner, request.body)
     const errors = sent.flatMap(({ name, stored, isConflict }) => (isConflict ? changedByOthers(name, stored) : []))
     if (errors.length > 0) return edit(id, reply, { errors, status: 409 })
     try {
@@ -154,13 +154,15 @@ function changedByOthers(field: string, stored: string): FieldError {
   return { field, message }
 }
 
-/** One value of a sent form. Texts are trimmed when they are read, so the shown value must be, too. */
-function sentIn(body: unknown, name: string, stored: string) {
+/** The values in a sent form. Texts are trimmed when they are read, so the shown value must be, too. */
+export function sentFor(owner: Owner, body: unknown) {
   const { all, text } = fieldsOf(body)
-  const [shown = stored] = all(`shown_${name}`)
-  const isEdited = all(name).length > 0 && text(name) !== shown.trim()
-  const value = isEdited ? text(name) : stored
-  return { name, value, stored, isEdited, isConflict: stored !== shown && stored !== value }
+  return Object.entries(valuesOf(owner)).map(([name, stored]) => {
+    const [shown = stored] = all(`shown_${name}`)
+    const isEdited = all(name).length > 0 && text(name) !== shown.trim()
+    const value = isEdited ? text(name) : stored
+    return { name, value, stored, isEdited, isConflict: stored !== shown && stored !== value }
+  })
 }
 
 export function withContents(content: Html): Html {
@@ -174,7 +176,7 @@ export function withContents(content: Html): Html {
  * overwritten unnoticed.
  */
 function namesPanel(owner: Owner, body: unknown, stateOf: (name: string) => FieldState): Html {
-  const fields = Object.entries(valuesOf(owner)).map(([name, stored]) => sentIn(body, name, stored))
+  const fields = sentFor(owner, body)
   const content = html`<div class="form">
 ${fields.map(({ name, stored }) => hidden({ [`shown_${name}`]: stored }))}
 ${fields.map(({ name, value }) => input(name, value, stateOf))}</div>`

@@ -61,6 +61,20 @@ t.test('Managed: what nothing manages, and what no file says, is changed without
   t.match(await browser.text('/applications/shop'), `Managed by ${FILE}, applied 2027-01-15 08:00`)
   t.match(await browser.text('/suites/store'), `Managed by ${FILE}, applied 2027-01-15 08:00`)
   t.notMatch(await browser.text('/applications/own'), 'Managed by')
+  const unchanged = fieldsIn(await browser.body('/applications/shop/edit'))
+  t.match(
+    await browser.location('/applications/shop', { form: { ...unchanged, name: 'Shop', suite: 'store' } }),
+    /nothing-changed$/,
+  )
+  t.equal(
+    (await browser('/applications/shop', { form: { ...unchanged, name: 'Shop' } })).statusCode,
+    200,
+    'of approvals, too',
+  )
+  t.match(
+    await browser.location('/suites/store', { form: fieldsIn(await browser.body('/suites/store/edit')) }),
+    /nothing-changed$/,
+  )
   const body = { managed_by: '', although_managed_by: FILE, name: 'Shop' }
   await browser('/applications/shop', { form: body })
   t.match(await administration.applications.show('shop'), { managedBy: '', appliedAt: null })
