@@ -1,4 +1,5 @@
 import { versionOf } from '../domain/audit-event.ts'
+import { mapInSteps } from '../domain/in-steps.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { camelCased } from '../domain/text.ts'
 import { applicationFields, PUBLIC_FIELDS, suiteFields } from '../views/registry.ts'
@@ -23,8 +24,8 @@ export function databaseRegistry(on: (conditions: Conditions) => Administration)
   const { suites, applications, seed } = on({})
   return {
     async list(kind) {
-      if (kind === 'suite') return (await suites.list()).map(suiteFields)
-      return (await applications.list()).map(applicationFields)
+      if (kind === 'suite') return mapInSteps(await suites.list(), suiteFields)
+      return mapInSteps(await applications.list(), applicationFields)
     },
 
     register: seed.steps,

@@ -1,6 +1,7 @@
 import { stringify } from 'yaml'
 import { hasLabel, type Labels } from '../domain/application.ts'
-import { APPLICATION, SUITE } from '../views/registry.ts'
+import { mapInSteps } from '../domain/in-steps.ts'
+import { NEW_APPLICATION, SUITE } from '../views/registry.ts'
 import { list, object } from '../views/schema.ts'
 import type { Registry } from './apply.ts'
 import { type Kind, pick } from './apply-plan.ts'
@@ -14,7 +15,7 @@ const ENTRIES = {
   application: object(
     'ExportedApplication',
     'An application, without what another server would set anew',
-    APPLICATION.omit({ created_at: true, tokens_valid_from: true, managed_by: true, applied_at: true }).shape,
+    NEW_APPLICATION.omit({ managed_by: true }).shape,
   ),
 }
 
@@ -28,7 +29,7 @@ export async function exportOf({ list }: Pick<Registry, 'list'>, labels: readonl
   const entriesOf = async (kind: Kind) => {
     const rows = (await list(kind)).filter((row) => labels.every((label) => hasLabel(row.labels as Labels, label)))
     const [id, ...fields] = Object.keys(ENTRIES[kind].shape) as [string, ...string[]]
-    const entries = rows.map(({ suites, ...row }) =>
+    const entries = await mapInSteps(rows, ({ suites, ...row }) =>
       pick({ ...row, suites: (suites as string[])?.toSorted() }, [id, ...fields]),
     )
     return entries.sort((one, other) => (String(one[id]) < String(other[id]) ? -1 : 1))

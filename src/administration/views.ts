@@ -5,6 +5,7 @@ import {
   ADMIN_KEY,
   APPLICATION,
   applicationSource,
+  NEW_APPLICATION,
   OPERATOR,
   SECRET,
   SESSION,
@@ -116,7 +117,7 @@ export const listedApplicationView = (listed: ListedApplication) => view(LISTED_
 
 export const shownApplicationView = (shown: ShownApplication) => view(SHOWN_APPLICATION, applicationSource(shown))
 
-const REGISTERED = APPLICATION.omit({ suites: true, created_at: true, tokens_valid_from: true, applied_at: true })
+const REGISTERED = NEW_APPLICATION.omit({ suites: true })
 
 /** Includes a generated secret, which is shown only once. An answer stored by an older version may lack some fields. */
 export function registeredApplicationView(registered: RegisteredApplication) {

@@ -25,6 +25,13 @@ export async function inSteps<Row>(rows: Iterable<Row>, handle: (step: Row[]) =>
   }
 }
 
+/** Maps rows in small steps, so that requests are handled in between. */
+export async function mapInSteps<Row, Mapped>(rows: Iterable<Row>, map: (row: Row) => Mapped): Promise<Mapped[]> {
+  const mapped: Mapped[] = []
+  await inSteps(rows, async (step) => void mapped.push(...step.map(map)))
+  return mapped
+}
+
 /** How many rows are written at a time. Rows of many applications are scattered, so this takes 3 ms on SQLite. */
 const WRITTEN_AT_A_TIME = 50
 

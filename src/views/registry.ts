@@ -91,6 +91,9 @@ export const APPLICATION = object('ApprovedApplication', 'An application that is
   applied_at: appliedAt,
 })
 
+/** What a registration can set. */
+export const NEW_APPLICATION = APPLICATION.omit({ created_at: true, tokens_valid_from: true, applied_at: true })
+
 /** The source of a view of an application, which may have more fields. */
 export function applicationSource<Shown extends Application>({ tokensValidFrom, ...application }: Shown) {
   return { ...application, tokensValidFrom: tokensValidFrom || null }

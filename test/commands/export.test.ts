@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { parse } from 'yaml'
 import { parseApplyFile } from '../../src/administration/apply-file.ts'
-import { yamlOf } from '../../src/administration/export.ts'
+import { exportOf, yamlOf } from '../../src/administration/export.ts'
 import { read } from '../repository/files.ts'
 import { createAdminWorld } from '../support/admin.ts'
 import { expectAll, fails, shell, startShell } from '../support/shell.ts'
@@ -191,4 +191,17 @@ t.test('Apply: its JSON Schema knows every field that commands and the API show'
   for (const path of ['applications', 'suites', 'export']) {
     t.strictSame(problemsOf((await world.ask(`/admin/v1/${path}`, { as: 'viewer' })).json()), [], path)
   }
+})
+
+t.test('Export: other requests are handled while thousands of entries are exported', async (t) => {
+  let turns = 0
+  function count() {
+    turns++
+    timer = setImmediate(count)
+  }
+  let timer = setImmediate(count)
+  const list = async () => Array.from({ length: 2000 }, (_, n) => ({ id: `s-${n}`, labels: {} }))
+  t.equal((await exportOf({ list })).suites.length, 2000)
+  clearImmediate(timer)
+  t.ok(turns >= 40, `${turns}`)
 })

@@ -10,7 +10,7 @@ import {
   shownApplicationView,
 } from '../../administration/views.ts'
 import { camelCased } from '../../domain/text.ts'
-import { APPLICATION, PUBLIC_FIELDS } from '../../views/registry.ts'
+import { NEW_APPLICATION, PUBLIC_FIELDS } from '../../views/registry.ts'
 import { fields, list, object, text, whole } from '../../views/schema.ts'
 import { choiceOf, labelsOf, pageOptions, query } from './query.ts'
 import { type AddRoute, answer, body, pageOf, repeatable, showing } from './routes.ts'
@@ -28,11 +28,7 @@ const LIST = {
 
 const SHOW = answer(SHOWN_APPLICATION)
 
-const { client_id, ...OTHER_FIELDS } = APPLICATION.omit({
-  created_at: true,
-  tokens_valid_from: true,
-  applied_at: true,
-}).shape
+const { client_id, ...OTHER_FIELDS } = NEW_APPLICATION.shape
 
 const REGISTERED = object('RegisteredApplication', 'An application with its secret', {
   client_id,
