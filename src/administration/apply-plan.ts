@@ -101,30 +101,30 @@ export function planOf(wanted: Wanted, present: Present, { prune = '', isSeed = 
       changes.push({ action: 'add', kind, id: String(id ?? ''), name, before: null, after })
       // A later entry without a client id may mean this one.
       found[kind].set(identityOf(entry), entry)
-    } else if (differing.length > 0)
-      changes.push({
-        action: 'change',
-        kind,
-        id: String(before[idField]),
-        name,
-        before: pick(before, differing),
-        after,
-      })
+    } else if (differing.length > 0) {
+      const id = String(before[idField])
+      changes.push({ action: 'change', kind, id, name, before: pick(before, differing), after })
+    }
   }
 
   for (const [at, entry] of wanted.suites?.entries() ?? []) planEntry('suite', at, entry)
   for (const [at, entry] of wanted.applications?.entries() ?? []) planEntry('application', at, entry)
+  const { managed_by } = wanted
+  let released = 0
   for (const kind of ['application', 'suite'] as const) {
     for (const fields of wanted[`${kind}s`] ? present[kind] : []) {
       const id = String(fields[KINDS[kind].id])
-      if (places.has(id) || !isPruned(fields)) continue
-      const before = pick(fields, KINDS[kind].fields)
-      changes.push({ action: 'remove', kind, id, name: String(fields.name), before, after: null })
-      found[kind].delete(id)
+      if (places.has(id)) continue
+      const about = { kind, id, name: String(fields.name) }
+      if (isPruned(fields)) {
+        changes.push({ action: 'remove', ...about, before: pick(fields, KINDS[kind].fields), after: null })
+        found[kind].delete(id)
+      } else if (managed_by && fields.managed_by === managed_by) {
+        changes.push({ action: 'change', ...about, before: { managed_by }, after: { managed_by: '' } })
+        released++
+      }
     }
   }
-  const releases = releasesOf(wanted, present, (fields, id) => places.has(id) || isPruned(fields))
-  changes.push(...releases)
   for (const { id } of wanted.suites ?? []) found.suite.set(String(id), {})
   for (const [at, suites] of approvals) {
     for (const [nth, id] of suites.entries()) {
@@ -132,7 +132,7 @@ export function planOf(wanted: Wanted, present: Present, { prune = '', isSeed = 
     }
   }
   if (problems.length > 0) throw wanted.refuse(problems)
-  return counted(changes, places.size + releases.length)
+  return counted(changes, places.size + released)
 }
 
 /** `kept`: how many the file lists, or leaves without its mark. */
@@ -140,22 +140,6 @@ function counted(changes: PlannedChange[], kept: number) {
   const { add = [], change = [], remove = [] } = Object.groupBy(changes, ({ action }) => action)
   const unchanged = kept - add.length - change.length
   return { changes, add: add.length, change: change.length, remove: remove.length, unchanged }
-}
-
-/** What has the mark of the file, but is no longer in it, loses the mark. */
-function releasesOf(
-  { managed_by, ...wanted }: Wanted,
-  present: Present,
-  isKnown: (fields: Fields, id: string) => boolean,
-): PlannedChange[] {
-  return (['suite', 'application'] as const).flatMap((kind) =>
-    (managed_by && wanted[`${kind}s`] ? present[kind] : []).flatMap((fields): PlannedChange[] => {
-      const id = String(fields[KINDS[kind].id])
-      if (fields.managed_by !== managed_by || isKnown(fields, id)) return []
-      const after = { managed_by: '' }
-      return [{ action: 'change', kind, id, name: String(fields.name), before: { managed_by }, after }]
-    }),
-  )
 }
 
 /** What identifies an application without a client id in a file. */

@@ -56,15 +56,8 @@ async function demo(terminal: Terminal): Promise<void> {
   await run(async () => store, telemetry, options)
   const link = () => makeLink(administration, `${origin}:${adminPort}`)
   if (isTls) trust(TLS_CERT_FILE, await readInput(terminal, TLS_CERT_FILE))
-  terminal.stdout.write(
-    explain(
-      address,
-      await link(),
-      world.application,
-      terminal.stdin,
-      isTls ? `curl --cacert ${TLS_CERT_FILE}` : 'curl',
-    ),
-  )
+  const curl = isTls ? `curl --cacert ${TLS_CERT_FILE}` : 'curl'
+  terminal.stdout.write(explain(address, await link(), world.application, terminal.stdin, curl))
   process.once('exit', () => terminal.stdout.write('\nStopped. Everything in the demo is gone.\n'))
   void makeTraffic(address, world.partners)
   void printLinkOnEnter(terminal, link)

@@ -238,7 +238,7 @@ t.test('Apply: a file with a name marks its entries, and what it no longer lists
   ])
   t.match(planText({ changes, ...counts }), '~ application old  "Old one"\n    managed_by mine → ""\n')
   const both = { ...file, suites: [] }
-  t.match((await plan(both, {}, present)).changes, [{ kind: 'application' }, {}, { kind: 'suite', id: 'store' }, {}])
+  t.match((await plan(both, {}, present)).changes, [{ kind: 'application' }, {}, {}, { kind: 'suite', id: 'store' }])
   const pruned = await plan(
     { ...mine, applications: [{ ...SHOP, created_at: undefined }] },
     { prune: 'by=file' },
