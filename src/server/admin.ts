@@ -13,7 +13,7 @@ import { NODE_VERSION, VERSION } from '../version.ts'
 import { hostInUrl, isWildcard } from '../web/address.ts'
 import type { Certificates } from './certificates.ts'
 import { onDemand } from './on-demand.ts'
-import { type RunningStatistics, startPresence } from './statistics.ts'
+import type { RunningStatistics } from './statistics.ts'
 
 export type AdminConfig = Config & {
   /** See AdminContext. */
@@ -68,19 +68,12 @@ export async function startAdmin(
     app = built
     return app
   })
-  let presence: ReturnType<typeof startPresence> | undefined
-  try {
-    const address = await listenForAdmin(server.server, place, tls && 'https')
-    presence = store.nodes && startPresence(store.nodes, statistics.thisNode)
-    return { address, close }
-  } catch (error) {
+  const close = async () => app?.close() ?? server.close()
+  const address = await listenForAdmin(server.server, place, tls && 'https').catch(async (error) => {
     await close()
     throw error
-  }
-
-  async function close(): Promise<void> {
-    await Promise.all([app?.close() ?? server.close(), presence?.stop()])
-  }
+  })
+  return { address, close }
 }
 
 /** The identity provider, if there is one. Its library is loaded only if needed. */

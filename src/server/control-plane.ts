@@ -13,7 +13,7 @@ import { onDemand } from './on-demand.ts'
 import { startOps } from './ops.ts'
 import { startPurgeLoop } from './purge-loop.ts'
 import type { OperatorSignal } from './signals.ts'
-import { type RunningStatistics, startStatistics } from './statistics.ts'
+import { type RunningStatistics, startPresence, startStatistics } from './statistics.ts'
 import type { Telemetry } from './telemetry.ts'
 
 /**
@@ -32,13 +32,14 @@ export function createControlPlane(
   let store: Opened | undefined
   let admin: Listener | undefined
   let statistics: RunningStatistics | undefined
+  let presence: ReturnType<typeof startPresence> | undefined
   let beginNotices: (() => ReturnType<typeof startNotices>) | undefined
   let notices: ReturnType<typeof startNotices> | undefined
   let purgeLoop: ReturnType<typeof startPurgeLoop> | undefined
 
   /** Closes everything. The store stays open until `answering` has ended. */
   async function close(answering?: Promise<unknown>): Promise<void> {
-    await Promise.all([admin?.close(), answering, certificates?.stop()])
+    await Promise.all([admin?.close(), presence?.stop(), answering, certificates?.stop()])
     await Promise.all([purgeLoop?.stop(), notices?.stop()])
     statistics?.stop()
     await Promise.all([store?.close(), ops?.close()])
@@ -56,6 +57,7 @@ export function createControlPlane(
       figures?.storeFigures.open(store)
       statistics = figures && (await statisticsOf(store, figures, { config, certificates }))
       admin = await startAdmin(config, { store, observe, statistics, certificates })
+      if (statistics && store.nodes) presence = startPresence(store.nodes, statistics.thisNode)
       if (statistics) beginNotices = await loadNotices(config, { store, statistics, observe })
       return { store, certificates }
     },
@@ -90,14 +92,15 @@ export function createControlPlane(
   }
 }
 
-/** The statistics for the console and for notices; undefined if there is neither. */
+/** The statistics for the console and for notices, and of a node for the others; undefined if nobody wants them. */
 async function statisticsOf(
   store: Store,
   figures: ServerFigures,
   { config, certificates }: { config: AdminConfig; certificates: Certificates },
 ) {
-  if (!config.ADMIN_ADDRESS && !config.NOTICE_URL_FILE) return undefined
-  const refusals = await onDemand(config, () => import('../administration/refusals.ts'))
+  const isAsked = [config.ADMIN_ADDRESS, config.NOTICE_URL_FILE].some((one) => one !== undefined)
+  if (!isAsked && !store.nodes) return undefined
+  const refusals = await onDemand(isAsked ? config : { WORKERS: 1 }, () => import('../administration/refusals.ts'))
   return startStatistics(store, figures, {
     storeKind: config.DATABASE_URL.kind,
     name: `${hostname()}:${config.PORT}`,
@@ -114,9 +117,6 @@ async function loadNotices(
   const files = noticeFiles(config)
   if (!files) return undefined
   const { startNotices } = await import('./notices.ts')
-  const source = {
-    server: given.statistics.thisNode().name,
-    consoleUrl: config.ADMIN_URL,
-  }
+  const source = { server: given.statistics.thisNode().name, consoleUrl: config.ADMIN_URL }
   return () => startNotices({ ...given, ...source, files, now: Date.now, monotonic: () => performance.now() })
 }

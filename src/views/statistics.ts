@@ -133,7 +133,7 @@ export const STATISTICS = object('Statistics', 'The figures of the server. null 
   certificates: list('The TLS certificates that this server shows; empty if it speaks plain HTTP', CERTIFICATE),
   workers: WORKERS,
   nodes: list(
-    'The servers on this PostgreSQL database that have an admin listener, including this one, by name; empty on SQLite',
+    'The servers on this PostgreSQL database that have an admin or ops listener or notices, by name; empty on SQLite',
     NODE,
   ),
   store: STORE,

@@ -8,10 +8,12 @@ import type { Nodes, Store } from '../../src/domain/store.ts'
 import type { Listener } from '../../src/ops/listener.ts'
 import { startAdmin } from '../../src/server/admin.ts'
 import { openCertificates } from '../../src/server/certificates.ts'
+import { createControlPlane } from '../../src/server/control-plane.ts'
 import { createServerFigures } from '../../src/server/figures.ts'
 import { listenAndServe } from '../../src/server/listen.ts'
 import { startOps } from '../../src/server/ops.ts'
 import { startPresence, startStatistics } from '../../src/server/statistics.ts'
+import { createTelemetry } from '../../src/server/telemetry.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createCounters } from '../../src/telemetry/metrics/counters.ts'
 import { VERSION } from '../../src/version.ts'
@@ -146,7 +148,7 @@ t.test('Ops and admin: if they are off, or nothing is counted, nothing listens',
 })
 
 async function startAdminHere(t: Test, env: NodeJS.ProcessEnv) {
-  const { store } = await createWorld(t, env.DATABASE_URL ? { databaseUrl: env.DATABASE_URL } : {})
+  const { store } = await createWorld(t)
   const statistics = await statisticsOf(t, store, `${hostname()}:${env.PORT}`)
   const admin = (await startAdmin(readConfig(env), { store, observe: () => {}, statistics, certificates })) as Listener
   t.teardown(admin.close)
@@ -175,15 +177,22 @@ t.test('Admin: with an identity provider, the login page offers it', async (t) =
   t.match(await (await fetch(`${address}/`)).text(), 'href="http://localhost:1/login/provider"')
 })
 
-t.test('Admin: nodes on one PostgreSQL know it by host name and port until it ends', async (t) => {
-  const env = { DATABASE_URL: await createDatabase(), ADMIN_ADDRESS: '127.0.0.1:0', PORT: '8123' }
-  const { close, store } = await startAdminHere(t, env)
-  const names = async () => (await store.nodes?.list(10))?.map(({ name }) => name)
-  await until(async () => (await names())?.length === 1)
-  t.strictSame(await names(), [`${hostname()}:8123`])
-  await close()
-  t.strictSame(await names(), [])
-})
+for (const listener of ['ADMIN_ADDRESS', 'OPS_ADDRESS']) {
+  t.test(`Nodes on one PostgreSQL know one with ${listener} by host name and port until it ends`, async (t) => {
+    const DATABASE_URL = await createDatabase()
+    const open = () => openStore(locationOf(DATABASE_URL), { lockTimeout: 5000 })
+    const [store, telemetry] = [await open(), createTelemetry('silent', { isTTY: false, counts: true })]
+    t.teardown(() => store.close())
+    const config = readConfig({ DATABASE_URL, [listener]: '127.0.0.1:0', PORT: '8123' })
+    const control = createControlPlane(open, telemetry, config, { expected: 1, serving: () => 1 })
+    await control.open()
+    const names = async () => (await store.nodes?.list(10))?.map(({ name }) => name)
+    await until(async () => (await names())?.length === 1)
+    t.strictSame(await names(), [`${hostname()}:8123`])
+    await control.abandon()
+    t.strictSame(await names(), [])
+  })
+}
 
 /** The nodes of an empty database, and one that counts its reports. */
 async function createNodes(t: Test) {
