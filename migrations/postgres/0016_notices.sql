@@ -4,6 +4,7 @@ CREATE TABLE notices (
   id         bigint PRIMARY KEY,
   matter     text COLLATE "C" NOT NULL,
   event      text COLLATE "C" NOT NULL,
+  priority   bigint NOT NULL,
   stage      text COLLATE "C" NOT NULL,
   message_id text COLLATE "C" NOT NULL,
   body       text COLLATE "C" NOT NULL,
@@ -12,5 +13,6 @@ CREATE TABLE notices (
   due_at     bigint,
   attempts   bigint NOT NULL,
   problem    text COLLATE "C",
+  status     bigint,
   sent_at    bigint
 );

@@ -4,6 +4,7 @@ CREATE TABLE notices (
   id         INTEGER PRIMARY KEY,
   matter     TEXT    NOT NULL,
   event      TEXT    NOT NULL,
+  priority   INTEGER NOT NULL,
   stage      TEXT    NOT NULL,
   message_id TEXT    NOT NULL,
   body       TEXT    NOT NULL,
@@ -12,5 +13,6 @@ CREATE TABLE notices (
   due_at     INTEGER,
   attempts   INTEGER NOT NULL,
   problem    TEXT,
+  status     INTEGER,
   sent_at    INTEGER
 ) STRICT;

@@ -37,6 +37,8 @@ export interface Matter {
   readonly key: string
   readonly subject?: { readonly kind: 'application' | 'suite' | 'server'; readonly id: string; readonly name: string }
   readonly since?: number
+  /** How often a client was refused. */
+  readonly count?: number
   /** What to do. For an application or a suite, its page says more. */
   readonly remedy?: string | undefined
 }
@@ -54,37 +56,38 @@ function matter(
   [kind, tone, place]: readonly [MatterKind, Matter['tone'], place: string],
   what: string,
   detail: string,
-  { id, ...more }: Partial<Pick<Matter, 'subject' | 'since' | 'remedy'>> & { id?: string } = {},
+  { id, ...more }: Partial<Pick<Matter, 'subject' | 'since' | 'count' | 'remedy'>> & { id?: string } = {},
 ): Matter {
   return { kind, tone, place, what, detail, key: `${kind} ${id ?? more.subject?.id ?? ''}`.trim(), ...more }
 }
+
+const server = (name: string) => ({ kind: 'server', id: name, name }) as const
 
 function* ofServer({ store, workers: { expected, serving }, nodes, name }: Statistics): Generator<Matter> {
   const { isUp, canWrite, canCheck, problem } = store
   const remedy = '`token-server doctor` says more.'
   if (!isUp && canWrite) {
     const what = 'The clocks of this machine and of the database differ'
-    yield matter(['clocks differ', 'bad', '/#database'], what, String(problem), { remedy })
+    yield matter(['clocks differ', 'bad', '/#database'], what, String(problem), { remedy, subject: server(name) })
   }
   if (!isUp && !canWrite) {
     const what = canCheck ? 'No tokens can be issued' : 'No tokens can be issued or checked'
     const others = `${canCheck ? 'Checks are answered. ' : ''}Nothing can be changed, and nobody can sign in.`
-    yield matter(['database unavailable', 'bad', '/#database'], what, `${others} ${problem}`, { remedy })
+    // To notices, that is the outage which others see by their requests, too.
+    yield {
+      ...matter(['database unavailable', 'bad', '/#database'], what, `${others} ${problem}`, { remedy }),
+      key: 'outage',
+    }
   }
   if (serving < expected) {
     const what = `${(expected - serving).toLocaleString('en')} of ${many(expected, 'process', 'processes')} do not answer`
-    const remedy = 'Look for `worker exited unexpectedly` in the log.'
-    const more = { remedy, subject: { kind: 'server', id: name, name } } as const
-    yield matter(
-      ['processes missing', 'bad', '/#processes'],
-      what,
-      'One that has ended is replaced within seconds.',
-      more,
-    )
+    const detail = 'One that has ended is replaced within seconds.'
+    const more = { remedy: 'Look for `worker exited unexpectedly` in the log.', subject: server(name) }
+    yield matter(['processes missing', 'bad', '/#processes'], what, detail, more)
   }
   for (const { name, lastSeenAt: since } of nodes.filter(({ isGone }) => isGone)) {
     const remedy = '`token-server doctor` on its machine says more.'
-    const more = { since, remedy, subject: { kind: 'server', id: name, name } } as const
+    const more = { since, remedy, subject: server(name) }
     const detail = `It has not reported since ${timestamp(since)}.`
     yield matter(['node gone', 'bad', '/#nodes'], `Node ${name} is gone`, detail, more)
   }
@@ -96,12 +99,9 @@ function* ofCertificates({ at, certificates, name }: Statistics): Generator<Matt
     if (problem === undefined && endsAt - at >= CERTIFICATE_ENDS_MS) continue
     const tone = problem !== undefined || endsAt <= at ? 'bad' : 'warn'
     const end = `${endsAt <= at ? 'expired' : 'expires'} at ${timestamp(endsAt)}.`
-    const detail = problem === undefined ? `It ${end}` : `The new one is not used: ${problem} The one in use ${end}`
-    const more = {
-      id: listener,
-      remedy: 'Renew it, or mend its files.',
-      subject: { kind: 'server', id: name, name },
-    } as const
+    const detail =
+      problem === undefined ? `It ${end}` : `It ${end} What its files contain now cannot be used: ${problem}`
+    const more = { id: listener, remedy: 'Renew it, or mend its files.', subject: server(name) }
     yield matter(['certificate', tone, '/about'], `TLS certificate of the ${listener} listener`, detail, more)
   }
 }
@@ -110,7 +110,7 @@ function* ofClients({ trouble }: Statistics, shown: number): Generator<Matter> {
   const { failing = [], reported = [], removed = [] } = trouble ?? {}
   for (const { kind, id, name, reason, count, since, remedy } of failing.slice(0, shown)) {
     const detail = `${wordsOf(reason)}: refused ${many(count, 'time')} since ${timestamp(since)}.`
-    const more = { id: `${kind} ${id}`, subject: { kind, id, name }, since, remedy }
+    const more = { id: `${kind} ${id}`, subject: { kind, id, name }, since, count, remedy }
     yield matter(['client refused', 'bad', placeOf(kind, id, reason)], name, detail, more)
   }
   const others = ['more clients refused', 'bad', '/applications?status=failing'] as const
@@ -125,7 +125,7 @@ function* ofClients({ trouble }: Statistics, shown: number): Generator<Matter> {
   for (const { clientId: id, name, by, at, count, since } of removed.slice(0, shown)) {
     const refused = `Its client id, or a similar one, was refused ${many(count, 'time')} since ${timestamp(since)}.`
     const detail = `Removed by ${by} at ${timestamp(at)}. ${refused}`
-    const more = { subject: { kind: 'application', id, name }, since } as const
+    const more = { subject: { kind: 'application', id, name }, since, count } as const
     yield matter(['removed client refused', 'warn', path`/applications/${id}`], name, detail, more)
   }
 }

@@ -13,14 +13,23 @@ const MAX_MATTERS = 100
 /** A matter is over once no node has seen it for this long: some come and go with each request. */
 export const OVER_MS = 5 * MINUTE
 
+/** How often a client must have been refused: anybody can send a wrong secret once. */
+const MIN_REFUSALS = 3
+
 /** Within an hour, this many notices are posted; the last one counts those that wait. */
 const LIMIT = 20
+
+/** How many wait at most; the others are given up. */
+const MAX_WAITING = 1000
 
 /** While a process posts a notice, no other one does, for this long: the process may be killed. It is also the first pause. */
 const LEASE_MS = 30_000
 
-/** Problems of one notice; after others, such as a URL that is no longer valid, all notices wait. */
-const OF_ONE_NOTICE = /^it answered 4(?!01|03|04|10|29)/
+/** The longest pause after an attempt, unless the receiver asks for a longer one. */
+const MAX_PAUSE_MS = 5 * MINUTE
+
+/** Answers about one notice; after others, such as for a URL that is no longer valid, all notices wait. */
+const OF_ONE_NOTICE = /^4(?!01|03|04|10|29)/
 
 /** What could not be posted for this long is given up. */
 const GIVE_UP_MS = 7 * DAY
@@ -50,13 +59,12 @@ export function listEnding({ listEndingSecrets }: Pick<Store, 'listEndingSecrets
   return listEndingSecrets(now, now + 30 * DAY, MAX_ENDING)
 }
 
-/** What notices are about, most serious first: what needs attention now, and the secrets that end within 30 days. */
+/** What notices are about: what needs attention now, and the secrets that end within 30 days. */
 export function noticeMatters(statistics: Statistics, ending: readonly EndingSecret[]): NoticeMatter[] {
-  const isOther = ({ kind, tone }: Matter) =>
-    kind !== 'secret ends' && kind !== 'more secrets end' && (kind !== 'outage' || tone === 'bad')
-  const matters = mattersOf(statistics, MAX_MATTERS).filter(isOther)
-  const all = [...matters, ...ending.map((secret) => endingNotice(secret, statistics.at))]
-  return all.sort((one, other) => Number(other.tone === 'bad') - Number(one.tone === 'bad'))
+  const isTold = ({ kind, tone, count = MIN_REFUSALS }: Matter) =>
+    !/^(more )?secrets? ends?$/.test(kind) && (kind !== 'outage' || tone === 'bad') && count >= MIN_REFUSALS
+  const matters = mattersOf(statistics, MAX_MATTERS).filter(isTold)
+  return [...matters, ...ending.map((secret) => endingNotice(secret, statistics.at))]
 }
 
 function endingNotice(secret: EndingSecret, now: number): NoticeMatter {
@@ -91,27 +99,38 @@ export function planNotices(
   const seen = new Set(matters.map(({ key }) => key))
   for (const matter of matters) {
     const { key, stage = '' } = matter
+    const about = { matter: key, priority: Number(matter.tone === 'bad'), stage }
     const last = newest.get(key)
     if (!last || last.event === 'ended') {
-      save.push(noticeOf(++id, key, 'began', stage, beginOf(matter, source, timestamp(now)), now))
+      save.push(noticeOf({ id: ++id, event: 'began', ...about }, beginOf(matter, source, timestamp(now)), now))
     } else if (stage !== last.stage || (stage === '' && last.dueAt === null && ageOf(last.at) >= DAY)) {
       const since: string = JSON.parse(last.body).since
-      save.push(noticeOf(++id, key, 'continues', stage, beginOf(matter, source, since, 'Still: '), now))
+      save.push(noticeOf({ id: ++id, event: 'continues', ...about }, beginOf(matter, source, since, 'Still: '), now))
     } else if (ageOf(last.seenAt) >= MINUTE) save.push({ ...last, seenAt: now })
   }
   for (const { matter, event, stage, body, seenAt } of newest.values()) {
     if (!isWatching || matter === '' || event === 'ended' || seen.has(matter) || ageOf(seenAt) < OVER_MS) continue
-    save.push(noticeOf(++id, matter, 'ended', stage, endOf(JSON.parse(body), now), now))
+    const about = { id: ++id, event: 'ended', matter, priority: 0, stage } as const
+    save.push(noticeOf(about, endOf(JSON.parse(body), now), now))
   }
   const isNeeded = (one: Notice) => one.event !== 'ended' && one.matter !== '' && newest.get(one.matter) === one
   const old = stored.filter((one) => one.dueAt === null && ageOf(one.at) > KEEP_MS && !isNeeded(one))
   return { save, remove: old.map((one) => one.id) }
 }
 
-function noticeOf(id: number, matter: string, event: Notice['event'], stage: string, content: Content, now: number) {
-  const body = JSON.stringify({ ...content, event, text: plain(content) })
-  const fresh = { at: now, seenAt: now, dueAt: now, attempts: 0, problem: null, sentAt: null }
-  return { id, matter, event, stage, messageId: `msg_${randomString(24)}`, body, ...fresh } satisfies Notice
+type About = Pick<Notice, 'id' | 'event' | 'matter' | 'priority' | 'stage'>
+
+function noticeOf(about: About, content: Content, now: number) {
+  const body = JSON.stringify({ ...content, event: about.event, text: plain(content) })
+  const fresh = { at: now, seenAt: now, dueAt: now, attempts: 0, problem: null, status: null, sentAt: null }
+  return { ...about, messageId: `msg_${randomString(24)}`, body, ...fresh } satisfies Notice
+}
+
+/** Keeps in the store what was posted from memory or waits there, unless the store knows of it: so only one node tells the end. */
+export function adoptNotices(stored: readonly Notice[], told: readonly Notice[]): NoticeChanges {
+  const isOpen = new Map(stored.map(({ matter, event }) => [matter, event !== 'ended']))
+  const id = (stored.at(-1)?.id ?? 0) + 1
+  return { save: told.filter(({ matter }) => !isOpen.get(matter)).map((notice, at) => ({ ...notice, id: id + at })) }
 }
 
 /** The JSON of a notice, except for its event. */
@@ -131,7 +150,7 @@ function beginOf(matter: NoticeMatter, { server, consoleUrl }: NoticeSource, sin
 function endOf(before: Content, now: number): Content {
   const hasEnded = Date.parse(String(before.ends_at)) <= now
   const text = `${hasEnded ? 'The secret has ended' : 'Over'}: ${before.title}, since ${before.since}.`
-  return { ...before, text, ended_at: timestamp(now) }
+  return { ...before, text, remedy: undefined, ended_at: timestamp(now) }
 }
 
 /** A text in which chats find no mentions and links but its own. Times get shorter. */
@@ -143,34 +162,55 @@ function plain({ text, server }: Content): string {
 
 /** The notice to post now, which the changes reserve for this process; undefined if there is none. */
 export function claimNotice(stored: readonly Notice[], now: number, { server, consoleUrl }: NoticeSource) {
-  const waiting = stored.filter(({ dueAt }) => dueAt !== null)
+  const waiting = stored.filter(({ dueAt }) => dueAt !== null).sort(importantFirst)
   // A time that is too far ahead is from before the clock was set back.
   const isDue = ({ dueAt }: Notice) => Number(dueAt) <= now || Number(dueAt) > now + DAY
-  // Without a problem, an attempt is under way.
-  const holdsAll = (one: Notice) => one.attempts > 0 && !isDue(one) && !OF_ONE_NOTICE.test(one.problem ?? '')
+  // Without an answer, an attempt is under way, or failed.
+  const holdsAll = (one: Notice) => one.attempts > 0 && !isDue(one) && !OF_ONE_NOTICE.test(String(one.status))
   const posted = stored.filter(({ sentAt }) => sentAt !== null && sentAt > now - HOUR && sentAt <= now).length
-  const first = waiting.find(isDue)
-  if (!first || waiting.some(holdsAll) || posted >= LIMIT) return { claimed: undefined, changes: { save: [] } }
-  const isCounting = posted === LIMIT - 1 && waiting.length > 1 && first.event !== 'counted'
+  const due = waiting.slice(0, MAX_WAITING).filter(isDue)
+  const mayPost = posted < LIMIT && !waiting.some(holdsAll)
+  // What began is told before its end.
+  const first = mayPost && stored.find((one) => one.matter === due[0]?.matter && due.includes(one))
+  const isCounting = first && posted === LIMIT - 1 && waiting.length > 1 && first.event !== 'counted'
+  const save = waiting.slice(isCounting ? 0 : MAX_WAITING).map((one): Notice => ({ ...one, dueAt: null }))
+  if (!first) return { claimed: undefined, changes: { save } }
+  const next = isCounting ? countOf(waiting, Number(stored.at(-1)?.id) + 1, now, { server, consoleUrl }) : first
+  const claimed: Notice = { ...next, dueAt: now + LEASE_MS, attempts: next.attempts + 1, problem: null, status: null }
+  return { claimed, changes: { save: [...save, claimed] } }
+}
+
+/** Compares notices: what is bad comes first, and then what is new. */
+function importantFirst(one: Notice, other: Notice): number {
+  return other.priority - one.priority || other.at - one.at || one.id - other.id
+}
+
+/** A notice that says how many wait, and what they are about. */
+function countOf(waiting: readonly Notice[], id: number, now: number, { server, consoleUrl }: NoticeSource): Notice {
+  const groups = Map.groupBy(waiting, ({ body }) => JSON.parse(body).kind)
+  const kinds = [...groups].map(([kind, { length }]) => [kind, length])
   const link = consoleUrl && `${consoleUrl}/`
-  const text = `${many(waiting.length, 'more notice')}. ${link ?? 'The console shows what needs attention.'}`
-  const content = { text, count: waiting.length, link, server }
-  const next = isCounting ? noticeOf(Number(stored.at(-1)?.id) + 1, '', 'counted', '', content, now) : first
-  const claimed: Notice = { ...next, dueAt: now + LEASE_MS, attempts: next.attempts + 1, problem: null }
-  const counted = isCounting ? waiting.map((one) => ({ ...one, dueAt: null })) : []
-  return { claimed, changes: { save: [...counted, claimed] } }
+  const listed = kinds.map(([kind, count]) => `${kind} (${count})`).join(', ')
+  const text = `${many(waiting.length, 'more notice')}: ${listed}. ${link ?? 'The console shows what needs attention.'}`
+  const content = { text, kind: 'more notices', count: waiting.length, kinds: Object.fromEntries(kinds), link, server }
+  return noticeOf({ id, event: 'counted', matter: '', priority: 2, stage: '' }, content, now)
 }
 
 /** What an attempt came to. `problem`: why it failed; `retryAfter`: the receiver asks to wait so long. */
 export interface Delivery {
   readonly problem: string | undefined
+  readonly status?: number | null | undefined
   readonly retryAfter?: number | undefined
 }
 
 /** The notice after an attempt. */
-export function settledNotice(notice: Notice, { problem, retryAfter = 0 }: Delivery, now: number): Notice {
+export function settledNotice(
+  notice: Notice,
+  { problem, status = null, retryAfter = 0 }: Delivery,
+  now: number,
+): Notice {
   if (problem === undefined) return { ...notice, dueAt: null, problem: null, sentAt: now }
-  const pause = Math.min(LEASE_MS * 2 ** (notice.attempts - 1), HOUR)
+  const pause = Math.min(LEASE_MS * 2 ** (notice.attempts - 1), MAX_PAUSE_MS)
   const isLost = now - notice.at > GIVE_UP_MS
-  return { ...notice, problem, dueAt: isLost ? null : now + Math.max(pause, Math.min(retryAfter, DAY)) }
+  return { ...notice, problem, status, dueAt: isLost ? null : now + Math.max(pause, Math.min(retryAfter, DAY)) }
 }

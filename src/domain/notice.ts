@@ -1,10 +1,12 @@
 /** A message to NOTICE_URL_FILE. Its matter is over if the newest notice about it has the event `ended`. */
 export interface Notice {
-  /** Counts up: of those that are due, the lowest is posted first. */
+  /** Counts up. */
   readonly id: number
   /** What it is about; empty for one that counts others. */
   readonly matter: string
   readonly event: 'began' | 'continues' | 'ended' | 'counted'
+  /** Of those that are due, one with the highest number is posted first. */
+  readonly priority: number
   /** A matter with stages is repeated in each of them; empty for one without. */
   readonly stage: string
   /** The webhook-id, the same in each attempt. */
@@ -19,6 +21,8 @@ export interface Notice {
   readonly attempts: number
   /** Why the last attempt failed; null while one is under way. */
   readonly problem: string | null
+  /** What the receiver answered to the last attempt; null if nothing. */
+  readonly status: number | null
   readonly sentAt: number | null
 }
 

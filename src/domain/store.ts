@@ -201,6 +201,7 @@ export interface Figures {
 
 /** The notices that wait, those of the last days, and those of matters that are not over. */
 export interface Notices {
+  /** Without what they say: the bodies are `{}`. */
   listNotices(): Promise<Notice[]>
   /**
    * Makes the changes that `decide` returns for the stored notices; one process at a time. It may be called again. Rejects with

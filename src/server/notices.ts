@@ -28,7 +28,7 @@ interface NoticesOptions extends notices.NoticeSource {
 export function startNotices(options: NoticesOptions) {
   const { store, statistics, files, observe, now, monotonic, interval = INTERVAL_MS } = options
   const stopping = new AbortController()
-  const memory = createMemory()
+  let memory = createMemory()
   const oldest = new Map<Notices, number | undefined>()
   let seenBefore = new Set<string>()
   let watchedSince: number | undefined
@@ -54,6 +54,14 @@ export function startNotices(options: NoticesOptions) {
     while (await post(queue));
   }
 
+  /** What the store knows, one node says the end of. */
+  async function handOver(): Promise<void> {
+    const told = await memory.listNotices()
+    if (told.length > 0) await store.updateNotices((stored) => notices.adoptNotices(stored, told))
+    oldest.delete(memory)
+    memory = createMemory()
+  }
+
   /** Posts the next notice. Resolves to whether another one may follow. */
   async function post(queue: Notices): Promise<boolean> {
     let claimed: Notice | undefined
@@ -74,7 +82,8 @@ export function startNotices(options: NoticesOptions) {
   const loop = startLoop(async () => {
     try {
       const { ofStore, others, isWatching } = await look()
-      await tend(memory, ofStore, true)
+      if (ofStore.length > 0) await tend(memory, ofStore, false)
+      else await handOver()
       await tend(store, others, isWatching)
     } catch (err) {
       // A store that has moved keeps its notices for the server of the new one; one that is unavailable is reported elsewhere.
@@ -112,9 +121,7 @@ function createMemory(): Notices {
   return {
     listNotices: async () => [...stored.values()],
     async updateNotices(decide) {
-      const { save, remove = [] } = decide([...stored.values()])
-      for (const notice of save) stored.set(notice.id, notice)
-      for (const id of remove) stored.delete(id)
+      for (const notice of decide([...stored.values()]).save) stored.set(notice.id, notice)
     },
   }
 }

@@ -163,7 +163,7 @@ export const TABLES = {
     text: 'actor actor_email origin remote_address request_id action subject_kind subject before after'.split(' '),
   }),
   notices: describeTable(1, {
-    bigint: ['id', 'at', 'seen_at', 'due_at', 'attempts', 'sent_at'],
+    bigint: ['id', 'priority', 'at', 'seen_at', 'due_at', 'attempts', 'status', 'sent_at'],
     text: ['matter', 'event', 'stage', 'message_id', 'body', 'problem'],
   }),
   tokens: describeTable(1, {

@@ -21,7 +21,7 @@ const MINUTE = 60_000
 type NoticeStore = Parameters<typeof startNotices>[0]['store']
 
 const CALM = { failing: [], reported: [], refusedChecks: [], removed: [] }
-const SHOP = { kind: 'application', reason: 'wrong secret', count: 1, since: START } as const
+const SHOP = { kind: 'application', reason: 'wrong secret', count: 3, since: START } as const
 const failing = (...ids: string[]) => ({ trouble: { ...CALM, failing: ids.map((id) => ({ ...SHOP, id, name: id })) } })
 
 async function openAt(t: Test, url: string): Promise<Store> {
@@ -177,7 +177,7 @@ t.test('Notices: of more than 20 in an hour the last one counts those that wait'
   startServer(await openNew(t))
   state.now = failing(...Array.from({ length: 25 }, (_, n) => `a-${n}`))
   await until(() => events.length === 20)
-  t.match(receiver.received.at(-1)?.json, { event: 'counted', count: 6 })
+  t.match(receiver.received.at(-1)?.json, { event: 'counted', count: 6, kinds: { 'client refused': 6 } })
   t.match(events.at(-1), { type: 'notice delivered', event: 'counted', matter: undefined })
 })
 
@@ -254,7 +254,10 @@ t.test('Notices: what is about the store is posted without it, and the others wa
   clock.time += 5 * MINUTE
   await until(() => texts().length === 4)
   t.strictSame(kinds(), ['began database unavailable', 'began client refused', 'ended database unavailable'])
-  t.equal((await store.listNotices()).length, 1)
+  t.strictSame(
+    (await store.listNotices()).map(({ matter, event }) => `${event} ${matter}`),
+    ['began client refused application a', 'began outage', 'ended outage'],
+  )
 
   fault.now = new OperatorError('The store moved to another one.')
   state.now = failing('a', 'b')
@@ -264,9 +267,42 @@ t.test('Notices: what is about the store is posted without it, and the others wa
   await until(() => events.some(({ type }) => type === 'notices not recorded'))
 })
 
+t.test('Notices: after an outage that all nodes have told, one of them tells its end', async (t) => {
+  const { receiver, clock, state, startServer, looked } = await createWorld(t)
+  const store = await openNew(t)
+  const fault = { isOn: true }
+  const ask = <Answer>(answer: () => Promise<Answer>) =>
+    fault.isOn ? Promise.reject(new StoreUnavailable('gone')) : answer()
+  const fragile: NoticeStore = {
+    listNotices: () => ask(store.listNotices),
+    updateNotices: (decide) => ask(() => store.updateNotices(decide)),
+    listEndingSecrets: (...args) => ask(() => store.listEndingSecrets(...args)),
+  }
+  state.now = { store: { ...statisticsOf().store, isUp: false, canWrite: false, canCheck: false, problem: 'Gone.' } }
+  const nodes = [startServer(fragile, 'web-1:80'), startServer(fragile, 'web-2:80')]
+  const events = () => receiver.received.map(({ json: { event, kind, server } }) => `${event} ${kind} ${server}`)
+  await until(() => events().length === 2)
+  t.strictSame(events().toSorted(), ['began database unavailable web-1:80', 'began database unavailable web-2:80'])
+  fault.isOn = false
+  state.now = { outages: [{ beganAt: clock.time, endedAt: clock.time, failures: 7 }] }
+  await looked(12)
+  t.equal(events().length, 2, 'the outage is known')
+  state.now = {}
+  await looked(12)
+  clock.time += 6 * MINUTE
+  await until(() => events().length === 3)
+  await looked(12)
+  t.strictSame([events().length, events()[2]?.slice(0, 26)], [3, 'ended database unavailable'])
+  t.strictSame(
+    nodes.map(({ waitingSince }) => waitingSince()),
+    [undefined, undefined],
+  )
+})
+
 t.test('Notices: what a server posts from memory is forgotten, too', async (t) => {
   const { clock, state, startServer, looked, texts } = await createWorld(t)
-  const { waitingSince } = startServer(await openNew(t))
+  const store = await openNew(t)
+  const { waitingSince } = startServer(store)
   state.now = { store: { ...statisticsOf().store, isUp: false, canWrite: true, problem: 'They differ.' } }
   await until(() => texts().length === 1)
   state.now = {}
@@ -276,4 +312,5 @@ t.test('Notices: what a server posts from memory is forgotten, too', async (t) =
   clock.time += 3 * 24 * 60 * MINUTE
   await looked()
   t.equal(waitingSince(), undefined)
+  t.strictSame(await store.listNotices(), [])
 })

@@ -113,7 +113,10 @@ t.test('Copy: everything is copied unchanged, except expired tokens', async (t) 
   for (const { id } of Object.values(living)) t.strictSame(await target.findToken(id), await store.findToken(id))
   t.equal(await target.findToken(expired.id), undefined)
   t.strictSame(await target.listTokenCounts([count.applicationKey], count.hour), [{ ...count, lastTokenAt: NOW }])
-  t.strictSame(await target.listNotices(), [notice()])
+  await target.updateNotices((stored) => {
+    t.strictSame(stored, [notice()])
+    return { save: [] }
+  })
   const taken = store.updateNotices(() => ({ save: [] }))
   await t.rejects(
     taken,

@@ -11,9 +11,9 @@ import { START } from './world.ts'
 export function notice(more: Partial<Notice> = {}): Notice {
   const id = more.id ?? 1
   return {
-    ...{ id, matter: 'no backup', event: 'began', stage: '', messageId: `msg_${id}` },
+    ...{ id, matter: 'no backup', event: 'began', priority: 0, stage: '', messageId: `msg_${id}` },
     body: JSON.stringify({ text: 'No backup', event: 'began', title: 'No backup', since: '2027', server: 'web-1:80' }),
-    ...{ at: START, seenAt: START, dueAt: START, attempts: 0, problem: null, sentAt: null },
+    ...{ at: START, seenAt: START, dueAt: START, attempts: 0, problem: null, status: null, sentAt: null },
     ...more,
   }
 }

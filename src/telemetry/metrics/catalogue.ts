@@ -44,12 +44,9 @@ export const CATALOGUE = {
   certificate_expiry_seconds: gauge('How long the TLS certificate of a listener is still valid; negative if expired.', {
     listener: CERTIFIED_LISTENERS,
   }),
-  certificate_refused: gauge(
-    'Whether its files have a certificate that cannot be used, so that an older one is: 1, or 0.',
-    {
-      listener: CERTIFIED_LISTENERS,
-    },
-  ),
+  certificate_refused: gauge('Whether the files of a listener have a certificate that cannot be used: 1, or 0.', {
+    listener: CERTIFIED_LISTENERS,
+  }),
 
   tokens_issued_total: counter('Access tokens that were issued.'),
   tokens_revoked_total: counter('Access tokens that their applications revoked one by one.'),

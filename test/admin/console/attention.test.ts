@@ -33,34 +33,37 @@ t.test('Attention: one quiet line where nothing needs it, and none where that is
   t.match(textOf(String(attention(sound({ trouble: undefined })))), 'is not known yet')
 })
 
-t.test('Attention: a certificate from 14 days before its end, and one that is refused', async (t) => {
-  const [endsAt, problem] = [START + 14 * 24 * HOUR, 'No file.']
-  const at = '2027-01-29 08:00 UTC'
-  t.strictSame(mattersOf({ certificates: [{ listener: 'public', endsAt, problem: undefined }] }), [])
-  t.strictSame(
-    mattersOf({
-      certificates: [
-        { listener: 'public', endsAt: endsAt - 1, problem: undefined },
-        { listener: 'admin', endsAt: START, problem: undefined },
-        { listener: 'ops', endsAt, problem },
-      ],
-    }).map(([href, text]) => [href, text.replace(/\s+/g, ' ').replaceAll(' .', '.')]),
-    [
+t.test(
+  'Attention: a certificate from 14 days before its end, since when it has expired, and one that is refused',
+  async (t) => {
+    const [endsAt, problem] = [START + 14 * 24 * HOUR, 'No file.']
+    const at = '2027-01-29 08:00 UTC'
+    t.strictSame(mattersOf({ certificates: [{ listener: 'public', endsAt, problem: undefined }] }), [])
+    t.strictSame(
+      mattersOf({
+        certificates: [
+          { listener: 'public', endsAt: endsAt - 1, problem: undefined },
+          { listener: 'admin', endsAt: START, problem: 'It has expired.' },
+          { listener: 'ops', endsAt, problem },
+        ],
+      }).map(([href, text]) => [href, text.replace(/\s+/g, ' ').replaceAll(' .', '.')]),
       [
-        '/about',
-        'TLS certificate of the admin listener It expired at 2027-01-15 08:00 UTC. Renew it, or mend its files.',
+        [
+          '/about',
+          'TLS certificate of the admin listener It expired at 2027-01-15 08:00 UTC. What its files contain now cannot be used: It has expired. Renew it, or mend its files.',
+        ],
+        [
+          '/about',
+          `TLS certificate of the ops listener It expires at ${at}. What its files contain now cannot be used: No file. Renew it, or mend its files.`,
+        ],
+        [
+          '/about',
+          'TLS certificate of the public listener It expires at 2027-01-29 07:59 UTC. Renew it, or mend its files.',
+        ],
       ],
-      [
-        '/about',
-        `TLS certificate of the ops listener The new one is not used: No file. The one in use expires at ${at}. Renew it, or mend its files.`,
-      ],
-      [
-        '/about',
-        'TLS certificate of the public listener It expires at 2027-01-29 07:59 UTC. Renew it, or mend its files.',
-      ],
-    ],
-  )
-})
+    )
+  },
+)
 
 t.test('Attention: where the clocks differ it does not say that nothing works', async (t) => {
   const store = { ...statisticsOf().store, isUp: false, canWrite: true, problem: 'They are 2 s apart.' }
