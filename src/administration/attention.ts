@@ -9,21 +9,9 @@ import { COMMANDS } from './remedies.ts'
 
 type MatterKind =
   | ('database unavailable' | 'clocks differ' | 'processes missing' | 'node gone' | 'outage' | 'no backup')
-  | 'certificate'
-  | (
-      | 'client refused'
-      | 'client would be refused'
-      | 'removed client refused'
-      | 'secret ends'
-      | 'checks refused'
-      | 'many tokens'
-    )
-  | (
-      | 'more clients refused'
-      | 'more clients would be refused'
-      | 'more secrets end'
-      | 'more applications with many tokens'
-    )
+  | ('client refused' | 'client would be refused' | 'removed client refused' | 'certificate')
+  | ('secret ends' | 'checks refused' | 'many tokens' | 'more clients refused' | 'more clients would be refused')
+  | ('more secrets end' | 'more applications with many tokens')
 
 /** What an operator should look at. Times in its texts are RFC 3339, and commands are in backticks. */
 export interface Matter {

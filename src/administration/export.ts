@@ -6,12 +6,10 @@ import { list, object } from '../views/schema.ts'
 import type { Registry } from './apply.ts'
 import { type Kind, pick } from './apply-plan.ts'
 
+const UNSET = { created_at: true, managed_by: true, applied_at: true } as const
+
 const ENTRIES = {
-  suite: object(
-    'ExportedSuite',
-    'A suite, without what another server would set anew',
-    SUITE.omit({ created_at: true, managed_by: true, applied_at: true }).shape,
-  ),
+  suite: object('ExportedSuite', 'A suite, without what another server would set anew', SUITE.omit(UNSET).shape),
   application: object(
     'ExportedApplication',
     'An application, without what another server would set anew',

@@ -22,11 +22,8 @@ const LIMIT = 20
 /** How many wait at most; the others are given up. */
 const MAX_WAITING = 1000
 
-/** While a process posts a notice, no other one does, for this long: the process may be killed. It is also the first pause. */
+/** For this long no other process posts a notice while one does, which may be killed. It is the first pause, and a tenth of the last. */
 const LEASE_MS = 30_000
-
-/** The longest pause after an attempt, unless the receiver asks for a longer one. */
-const MAX_PAUSE_MS = 5 * MINUTE
 
 /** Answers about one notice; after others, such as for a URL that is no longer valid, all notices wait. */
 const OF_ONE_NOTICE = /^4(?!01|03|04|10|29)/
@@ -162,7 +159,9 @@ function plain({ text, server }: Content): string {
 
 /** The notice to post now, which the changes reserve for this process; undefined if there is none. */
 export function claimNotice(stored: readonly Notice[], now: number, { server, consoleUrl }: NoticeSource) {
-  const waiting = stored.filter(({ dueAt }) => dueAt !== null).sort(importantFirst)
+  // What is bad comes first, and then what is new.
+  const byImportance = (one: Notice, other: Notice) => other.priority - one.priority || other.at - one.at
+  const waiting = stored.filter(({ dueAt }) => dueAt !== null).sort(byImportance)
   // A time that is too far ahead is from before the clock was set back.
   const isDue = ({ dueAt }: Notice) => Number(dueAt) <= now || Number(dueAt) > now + DAY
   // Without an answer, an attempt is under way, or failed.
@@ -178,11 +177,6 @@ export function claimNotice(stored: readonly Notice[], now: number, { server, co
   const next = isCounting ? countOf(waiting, Number(stored.at(-1)?.id) + 1, now, { server, consoleUrl }) : first
   const claimed: Notice = { ...next, dueAt: now + LEASE_MS, attempts: next.attempts + 1, problem: null, status: null }
   return { claimed, changes: { save: [...save, claimed] } }
-}
-
-/** Compares notices: what is bad comes first, and then what is new. */
-function importantFirst(one: Notice, other: Notice): number {
-  return other.priority - one.priority || other.at - one.at || one.id - other.id
 }
 
 /** A notice that says how many wait, and what they are about. */
@@ -210,7 +204,7 @@ export function settledNotice(
   now: number,
 ): Notice {
   if (problem === undefined) return { ...notice, dueAt: null, problem: null, sentAt: now }
-  const pause = Math.min(LEASE_MS * 2 ** (notice.attempts - 1), MAX_PAUSE_MS)
+  const pause = Math.min(LEASE_MS * 2 ** (notice.attempts - 1), 10 * LEASE_MS)
   const isLost = now - notice.at > GIVE_UP_MS
   return { ...notice, problem, status, dueAt: isLost ? null : now + Math.max(pause, Math.min(retryAfter, DAY)) }
 }

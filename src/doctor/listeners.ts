@@ -44,11 +44,8 @@ function noAnswer(address: string, code: string | undefined, refused: string, ad
   return [error(text, 'It is overloaded or hangs: its log may say why. If it does not, restart the program.')]
 }
 
-export async function checkServer({
-  HOST,
-  PORT,
-  TLS_CERT_FILE,
-}: Pick<Config, 'HOST' | 'PORT'> & Partial<Pick<Config, 'TLS_CERT_FILE'>>): Promise<Finding[]> {
+export async function checkServer(config: Pick<Config, 'HOST' | 'PORT'> & Partial<Config>): Promise<Finding[]> {
+  const { HOST, PORT, TLS_CERT_FILE } = config
   if (PORT === 0) return [note('PORT is 0, so the port of the server is not known.')]
   const address = addressOf(HOST, PORT, TLS_CERT_FILE !== undefined)
   const answer = await ask(`${address}${READY_PATH}`)

@@ -165,12 +165,7 @@ export const CERTIFIED_LISTENERS = ['public', 'admin', 'ops'] as const
 export type CertifiedListener = (typeof CERTIFIED_LISTENERS)[number]
 
 /** `matter`: what the notice is about; `host`: the receiver's, undefined if that is not known. */
-interface NoticeSource {
-  noticeId: string
-  event: string
-  matter: string | undefined
-  host: string | undefined
-}
+type NoticeSource = Record<'noticeId' | 'event', string> & Record<'matter' | 'host', string | undefined>
 
 type ServerEvent =
   /** `ops` and `admin` are the addresses of these listeners, `previous` is the store that was moved. */

@@ -1,6 +1,5 @@
 import { createPrivateKey, type KeyObject, randomBytes, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { isDeepStrictEqual } from 'node:util'
 import { OperatorError } from '../domain/operator-error.ts'
 import { asSentence } from '../domain/text.ts'
 import type { Tls } from './tls.ts'
@@ -28,8 +27,9 @@ export async function readCertificate(files: CertificateFiles, now: number, know
     read(files.key),
     files.clientCa === undefined ? undefined : read(files.clientCa),
   ])
-  const found = { certificate, key, clientCa }
-  if (known && now < known.endsAt && isDeepStrictEqual(known.files, found)) return known
+  const { files: before } = known ?? {}
+  const isKnown = certificate === before?.certificate && key === before.key && clientCa === before.clientCa
+  if (known && isKnown && now < known.endsAt) return known
   const [own] = certificatesIn(files.certificate, certificate) as [X509Certificate]
   if (clientCa !== undefined) certificatesIn(files.clientCa as string, clientCa)
   if (!own.checkPrivateKey(keyIn(files.key, key))) {
@@ -41,7 +41,11 @@ export async function readCertificate(files: CertificateFiles, now: number, know
   if (now < begin) throw new OperatorError(`${about} is not valid before ${own.validFrom}.`)
   if (now >= end) throw new OperatorError(`${about} has expired: it was valid until ${own.validTo}.`)
   try {
-    return { ...withTicketKeys(found, now, known), endsAt: end, fingerprint: own.fingerprint256 }
+    return {
+      ...withTicketKeys({ certificate, key, clientCa }, now, known),
+      endsAt: end,
+      fingerprint: own.fingerprint256,
+    }
   } catch (cause) {
     throw new OperatorError(`${about} cannot be used: ${asSentence((cause as Error).message)}`, { cause })
   }

@@ -91,10 +91,8 @@ function answerMalformed(reason: MalformedReason, socket: Socket): void {
   sendFinal(socket, { status: MALFORMED_STATUSES[reason], headers, body: `Refused: ${reason}.\n` })
 }
 
-async function answer(
-  { method, url = '', headers, httpVersion, socket }: IncomingMessage,
-  pages: Pages,
-): Promise<Page> {
+async function answer(request: IncomingMessage, pages: Pages): Promise<Page> {
+  const { method, url = '', headers, httpVersion, socket } = request
   // RFC 9112 §3.2.
   if (headers.host === undefined && httpVersion === '1.1')
     return { status: 400, type: TEXT, body: 'Refused: Host header missing.\n' }

@@ -31,17 +31,15 @@ export function createControlPlane(
   let ops: Listener | undefined
   let store: Opened | undefined
   let admin: Listener | undefined
-  let statistics: RunningStatistics | undefined
-  let presence: ReturnType<typeof startPresence> | undefined
+  let statistics: Awaited<ReturnType<typeof statisticsOf>>
   let beginNotices: (() => ReturnType<typeof startNotices>) | undefined
   let notices: ReturnType<typeof startNotices> | undefined
   let purgeLoop: ReturnType<typeof startPurgeLoop> | undefined
 
   /** Closes everything. The store stays open until `answering` has ended. */
   async function close(answering?: Promise<unknown>): Promise<void> {
-    await Promise.all([admin?.close(), presence?.stop(), answering, certificates?.stop()])
+    await Promise.all([admin?.close(), statistics?.stop(), answering, certificates?.stop()])
     await Promise.all([purgeLoop?.stop(), notices?.stop()])
-    statistics?.stop()
     await Promise.all([store?.close(), ops?.close()])
   }
 
@@ -57,7 +55,6 @@ export function createControlPlane(
       figures?.storeFigures.open(store)
       statistics = figures && (await statisticsOf(store, figures, { config, certificates }))
       admin = await startAdmin(config, { store, observe, statistics, certificates })
-      if (statistics && store.nodes) presence = startPresence(store.nodes, statistics.thisNode)
       if (statistics) beginNotices = await loadNotices(config, { store, statistics, observe })
       return { store, certificates }
     },
@@ -101,12 +98,18 @@ async function statisticsOf(
   const isAsked = [config.ADMIN_ADDRESS, config.NOTICE_URL_FILE].some((one) => one !== undefined)
   if (!isAsked && !store.nodes) return undefined
   const refusals = await onDemand(isAsked ? config : { WORKERS: 1 }, () => import('../administration/refusals.ts'))
-  return startStatistics(store, figures, {
+  const statistics = await startStatistics(store, figures, {
     storeKind: config.DATABASE_URL.kind,
     name: `${hostname()}:${config.PORT}`,
     certificates,
     findTrouble: async () => (await refusals()).findTrouble({ store, now: Date.now }),
   })
+  const presence = store.nodes && startPresence(store.nodes, statistics.thisNode)
+  const stop = async () => {
+    statistics.stop()
+    await presence?.stop()
+  }
+  return { ...statistics, stop }
 }
 
 /** Loads what posts notices, at the start because an upgrade may remove the files later. Undefined if nobody wants them. */

@@ -26,27 +26,11 @@ interface NoticesOptions extends notices.NoticeSource {
  * nodes share; what is about the store itself is in memory.
  */
 export function startNotices(options: NoticesOptions) {
-  const { store, statistics, files, observe, now, monotonic, interval = INTERVAL_MS } = options
+  const { store, files, observe, now, interval = INTERVAL_MS } = options
   const stopping = new AbortController()
+  const look = createLook(options)
   let memory = createMemory()
   const oldest = new Map<Notices, number | undefined>()
-  let seenBefore = new Set<string>()
-  let watchedSince: number | undefined
-
-  /** Finds what is seen for the second time: much is over within seconds. */
-  async function look() {
-    const seen = await statistics.read()
-    const ending = await notices.listEnding(store, now()).catch(() => undefined)
-    const isComplete = seen.store.isUp && seen.trouble && seen.endingSecrets && ending
-    watchedSince = isComplete ? (watchedSince ?? monotonic()) : undefined
-    const matters = notices.noticeMatters(seen, ending ?? [])
-    const { ofStore = [], others = [] } = Object.groupBy(
-      matters.filter(({ key }) => seenBefore.has(key)),
-      ({ kind }) => (kind === 'database unavailable' || kind === 'clocks differ' ? 'ofStore' : 'others'),
-    )
-    seenBefore = new Set(matters.map(({ key }) => key))
-    return { ofStore, others, isWatching: monotonic() - (watchedSince ?? monotonic()) >= notices.OVER_MS }
-  }
 
   /** Plans and posts what is due. */
   async function tend(queue: Notices, matters: notices.NoticeMatter[], isWatching: boolean): Promise<void> {
@@ -101,6 +85,26 @@ export function startNotices(options: NoticesOptions) {
       stopping.abort()
       await loop.stop()
     },
+  }
+}
+
+/** Returns a function that finds what it sees for the second time: much is over within seconds. */
+function createLook({ store, statistics, now, monotonic }: NoticesOptions) {
+  let seenBefore = new Set<string>()
+  let watchedSince: number | undefined
+
+  return async () => {
+    const seen = await statistics.read()
+    const ending = await notices.listEnding(store, now()).catch(() => undefined)
+    const isComplete = seen.store.isUp && seen.trouble && seen.endingSecrets && ending
+    watchedSince = isComplete ? (watchedSince ?? monotonic()) : undefined
+    const matters = notices.noticeMatters(seen, ending ?? [])
+    const { ofStore = [], others = [] } = Object.groupBy(
+      matters.filter(({ key }) => seenBefore.has(key)),
+      ({ kind }) => (kind === 'database unavailable' || kind === 'clocks differ' ? 'ofStore' : 'others'),
+    )
+    seenBefore = new Set(matters.map(({ key }) => key))
+    return { ofStore, others, isWatching: monotonic() - (watchedSince ?? monotonic()) >= notices.OVER_MS }
   }
 }
 

@@ -70,9 +70,7 @@ const ENDING_SECRETS = object('EndingSecrets', 'Applications and suites that wil
 const CERTIFICATE = object('Certificate', 'The TLS certificate of a listener', {
   listener: choice(CERTIFIED_LISTENERS, 'Its listener'),
   ends_at: time('When it expires'),
-  problem: text(
-    'Why the certificate in its files cannot be used, so that an older one is; null if it can be',
-  ).nullable(),
+  problem: text('Why the certificate in its files cannot be used; null if it can be').nullable(),
 })
 
 const WORKER = object('Worker', 'A process, in the last second', {

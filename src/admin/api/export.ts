@@ -6,10 +6,8 @@ import { type AddRoute, answer } from './routes.ts'
 const SHOW = { querystring: query('label'), ...answer(EXPORT) }
 
 export function exports(route: AddRoute): void {
-  route('GET', '/export', SHOW, (administration, { query }) =>
-    exportOf(
-      databaseRegistry(() => administration),
-      labelsOf(query),
-    ),
-  )
+  route('GET', '/export', SHOW, (administration, { query }) => {
+    const registry = databaseRegistry(() => administration)
+    return exportOf(registry, labelsOf(query))
+  })
 }

@@ -61,10 +61,8 @@ export function suites(route: AddRoute): void {
 
   route<SuiteRegistration & { id: string }>('POST', '/suites', REGISTER, async ({ suites }, request, reply) => {
     const { id: suiteId, ...values } = request.body
-    const registered = await suites.register(
-      { ...camelCased<typeof values>(values), suiteId },
-      repeatable(request, reply),
-    )
+    const wanted = { ...camelCased<typeof values>(values), suiteId }
+    const registered = await suites.register(wanted, repeatable(request, reply))
     reply.header('location', `/admin/v1/suites/${registered.suiteId}`)
     return registeredSuiteView(registered)
   })

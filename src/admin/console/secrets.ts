@@ -202,11 +202,9 @@ export function copyable(id: string, label: string, value: string): Html {
   return html`<div class="copyable"><p class="copyable-label" id="${id}-label">${label}</p><div class="copyable-value"><code id="${id}"${value.includes('\n') && html` tabindex="0"`}>${value}</code><button type="button" class="button" data-copy="${id}" aria-describedby="${id}-label" hidden>Copy</button></div></div>`
 }
 
-export function tryIt({
-  suites: [suiteId],
-  publicUrl,
-  ...client
-}: Client & Pick<About['urls'], 'publicUrl'> & { suites: readonly string[] }): Html {
+export function tryIt(use: Client & { publicUrl: string; suites: readonly string[] }): Html {
+  const { publicUrl, suites, ...client } = use
+  const [suiteId] = suites
   const command = curl(`${publicUrl}/v1/oauth/accesstoken`, 'grant_type=client_credentials', client)
   const content = html`${copyable('curl', 'In a terminal', command)}
 ${suiteId !== undefined && copyable('use', `Use it at ${suiteId}, with the access_token of the answer`, useCommand(suiteId, publicUrl))}`
