@@ -186,6 +186,22 @@ export const settings = {
     'The documentation for people, as service_documentation in the metadata: an http or https URL, or none',
     optional('none', (url) => valid(url, isHttpUrl(url), 'must be an http or https URL, or none')),
   ),
+  INSTALLATION_NAME: setting(
+    'none',
+    'What the console calls this installation, on every page and in the title of its windows, such as Staging, or none',
+    optional('none', (name) =>
+      valid(
+        name,
+        /^\P{C}{1,40}$/u.test(name) && name.trim() === name,
+        'must be a name of at most 40 characters, or none',
+      ),
+    ),
+  ),
+  INSTALLATION_COLOR: setting(
+    'gray',
+    'The color of INSTALLATION_NAME in the console: gray, red, amber, green, blue or violet',
+    oneOf('gray', 'red', 'amber', 'green', 'blue', 'violet'),
+  ),
 }
 
 type Settings = typeof settings

@@ -38,6 +38,8 @@ const DEFAULTS = {
   INTROSPECTION_URL: undefined,
   HANDOVER: false,
   DOCS_URL: undefined,
+  INSTALLATION_NAME: undefined,
+  INSTALLATION_COLOR: 'gray',
 }
 
 type Setting = keyof typeof DEFAULTS
@@ -85,6 +87,8 @@ const VALID: [Setting, text: string, value: unknown][] = [
   ['NOTICE_URL_FILE', '/etc/notice url', '/etc/notice url'],
   ['HANDOVER', 'on', true],
   ['DOCS_URL', 'https://docs.example/a?b#c', 'https://docs.example/a?b#c'],
+  ['INSTALLATION_NAME', 'Staging (Köln)', 'Staging (Köln)'],
+  ['INSTALLATION_COLOR', 'amber', 'amber'],
 ]
 
 t.test('Settings: valid values are accepted', async (t) => {
@@ -138,6 +142,8 @@ const INVALID: [Setting, message: string, texts: string][] = [
   ['OPERATORS', 'must be any or provider', '|off|Provider'],
   ['HANDOVER', 'must be on or off', '|ON|yes'],
   ['DOCS_URL', '', '|off|docs.example|ftp://a.example|https://[a|https://a.example/b c'],
+  ['INSTALLATION_NAME', 'must be a name of at most 40', `| |a |a\tb|${'x'.repeat(41)}`],
+  ['INSTALLATION_COLOR', 'must be gray, red', '|grey|#fff'],
 ]
 
 t.test('Settings: an invalid value is refused, never replaced by the default', async (t) => {

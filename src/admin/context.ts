@@ -32,6 +32,8 @@ export interface About {
   store: 'SQLite' | 'PostgreSQL'
   /** Milliseconds since the epoch. */
   startedAt: number
+  /** Tells this installation from others, such as production. */
+  installation: { name: string; color: string } | undefined
   urls: {
     /** Where clients reach this server. */
     publicUrl: string

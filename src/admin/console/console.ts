@@ -30,6 +30,7 @@ export async function adminConsole(console: FastifyInstance, context: AdminConte
   })
   // Only a demo has its own instructions for signing in.
   console.decorateRequest('isDemo', context.howToSignIn !== undefined)
+  console.decorateRequest('installation', { getter: () => context.about.installation })
   recognizeSessions(console, context.signIn)
   showErrors(console, context)
   await console.register(formbody)

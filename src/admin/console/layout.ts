@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Operator, readableName } from '../../domain/operator.ts'
 import { namesIn, programFile, readBytes, readText } from '../../program-files.ts'
 import { type Html, html, type Part } from '../../web/html.ts'
+import type { About } from '../context.ts'
 import { ProblemError } from '../wire/problem.ts'
 import { links, note } from './components.ts'
 import { doneMessage } from './forms.ts'
@@ -13,6 +14,7 @@ import { doneMessage } from './forms.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     isDemo: boolean
+    installation: About['installation']
   }
 }
 
@@ -51,17 +53,18 @@ interface Visit {
   /** The message about the form that led to this page. */
   done?: string | undefined
   isDemo?: boolean
+  installation?: About['installation']
 }
 
 export function showPage(reply: FastifyReply, page: Page, { status = 200 } = {}): FastifyReply {
-  const { caller, isDemo } = reply.request
+  const { caller, isDemo, installation } = reply.request
   return (
     reply
       .code(status)
       // With `no-referrer`, browsers would send forms with `Origin: null`, which createOriginCheck refuses.
       .header('referrer-policy', 'same-origin')
       .type('text/html; charset=utf-8')
-      .send(layout(page, { operator: caller?.operator, done: doneMessage(reply.request), isDemo }))
+      .send(layout(page, { operator: caller?.operator, done: doneMessage(reply.request), isDemo, installation }))
   )
 }
 
@@ -69,7 +72,10 @@ const DEMO = html`<aside class="note demo" aria-label="About this demo"><p><stro
 
 const LIVE_ENDED = html`<div data-live-ended hidden>${note('warn', html`<p>Your session has ended, so these figures have stopped. <a href="/login">Sign in again</a></p>`)}</div>`
 
-export function layout({ title, heading = title, section, ...page }: Page, { operator, done, isDemo }: Visit): string {
+export function layout(
+  { title, heading = title, section, ...page }: Page,
+  { operator, done, isDemo, installation }: Visit,
+): string {
   const { trail = [], lead, actions, content, search = '', scripts = [] } = page
   return html`<!doctype html>
 <html lang="en">
@@ -77,7 +83,7 @@ export function layout({ title, heading = title, section, ...page }: Page, { ope
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${title} · token-server</title>
+<title>${title} · ${installation && html`${installation.name} · `}token-server</title>
 <link rel="icon" href="${asset('icon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${asset('console.css')}">
 ${['console.js', ...scripts].map((name) => html`<script type="module" src="${asset(name)}"></script>\n`)}</head>
@@ -85,6 +91,7 @@ ${['console.js', ...scripts].map((name) => html`<script type="module" src="${ass
 <a class="skip" href="#main">Skip to the content</a>
 <header class="bar">
 <a class="brand" href="/"><img src="${asset('icon.svg')}" alt="" width="24" height="24">token-server</a>
+${installation && html`<p class="installation" data-color="${installation.color}"><bdi>${installation.name}</bdi></p>`}
 ${operator && tools(operator, section, search)}
 </header>
 <main id="main" tabindex="-1">

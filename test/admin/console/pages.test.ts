@@ -2,7 +2,9 @@ import { readdir, readFile } from 'node:fs/promises'
 import t from 'tap'
 import { asset } from '../../../src/admin/console/layout.ts'
 import type { Author } from '../../../src/domain/audit-event.ts'
+import { parseDatabaseUrl } from '../../../src/domain/database-location.ts'
 import { StoreUnavailable } from '../../../src/domain/store.ts'
+import { describe } from '../../../src/server/admin.ts'
 import { actionsOf, createConsoleWorld, textOf } from '../../support/console-world.ts'
 import { refusal, refusedRequest } from '../../support/refusal.ts'
 import { aRegistration } from '../../support/registration.ts'
@@ -162,6 +164,20 @@ t.test('About: it shows the version and the settings, without passwords', async 
   const { headers, body: description } = await browser('/openapi-admin.yaml')
   t.match(headers, { 'content-type': 'application/yaml; charset=utf-8' })
   t.match(description, '/admin/v1/refusals')
+})
+
+t.test('Console: each page, also before the sign-in, shows which installation it is', async (t) => {
+  const { context, visit, signIn } = await createConsoleWorld(t)
+  t.notMatch(await visit.body('/login'), 'class="installation"')
+  const DATABASE_URL = parseDatabaseUrl('sqlite::memory:')
+  context.about = describe({ DATABASE_URL, INSTALLATION_NAME: '<b>Staging' }, 0)
+  t.match(await visit.body('/login'), 'data-color="gray"')
+  context.about = describe({ DATABASE_URL, INSTALLATION_NAME: '<b>Staging', INSTALLATION_COLOR: 'amber' }, 0)
+  const browser = await signIn()
+  for (const body of [await visit.body('/login'), await browser.body('/suites')]) {
+    t.match(body, ' · &lt;b&gt;Staging · token-server</title>')
+    t.match(body, '<p class="installation" data-color="amber"><bdi>&lt;b&gt;Staging</bdi></p>')
+  }
 })
 
 t.test('Assets: they have content-hashed URLs, may be cached, and load or evaluate nothing', async (t) => {
