@@ -508,7 +508,7 @@ function introspected(): Part {
     exp: 1795236007,
     application_name: 'Demo application',
     'developer.email': 'developer@demo.example',
-    labels: { tier: 'gold' },
+    labels: { region: 'EU West', tier: 'gold' },
   }
   // One schema for both kinds of tokens: generated clients do not get along with alternatives. Fields may be added.
   const either = { title: 'IntrospectionResponse', ...introspectionResponse, additionalProperties: undefined }

@@ -22,6 +22,8 @@ export const EXAMPLES = {
   suiteSecret: 'EXAMPLEexampleEXAMPLEexampleEXAMPLEsuite',
 }
 
+const PUBLIC_LABELS = { region: 'EU West', tier: 'gold' }
+
 /** A world that listens and has all that the examples of the description are about, at the time of the examples. */
 export async function createDescribedWorld(
   t: Test,
@@ -40,6 +42,7 @@ export async function createDescribedWorld(
   await on(store).addSecret(suite, { digest: digestGenerated(suiteSecret), createdAt: issuedAt })
   const names = { name: 'Demo application', developerEmail: 'developer@demo.example' }
   await registerImported(store, clientId, clientSecret, names)
+  await administration.update(clientId, { labels: PUBLIC_LABELS, publicLabels: Object.keys(PUBLIC_LABELS) })
   await administration.approve(clientId, suite)
   await administration.registerSuite({ suiteId: 'other', name: 'Another API' })
   await administration.registerSuite({ suiteId: 'mcp', name: 'MCP server', url: 'https://mcp.example/mcp' })
