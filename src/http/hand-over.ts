@@ -6,6 +6,7 @@ import { timestamp } from '../domain/time.ts'
 import type { Issuer } from '../issuer/issuer.ts'
 import { curl } from '../web/curl.ts'
 import { type Html, html, type Part } from '../web/html.ts'
+import { snippets } from '../web/snippets.ts'
 import { ACCESS_TOKEN_PATH } from './access-token.ts'
 import type { CheckOptions } from './wire/checks.ts'
 import { formsOnly, readForm } from './wire/form.ts'
@@ -92,7 +93,9 @@ export function handOver(
     const code = readForm(request, ['code']).code.split('#').at(-1)?.trim() as string
     const handedOver = await use(code, requesterOf(request), observe)
     const { name, clientId, clientSecret, othersEndAt } = handedOver
-    const command = curl(publicUrl + ACCESS_TOKEN_PATH, 'grant_type=client_credentials', { clientId, clientSecret })
+    const url = publicUrl + ACCESS_TOKEN_PATH
+    const command = curl(url, 'grant_type=client_credentials', { clientId, clientSecret })
+    const programs = snippets({ url, clientId }).map(({ language, program }) => copyable([language, program]))
     return showPage(
       reply,
       'Your new client secret',
@@ -102,6 +105,7 @@ export function handOver(
         ['Client secret', clientSecret],
         ['Get a token with it, in a terminal', command],
       ].map(copyable)}</dl>
+<details><summary>In a program that reads the secret from the environment, as CLIENT_SECRET</summary><dl>${programs}</dl></details>
 <p>Older secrets of the application end at ${timestamp(othersEndAt).slice(0, 16).replace('T', ' ')} UTC, if not earlier.</p>`,
     )
   })

@@ -4,6 +4,7 @@ import { OperatorError } from '../../domain/operator-error.ts'
 import { HOUR } from '../../domain/usage.ts'
 import { type Client, curl, quoted } from '../../web/curl.ts'
 import { type Html, html, type Part, path } from '../../web/html.ts'
+import { snippets } from '../../web/snippets.ts'
 import type { About, AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { idOf } from '../wire/routing.ts'
@@ -205,8 +206,15 @@ export function copyable(id: string, label: string, value: string): Html {
 export function tryIt(use: Client & { publicUrl: string; suites: readonly string[] }): Html {
   const { publicUrl, suites, ...client } = use
   const [suiteId] = suites
-  const command = curl(`${publicUrl}/v1/oauth/accesstoken`, 'grant_type=client_credentials', client)
+  const url = `${publicUrl}/v1/oauth/accesstoken`
+  const command = curl(url, 'grant_type=client_credentials', client)
+  const programs = snippets({ url, ...client }).map(
+    ({ language, program }, n) =>
+      html`<details><summary>${language}</summary>${copyable(`program-${n}`, 'The program', program)}</details>\n`,
+  )
   const content = html`${copyable('curl', 'In a terminal', command)}
+<div><p class="copyable-label">In a program. It reads the secret from the environment, as CLIENT_SECRET, and prints the answer. Keep the token for its expires_in seconds.</p>
+${programs}</div>
 ${suiteId !== undefined && copyable('use', `Use it at ${suiteId}, with the access_token of the answer`, useCommand(suiteId, publicUrl))}`
   return section('try', 'Get a token', content)
 }
