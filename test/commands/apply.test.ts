@@ -288,7 +288,8 @@ testByTls('Apply to a server: --ca-file trusts its authority, and nothing else i
   const { getCACertificates, setDefaultCACertificates } = tls
   const before = getCACertificates()
   t.teardown(() => setDefaultCACertificates(before))
-  const own = /^The certificate of https:\S+ is not accepted: self-signed certificate.* name that with --ca-file\.\n$/
+  const own =
+    /^The certificate of https:\S+ is not accepted: unable to verify the first certificate.* name that with --ca-file\.\n$/
   t.match(await run(dry), fails(own))
   const ca = write('ca.crt', ownCertificate())
   t.match(

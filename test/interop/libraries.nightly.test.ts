@@ -25,8 +25,6 @@ interface Library {
   install: string
   start: string
   needsBasic?: true
-  /** Its program here is built without TLS, or trusts the authorities of the system only. */
-  isPlainOnly?: true
 }
 
 const npm = (name: string) => ({
@@ -68,6 +66,7 @@ name = "main"
 path = "main.rs"
 [dependencies]
 oauth2 = { version = "=5.0.0", default-features = false, features = ["ureq"] }
+ureq = { version = "2", features = ["native-certs"] }
 `
 
 /** Composer's registry is not one of those that the tests use: they run it where the system has it. */
@@ -223,7 +222,6 @@ print(client.client_credentials().access_token)`,
     file: 'main.rs',
     install: `printf '%s' '${CARGO}' > Cargo.toml && cargo build --quiet`,
     start: 'cargo run --quiet',
-    isPlainOnly: true,
     program: (line) => `use oauth2::{basic::BasicClient, AuthType, ClientId, ClientSecret, TokenResponse, TokenUrl};
       fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (url, id, secret) = (std::env::var("URL_")?, std::env::var("ID")?, std::env::var("SECRET")?);
@@ -246,7 +244,7 @@ print(client.client_credentials().access_token)`,
   },
   'league/oauth2-client (PHP)': {
     tools: ['php'],
-    package: ['league/oauth2-client', LEAGUE],
+    package: ["PHP's league-oauth2-client", LEAGUE],
     file: 'main.php',
     install: ':',
     start: 'php -d curl.cainfo=ca.pem -d openssl.cafile=ca.pem main.php',
@@ -261,7 +259,6 @@ print(client.client_credentials().access_token)`,
     file: 'main.cs',
     install: 'mcs -langversion:latest -r:System.Net.Http main.cs',
     start: 'mono main.exe',
-    isPlainOnly: true,
     program: (line) => `using System;
       using System.Collections.Generic;
       using System.Net.Http;
@@ -296,6 +293,22 @@ print(request.headers["Authorization"].removeprefix("Bearer "))`,
   },
 }
 
+/** What some programs need for plain HTTP only. */
+const EXCEPTIONS = [
+  '[oauth4webapi.allowInsecureRequests]: true',
+  'allowInsecureRequests(config)',
+  'os.environ["OAUTHLIB_INSECURE_TRANSPORT"] = "1"',
+  ', testing=True',
+]
+
+/** How the program of each language is told to trust a certificate; what installs libraries needs another. */
+const TRUST = {
+  java: `keytool -importcert -noprompt -alias a -file ca.pem -keystore ca.jks -storepass changeit >/dev/null 2>&1
+    export JAVA_TOOL_OPTIONS="-Djavax.net.ssl.trustStore=ca.jks -Djavax.net.ssl.trustStorePassword=changeit"`,
+  mono: 'export HOME="$PWD" && cert-sync --user --quiet ca.pem >&2',
+  others: 'export NODE_EXTRA_CA_CERTS=ca.pem REQUESTS_CA_BUNDLE=ca.pem SSL_CERT_FILE=ca.pem',
+}
+
 function pom(dependencies: string[]) {
   const coordinates = (text: string) => {
     const [group, artifact, version] = text.split(':')
@@ -315,15 +328,14 @@ for (const [name, library] of Object.entries(LIBRARIES)) {
   const skip = library.tools.map((tool) => needs(tool)).find(Boolean) || needs(packageName, existsSync(path))
   const setting = library.needsBasic ? 'HTTP Basic is accepted' : 'the credentials are in the body'
   const rule = `Client libraries: ${name} gets a token that passes a check, if ${setting}`
-  const testPlain: typeof testBoth = (rule, run, { skip = false } = {}) => t.test(rule, { skip }, async (t) => run(t))
-  const test = library.isPlainOnly ? testPlain : testBoth
-  test(
+  testBoth(
     rule,
     async (t) => {
       const run = prepare(t, library, LINES.get(name) as string)
       const { app, credentials } = await createWorld(t, { acceptsBasic: library.needsBasic ?? false })
       const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
-      const address = `${tlsOf(t) ? 'https' : 'http'}://127.0.0.1:${port}`
+      // Not every client takes a certificate for an IP address.
+      const address = tlsOf(t) ? `https://localhost:${port}` : `http://127.0.0.1:${port}`
       const { status, out, err } = await run(address, credentials)
       t.equal(status, 0, err)
       const check = { url: '/v1/oauth/verify', headers: { authorization: `Bearer ${out.trim()}` } }
@@ -338,21 +350,6 @@ for (const [name, library] of Object.entries(LIBRARIES)) {
   )
 }
 
-/** What some programs need for plain HTTP only. */
-const EXCEPTIONS = [
-  '[oauth4webapi.allowInsecureRequests]: true',
-  'allowInsecureRequests(config)',
-  'os.environ["OAUTHLIB_INSECURE_TRANSPORT"] = "1"',
-  ', testing=True',
-]
-
-/** How the program of each language is told to trust a certificate; what installs libraries needs another. */
-const TRUST = {
-  java: `keytool -importcert -noprompt -alias a -file ca.pem -keystore ca.jks -storepass changeit >/dev/null 2>&1
-    export JAVA_TOOL_OPTIONS="-Djavax.net.ssl.trustStore=ca.jks -Djavax.net.ssl.trustStorePassword=changeit"`,
-  others: 'export NODE_EXTRA_CA_CERTS=ca.pem REQUESTS_CA_BUNDLE=ca.pem SSL_CERT_FILE=ca.pem',
-}
-
 /** Writes the program of a library into a folder. Returns what runs it there. */
 function prepare(t: Test, { file, program, tools, install, start }: Library, line: string) {
   const cwd = temporaryFolder(t)
@@ -360,7 +357,7 @@ function prepare(t: Test, { file, program, tools, install, start }: Library, lin
   const text = program(line)
   writeFileSync(join(cwd, file), isTls ? EXCEPTIONS.reduce((rest, one) => rest.replace(one, ''), text) : text)
   if (isTls) writeFileSync(join(cwd, 'ca.pem'), ownCertificate())
-  const trust = isTls ? TRUST[tools.includes('java') ? 'java' : 'others'] : ''
+  const trust = isTls ? TRUST[(['java', 'mono'] as const).find((tool) => tools.includes(tool)) ?? 'others'] : ''
   return (address: string, { client_id, client_secret }: { client_id: string; client_secret: string }) => {
     const env = { URL_: `${address}/v1/oauth/accesstoken`, ID: client_id, SECRET: client_secret }
     return runProgram('sh', ['-ec', `{ ${install}\n} >&2\n${trust}\n${start}`], { cwd, env })

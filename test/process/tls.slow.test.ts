@@ -9,6 +9,7 @@ import t, { type Test } from 'tap'
 import { makeCertificate } from '../support/certificate.ts'
 import { startLoad } from '../support/load.ts'
 import { needs } from '../support/needs.ts'
+import { runProgram } from '../support/run-program.ts'
 import { type Credentials, command, run, startServer, startServing } from '../support/spawn.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
@@ -155,4 +156,25 @@ t.test('TLS: at the start a wrong pair is refused, and doctor tells what is wron
     await found({ ...env, ...other }),
     /The server at https:[^"]* does not show the certificate in [^"]*two\.crt\./,
   )
+})
+
+t.test('TLS: curl gets a token, and openssl s_client an answer, in both versions', { skip }, async (t) => {
+  const { settings, ca, folder } = createLinks(t)
+  const { server, credentials } = await startServing(t, settings)
+  const file = join(folder, 'ca.pem')
+  writeFileSync(file, ca.join(''))
+  const input = new URLSearchParams({ grant_type: 'client_credentials', ...credentials }).toString()
+  const { port } = new URL(server.address)
+  const curl = ['-sS', '--data', '@-', `https://localhost:${port}/v1/oauth/accesstoken`]
+  for (const version of ['1.2', '1.3']) {
+    const versions = [`--tlsv${version}`, '--tls-max', version]
+    const { out, err } = await runProgram('curl', [...curl, '--cacert', file, ...versions], { input })
+    t.equal(JSON.parse(out).expires_in, 3599, err)
+
+    const trust = ['-CAfile', file, '-verify_return_error', '-verify_hostname', 'localhost']
+    const client = ['s_client', '-connect', `127.0.0.1:${port}`, `-tls${version.replace('.', '_')}`, '-quiet', ...trust]
+    const request = 'GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
+    t.match(await runProgram('openssl', client, { input: request }), { status: 0, out: /^HTTP\/1\.1 200 / }, version)
+  }
+  t.equal((await runProgram('curl', curl, { input })).status, 60, 'a certificate that curl does not know')
 })

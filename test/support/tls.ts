@@ -11,13 +11,14 @@ import { needs } from './needs.ts'
 
 let made: { tls: Tls; ca: string } | undefined
 
-/** One certificate for all tests of this process. */
+/** One certificate for all tests of this process, of an authority: some clients refuse one that signs itself. */
 function ownTls() {
   if (!made) {
     const folder = mkdtempSync(join(tmpdir(), 'token-server-tls-'))
-    const pair = makeCertificate(folder)
+    const ca = makeCertificate(folder, { name: 'ca' })
+    const options = ['-CA', ca.files.certificate, '-CAkey', ca.files.key, '-extensions', 'v3_req']
+    made = { tls: createTls(makeCertificate(folder, { options })), ca: ca.certificate }
     rmSync(folder, { recursive: true })
-    made = { tls: createTls(pair), ca: pair.certificate }
   }
   return made
 }
@@ -38,7 +39,7 @@ export function testByTls(rule: string, run: (t: Test) => unknown, { skip = fals
   })
 }
 
-/** The certificate of the servers of all tests in this process. */
+/** The certificate of the authority of the servers of all tests in this process. */
 export const ownCertificate = () => ownTls().ca
 
 /** What the servers of a test show their clients; undefined if they speak plain HTTP. */
