@@ -72,8 +72,9 @@ async function init(terminal: Terminal, options: InitOptions): Promise<void> {
     database: `${locationText(location)} (${made(isMissing)})`,
     operator: `${name} (${made(!oldest)})`,
   })
-  // npx sets this.
-  const command = terminal.env.npm_command === 'exec' ? 'npx token-server' : 'token-server'
+  // npx sets the variable. The executable is called by its path; elsewhere argv0 is that of Node.js.
+  const [called = 'token-server'] = /^.*\btoken-server[^/]*$/.exec(process.argv0) ?? []
+  const command = terminal.env.npm_command === 'exec' ? 'npx token-server' : called
   const how = operators === 'any' ? `"${command} console ${name}" prints a link to the console.` : NO_LINKS
   const later = console ? how : NO_CONSOLE
   const byHand = `"${command} serve", or (re)start its service or its container`

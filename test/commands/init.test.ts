@@ -6,7 +6,9 @@ import t, { type Test } from 'tap'
 import { readEnvFile } from '../../src/commands/shared/env-file.ts'
 import { settings } from '../../src/config.ts'
 import { listenHere } from '../support/listen-here.ts'
+import { runProgram } from '../support/run-program.ts'
 import { expectAll, fails, shell } from '../support/shell.ts'
+import { MAIN } from '../support/spawn.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const ANSWERS = '--public-url https://auth.example --operator anna'
@@ -64,6 +66,14 @@ t.test('Init: settings of the environment are written, too, and quoted where the
   const tls = { ...env, HOST: '127.0.0.1', TLS_CERT_FILE: '/tls.crt', TLS_KEY_FILE: '/tls.key' }
   await run(`init --settings ${file}.tls --yes`, { env: tls })
   t.equal(readEnvFile(`${file}.tls`).settings.TRUST_PROXY, undefined, 'with TLS here no proxy is needed')
+})
+
+t.test('Init: the executable names itself as it was called', async (t) => {
+  const { file, here } = place(t)
+  const { out } = await runProgram(process.execPath, [MAIN, ...`init ${here} ${ANSWERS}`.split(' ')], {
+    argv0: './token-server',
+  })
+  t.match(out, 'Next: start the server with "./token-server serve"', file)
 })
 
 t.test('Init: a file that is there keeps its settings, and gets a database and an operator', async (t) => {
