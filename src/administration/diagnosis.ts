@@ -172,7 +172,10 @@ function withReported(found: Diagnosis, refusals: readonly RefusalCount[], findi
   const reported = groupsOf(refusals)
     .filter((group) => !isOver(group, findings))
     .map((group) => ({ ...group, line: `${refusalText(group, findings.now)} ${remedyOf(group, findings)}` }))
-  return reported.reduce<Diagnosis>((all, { line }) => withWarning(all, line), { ...found, reported })
+  // It did ask: the tokens that it has got show up within a minute.
+  const isOutdated = reported.length > 0 && found.health === 'well' && findings.application.lastTokenAt === undefined
+  const known: Diagnosis = { ...found, reported, lines: isOutdated ? [] : found.lines }
+  return reported.reduce((all, { line }) => withWarning(all, line), known)
 }
 
 /** Adds a warning if it got so many tokens that the log warns, in the last 60 minutes or in the 60 before. */

@@ -119,6 +119,7 @@ t.test('Report only: from elsewhere it gets tokens, and the log and `why` have t
   ])
   t.notOk('status' in logged()[1])
   await flushRefusals()
+  t.match((await administration.why(id)).lines, [/^Its requests would be refused/], 'not that it has not asked yet')
   await flushUsage()
   t.strictSame(await store.listRefusedRequests({ limit: 9 }), [], 'nothing was refused')
   t.match(await store.listUsage([id], 60_000 * 5, [clock.time]), [{ refusals: 0 }])
