@@ -16,6 +16,8 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
 import { START } from '../support/world.ts'
 
+const { createDatabase } = await startDatabases()
+
 const MINUTE = 60_000
 
 type NoticeStore = Parameters<typeof startNotices>[0]['store']
@@ -195,8 +197,6 @@ t.test('Notices: the file of the URL is read each time', async (t) => {
   clock.time += 30_000
   await until(() => texts().length === 1)
 })
-
-const { createDatabase } = await startDatabases()
 
 t.test('Notices: of several servers on one PostgreSQL one posts each notice, whichever of them see it', async (t) => {
   const { receiver, clock, state, startServer, looked, idsOf, texts } = await createWorld(t)
