@@ -70,8 +70,8 @@ export const settings = {
   ),
   CLIENT_AUTHENTICATION: setting(
     'body',
-    'How applications may send their credentials: body, or body,basic for HTTP Basic as well',
-    (text) => valid(text as 'body' | 'body,basic', /^body(,basic)?$/.test(text), 'must be body, or body,basic'),
+    'How applications may send their credentials: body; with ,basic also by HTTP Basic, with ,jwt also as a client assertion',
+    (text) => valid(text, /^body(,basic)?(,jwt)?$/.test(text), 'must be body, which ,basic and ,jwt may follow'),
   ),
   TOKEN_QUOTA: setting(
     'off',

@@ -31,7 +31,8 @@ SELECT a.id, a.client_id, a.name,
                       'digest', s.digest,
                       'createdAt', s.created_at,
                       'endsAt', s.ends_at,
-                      'revokedAt', s.revoked_at)
+                      'revokedAt', s.revoked_at,
+                      'federated', s.federated::json)
                     ORDER BY s.id), '[]')
              FROM secrets s
             WHERE s.application_id = a.id))::text AS json
@@ -56,7 +57,8 @@ SELECT u.id, u.suite_id,
                       'digest', s.digest,
                       'createdAt', s.created_at,
                       'endsAt', s.ends_at,
-                      'revokedAt', s.revoked_at)
+                      'revokedAt', s.revoked_at,
+                      'federated', s.federated::json)
                     ORDER BY s.id), '[]')
              FROM secrets s
             WHERE s.suite_id = u.id))::text AS json

@@ -39,7 +39,8 @@ SELECT a.id, a.client_id, a.name,
                       'digest', s.digest,
                       'createdAt', s.created_at,
                       'endsAt', s.ends_at,
-                      'revokedAt', s.revoked_at))
+                      'revokedAt', s.revoked_at,
+                      'federated', json(s.federated)))
              FROM (SELECT * FROM secrets WHERE application_id = a.id ORDER BY id) s))) AS json
   FROM applications a;
 
@@ -63,7 +64,8 @@ SELECT u.id, u.suite_id,
                       'digest', s.digest,
                       'createdAt', s.created_at,
                       'endsAt', s.ends_at,
-                      'revokedAt', s.revoked_at))
+                      'revokedAt', s.revoked_at,
+                      'federated', json(s.federated)))
              FROM (SELECT * FROM secrets WHERE suite_id = u.id ORDER BY id) s))) AS json
   FROM suites u;
 

@@ -180,7 +180,7 @@ export async function prepareApplication(registration: Registration, now: Clock,
     clientId,
     ...values,
     createdAt,
-    secret: { digest, createdAt },
+    secrets: [{ digest, createdAt }],
     suites: suites === 'all' ? suites : [...new Set(suites)],
     skipNamesake,
   }

@@ -1,3 +1,4 @@
+import { KEPT_MS } from '../domain/federation.ts'
 import { factsOf, isTokenReason } from '../domain/reasons.ts'
 import { CERTIFICATE_ENDS_MS, type EndingSecret, OLD_BACKUP_MS, OUTAGE_GAP_MS } from '../domain/statistics.ts'
 import { many } from '../domain/text.ts'
@@ -9,7 +10,7 @@ import { COMMANDS } from './remedies.ts'
 
 type MatterKind =
   | ('database unavailable' | 'clocks differ' | 'processes missing' | 'node gone' | 'outage' | 'no backup')
-  | ('client refused' | 'client would be refused' | 'removed client refused' | 'certificate')
+  | ('client refused' | 'client would be refused' | 'removed client refused' | 'certificate' | 'issuer away')
   | ('secret ends' | 'checks refused' | 'many tokens' | 'more clients refused' | 'more clients would be refused')
   | ('more secrets end' | 'more applications with many tokens')
 
@@ -36,7 +37,7 @@ const MANY_REFUSED = 0.05
 
 /** What needs attention, by kind. Of each kind, `shown` are listed, and the others are one matter. */
 export function mattersOf(statistics: Statistics, shown: number): Matter[] {
-  const kinds = [ofServer, ofCertificates, ofClients, ofOutages, ofSecrets, ofChecks, ofHeavy, ofBackup]
+  const kinds = [ofServer, ofCertificates, ofIssuers, ofClients, ofOutages, ofSecrets, ofChecks, ofHeavy, ofBackup]
   return kinds.flatMap((find) => [...find(statistics, shown)])
 }
 
@@ -91,6 +92,24 @@ function* ofCertificates({ at, certificates, name }: Statistics): Generator<Matt
       problem === undefined ? `It ${end}` : `It ${end} What its files contain now cannot be used: ${problem}`
     const more = { id: listener, remedy: 'Renew it, or mend its files.', subject: server(name) }
     yield matter(['certificate', tone, '/about'], `TLS certificate of the ${listener} listener`, detail, more)
+  }
+}
+
+function* ofIssuers({ at, issuers, name }: Statistics): Generator<Matter> {
+  for (const { issuer, problem, fetchedAt } of issuers) {
+    const end = Number(fetchedAt) + KEPT_MS
+    const [tone, effect] =
+      end > at
+        ? (['warn', `Those that are known are used until ${timestamp(end)}.`] as const)
+        : (['bad', 'None of its JWTs is accepted.'] as const)
+    const subject = { kind: 'server', id: name, name } as const
+    const more = { id: issuer, subject, remedy: '`token-server doctor` says more.' }
+    yield matter(
+      ['issuer away', tone, '/secrets'],
+      `Issuer ${issuer}`,
+      `Its keys could not be fetched: ${problem}. ${effect}`,
+      more,
+    )
   }
 }
 

@@ -5,14 +5,12 @@ import * as identity from '../domain/identity.ts'
 import { CLOCKS_APART, isFresh } from '../domain/operator.ts'
 import { randomString, visibleOnOneLine } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
+import { fetchLimited } from '../web/fetch.ts'
 
 const { SignInRefused } = identity
 
 /** How long the provider may take for one answer, in seconds. */
 const TIMEOUT_S = 5
-
-/** The longest answer that is read from the provider, in bytes. */
-const MAX_ANSWER = 1024 * 1024
 
 const LONGEST_DETAIL = 200
 
@@ -142,19 +140,6 @@ function identify(
   const authenticatedAt = authTime === undefined ? null : Math.min(Math.floor(authTime * 1000), time)
   const person = { name: `${iss}#${sub}`, email: identity.emailIn(claims), role, authenticatedAt }
   return role ? person : { ...person, whyNoRole: identity.whyNoRole(claims, rules) }
-}
-
-/** Like fetch. Rejects if the answer has more than MAX_ANSWER bytes. */
-async function fetchLimited(url: string, options: oidc.CustomFetchOptions): Promise<Response> {
-  const response = await fetch(url, options as RequestInit)
-  const chunks: Uint8Array<ArrayBuffer>[] = []
-  let size = 0
-  for await (const chunk of response.body as ReadableStream<Uint8Array<ArrayBuffer>>) {
-    size += chunk.length
-    if (size > MAX_ANSWER) throw new Error(`the answer has more than ${MAX_ANSWER} bytes`)
-    chunks.push(chunk)
-  }
-  return new Response(new Blob(chunks), response)
 }
 
 /** Unpredictable without the browser's secret. 43 characters of base64url, as PKCE requires (RFC 7636 §4.1). */

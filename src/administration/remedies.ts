@@ -163,6 +163,12 @@ const SECRET_REMEDIES: Partial<Record<Reason, Remedy<Findings>>> = {
 }
 
 const REMEDIES: Partial<Record<Reason, Remedy<ApplicationFindings>>> = {
+  'federated token not trusted': (_, { last }) => `${ofJwt(last)} It must be the one that the platform signs.`,
+  'federated token not valid now': (_, { last }) => `${ofJwt(last)} It must be read anew for each request of a token.`,
+  'federated token mismatch': (_, { last }) =>
+    `${ofJwt(last)} Correct the rule of the federated credential, or what the platform signs.`,
+  'issuer unavailable': (_, { last }) =>
+    `${ofJwt(last)} This server must reach the issuer, or its keys must be given with the federated credential.`,
   'not a suite': () => 'It asks for introspection, which only suites may do: it should send its token to the suite.',
   'too many failures': () =>
     'It has sent wrong credentials too often and has to wait, for a minute at most after the last attempt. ' +
@@ -216,6 +222,10 @@ function notAllowed({ clientId, application, instructions }: ApplicationFindings
     'If that is your proxy, TRUST_PROXY has to name it. ' +
     `Otherwise somebody else has the secret: use ${instructions.rotate(clientId)}.`
   )
+}
+
+function ofJwt({ detail }: RefusalCount): string {
+  return `The JWT that it sends instead of a secret was refused: ${detail}.`
 }
 
 function wrongSecret({ clientId, secrets, now, instructions }: Findings, { lastAt }: RefusalGroup): string {

@@ -54,6 +54,7 @@ const REFUSALS = object('Refusals', 'Refusals of one kind', {
   endpoint: text('The endpoint that refused'),
   suite: text('The suite that was asked for; null if none').nullable(),
   remote_address: text('The address that the request came from'),
+  detail: text('What exactly was wrong with the last request; null if the reason says it all').nullable(),
   count: whole('How many times'),
   first_at: time('The time of the first one'),
   last_at: time('The time of the last one'),

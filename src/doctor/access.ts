@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { ReceiverFiles } from '../administration/notice-receiver.ts'
 import type { PostgresLocation } from '../domain/database-location.ts'
+import { type Issuer, KEPT_MS } from '../domain/federation.ts'
 import type { ProviderSettings } from '../domain/identity.ts'
 import type { Undelivered } from '../domain/notice.ts'
 import { many, withPeriod } from '../domain/text.ts'
@@ -91,6 +92,18 @@ export function checkUndelivered(undelivered: Undelivered | undefined): Finding[
   if (problem === null) return [note(`${many(count, 'notice')} for NOTICE_URL_FILE will be delivered soon.`)]
   const advice = 'They are tried again. "token-server notices test" posts one at once.'
   return [warning(`${text}, after ${many(attempts, 'attempt')}: ${withPeriod(problem)}`, advice)]
+}
+
+/** Checks whether the keys of the issuers of federated credentials could be fetched. */
+export function checkIssuers(issuers: readonly Issuer[], now: number): Finding[] {
+  return issuers.flatMap(({ issuer, problem, fetchedAt }) => {
+    if (problem === null) return []
+    const text = `The keys of the issuer ${issuer} could not be fetched: ${withPeriod(problem)}`
+    const advice = 'They are fetched again when a JWT of it is presented.'
+    if (fetchedAt === null || now - fetchedAt >= KEPT_MS)
+      return [error(`${text} None of its JWTs is accepted.`, advice)]
+    return [warning(`${text} Those of ${timeText(fetchedAt)} are used until ${timeText(fetchedAt + KEPT_MS)}.`, advice)]
+  })
 }
 
 /** Checks where the password for PostgreSQL comes from, and the permissions of its file. */

@@ -7,7 +7,7 @@ import type { Inspector, Schema, SecretOwner } from '../store/inspect.ts'
 import { isAtLeast } from '../store/migrations.ts'
 import { describeStoreFiles, inspectStore } from '../store/open.ts'
 import { explainMissingPrevious, StoreMissing } from '../store/opened.ts'
-import { checkOperators, checkRefusedSignIn, checkUndelivered } from './access.ts'
+import { checkIssuers, checkOperators, checkRefusedSignIn, checkUndelivered } from './access.ts'
 import { type Check, error, type Finding, note, ok, runAll, SOON_MS, timeText, warning } from './finding.ts'
 import { checkStoreClock } from './machine.ts'
 
@@ -62,6 +62,7 @@ export async function checkStore(
         ],
       ])
     }
+    if (version >= latest) checks.push(['issuers', async () => checkIssuers(await inspector.issuers(now()), now())])
     if (version >= latest && NOTICE_URL_FILE) {
       checks.push(['notices', async () => checkUndelivered(await inspector.undelivered())])
     }

@@ -112,7 +112,8 @@ export interface ApplicationNames
 }
 
 export interface NewApplication extends Changeable, Pick<Application, 'clientId' | 'createdAt'> {
-  readonly secret: NewSecret
+  /** Secrets and federated credentials. */
+  readonly secrets: readonly NewSecret[]
   readonly suites: readonly string[] | 'all'
   /** Active by default. */
   readonly status?: Application['status'] | undefined

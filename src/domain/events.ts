@@ -41,8 +41,8 @@ type TokenEvent =
       secretId: number
       /** The only suite where it is valid, if the request named its URL. */
       suite?: string | undefined
-      /** Undefined if the credentials were in the body. */
-      authentication?: 'basic' | undefined
+      /** Undefined if the credentials were in the body. `jwt`: in a client assertion. */
+      authentication?: 'basic' | 'jwt' | undefined
     })
   /** A successful check, which is logged only at the level debug. */
   | (RequestSource & { type: 'token accepted'; suite: string | undefined; clientId: string; tokenId: string })
@@ -69,6 +69,8 @@ type RequestEvent =
       reason: AuthenticationReason | 'no credentials'
       /** Abbreviated if unknown; undefined if none was sent. */
       clientId: string | undefined
+      /** What exactly was wrong: never a secret. */
+      detail?: string | undefined
     })
   | (RefusedRequest & {
       type: 'request refused'
@@ -227,6 +229,10 @@ type ServerEvent =
   | { type: 'worker printed'; worker: number | undefined; text: string }
   /** Each of these is retried. */
   | { type: 'purge failed' | 'usage not recorded' | 'refusals not recorded' | 'notices not recorded'; err: unknown }
+  /** The keys of an issuer of federated credentials have changed, or could be fetched again. `keys`: how many there are. */
+  | { type: 'issuer keys fetched'; issuer: string; keys: number }
+  /** `fetchedAt`: when those that are used on were fetched, in RFC 3339; undefined if there are none. */
+  | { type: 'issuer keys not fetched'; issuer: string; problem: string; fetchedAt: string | undefined }
   | ({ type: 'notice delivered' } & NoticeSource)
   /** `nextAt`: when it is tried again, in RFC 3339; undefined if it is given up. */
   | ({ type: 'notice not delivered'; problem: string; nextAt: string | undefined } & NoticeSource)

@@ -32,6 +32,12 @@ export const AUTHENTICATION_REASONS = {
   'revoked secret': notAuthenticated('The secret was revoked'),
   'suspended application': notAuthenticated('The application is suspended'),
   'address not allowed': notAuthenticated('The secret is right, but not sent from a source address of the application'),
+  'federated token not trusted': notAuthenticated(
+    'The JWT is not one that its issuer has signed, or not as it must be',
+  ),
+  'federated token not valid now': notAuthenticated('The JWT has expired, is not valid yet, or is valid for too long'),
+  'federated token mismatch': notAuthenticated('A claim of the JWT is not the one that is asked for'),
+  'issuer unavailable': notAuthenticated('The keys of the issuer of the JWT could not be fetched'),
   // Covers used links, too, because their codes are forgotten.
   'unknown hand-over link': invalidRequest(
     403,
@@ -141,6 +147,7 @@ export const REQUEST_REASONS = {
     'The quota of tokens for this hour is used up',
   ),
   'too many imported secrets to check': unavailable(503, 'The server is busy; try again'),
+  'too many federated tokens to check': unavailable(503, 'The server is busy; try again'),
   'store unavailable': unavailable(503, 'The server cannot do this now; try again'),
   'unexpected error': { status: 500, code: 'server_error', description: 'The server failed' },
 } satisfies Record<string, ReasonFacts>

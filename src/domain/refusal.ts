@@ -18,10 +18,13 @@ export class Refusal<Reason extends string = string> extends Error {
 export class AuthenticationRefused extends Refusal<AuthenticationReason> {
   /** Abbreviated if it is not registered; undefined for a link. */
   readonly clientId: string | undefined
+  /** What exactly was wrong, for the log: never a secret. */
+  readonly detail: string | undefined
 
-  constructor(reason: AuthenticationReason, clientId?: string) {
+  constructor(reason: AuthenticationReason, clientId?: string, detail?: string) {
     super(reason)
     this.clientId = clientId
+    this.detail = detail
   }
 }
 
@@ -66,6 +69,8 @@ export interface RefusalCount {
   readonly count: number
   readonly firstAt: number
   readonly lastAt: number
+  /** What exactly was wrong with the last request. */
+  readonly detail: string | undefined
   /** The id of the last request. */
   readonly requestId: string | undefined
   readonly traceId: string | undefined
@@ -93,6 +98,8 @@ export interface RefusedRequest {
   readonly name: string | null | undefined
   readonly suite: string | null | undefined
   readonly remoteAddress: string
+  /** What exactly was wrong. */
+  readonly detail: string | null | undefined
 }
 
 export type NewRefusedRequest = Omit<RefusedRequest, 'id' | 'kind' | 'name'> & Pick<RefusalCount, 'isKnown'>

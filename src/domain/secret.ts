@@ -1,17 +1,30 @@
 import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import type { FederatedRule } from './federation.ts'
 import { randomString } from './text.ts'
 
 // Secrets, and the links by which they are handed over.
 
 export interface Secret {
   readonly id: number
-  /** `$sha256$HASH` (generated) or `$scrypt$ln=…,r=…,p=…$SALT$HASH` (imported), base64url without padding. */
+  /**
+   * `$sha256$HASH` (generated), `$scrypt$ln=…,r=…,p=…$SALT$HASH` (imported) or `$federated$HASH` (of the rule), base64url without
+   * padding.
+   */
   readonly digest: string
   readonly createdAt: number
   /** Refused from this time on; null if it never expires. */
   readonly endsAt: number | null
   readonly revokedAt: number | null
+  /** If it is a federated credential: which JWT stands for the secret. */
+  readonly federated: FederatedRule | null
+}
+
+/** A secret that is a federated credential. */
+export type FederatedCredential = Secret & { readonly federated: FederatedRule }
+
+export function isFederated(secret: Secret): secret is FederatedCredential {
+  return secret.federated !== null
 }
 
 /** A secret of any application or suite, without its digest. */
@@ -27,7 +40,7 @@ export interface OwnedSecret extends Omit<Secret, 'digest'> {
 /** Only an active secret is accepted. */
 export type SecretState = 'active' | 'expired' | 'revoked'
 
-export type NewSecret = Pick<Secret, 'digest' | 'createdAt'> & Partial<Pick<Secret, 'endsAt'>>
+export type NewSecret = Pick<Secret, 'digest' | 'createdAt'> & Partial<Pick<Secret, 'endsAt' | 'federated'>>
 
 /** The cost of scrypt; `ln`: log2 of N. 16 MiB and about 0.1 s: one of the OWASP Password Storage settings. */
 const COST = { ln: 14, r: 8, p: 5 }
@@ -84,7 +97,8 @@ export function isImported(secret: Pick<Secret, 'digest'>): boolean {
   return secret.digest.startsWith('$scrypt$')
 }
 
-export function originOf(secret: Pick<Secret, 'digest'>): 'generated' | 'imported' {
+export function originOf(secret: Pick<Secret, 'digest' | 'federated'>): 'generated' | 'imported' | 'federated' {
+  if (secret.federated) return 'federated'
   return isImported(secret) ? 'imported' : 'generated'
 }
 
@@ -96,6 +110,14 @@ export function importedCandidates(secrets: readonly Secret[]): readonly Secret[
   const imported = secrets.filter(isImported)
   const unrevoked = imported.filter(({ revokedAt }) => revokedAt === null)
   return unrevoked.length > 0 ? unrevoked : imported.slice(-1)
+}
+
+/** A new federated credential. Its digest identifies the rule, and is never that of a secret that somebody can present. */
+export function newFederated(rule: FederatedRule, times: Pick<NewSecret, 'createdAt' | 'endsAt'>): NewSecret {
+  const { issuer, subject, audience, keys } = rule
+  const claims = Object.fromEntries(Object.entries(rule.claims).sort(([one], [other]) => (one < other ? -1 : 1)))
+  const federated = { issuer, subject, audience, claims, keys }
+  return { digest: `$federated$${hash('sha256', JSON.stringify(federated), 'base64url')}`, federated, ...times }
 }
 
 /** Finds the generated secret that was presented. Each comparison takes constant time. */

@@ -1,6 +1,7 @@
 import type { Application, ApplicationKey, ApplicationNames, NewApplication } from './application.ts'
 import type { Audit, AuditEvent, AuditFilter } from './audit-event.ts'
 import type { Change, ChangeResult } from './change.ts'
+import type { Issuer, PublicKey } from './federation.ts'
 import type { Notice, NoticeChanges } from './notice.ts'
 import type { Operator, Session } from './operator.ts'
 import type { NewRefusedRequest, RefusalCount, RefusedClient, RefusedRequest, RefusedRequestFilter } from './refusal.ts'
@@ -20,7 +21,17 @@ import type { ClientCounts, SecretUse, SpanCounts, TokenCount, TokenUse } from '
  * - A change waits for a few seconds at most. It is rejected at once while the store is known not to answer, or if too many
  *   changes wait. A change that was rejected before its write began is never written.
  */
-export interface Store extends Registry, Changes, AuditTrail, Operators, Tokens, Usage, Refusals, Figures, Notices {
+export interface Store
+  extends Registry,
+    Changes,
+    AuditTrail,
+    Operators,
+    Tokens,
+    Usage,
+    Refusals,
+    Figures,
+    Notices,
+    Issuers {
   /** The servers that share the store; undefined on SQLite. */
   readonly nodes: Nodes | undefined
   /**
@@ -208,6 +219,19 @@ export interface Notices {
    * OperatorError once the store has moved: the server of the new one posts them.
    */
   updateNotices(decide: (stored: readonly Notice[]) => NoticeChanges): Promise<void>
+}
+
+/** The issuers whose keys verify federated credentials that are active at a time, by name. */
+export interface Issuers {
+  findIssuer(issuer: string, at: number): Promise<Issuer | undefined>
+  listIssuers(at: number): Promise<Issuer[]>
+  /** Resolves to true for one process a minute, which then fetches the keys. */
+  beginFetch(issuer: string, at: number): Promise<boolean>
+  /** Without keys, the earlier ones stay. */
+  endFetch(
+    issuer: string,
+    fetched: { at: number; keys: readonly PublicKey[] | null; problem: string | null },
+  ): Promise<void>
 }
 
 export interface StoreFigures {

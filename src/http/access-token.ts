@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Application } from '../domain/application.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { IssuedToken } from '../issuer/issuer.ts'
-import { type ClientOptions, clientAuthentication, readForm } from './wire/form.ts'
+import { type ClientOptions, clientAuthentication, credentialsIn, readForm } from './wire/form.ts'
 import { JSON_TYPE, reportOnly } from './wire/refuse.ts'
 import { requesterOf } from './wire/request.ts'
 
@@ -18,20 +18,21 @@ export function accessToken(app: FastifyInstance, options: ClientOptions): void 
   const { issuer, observe } = options
   app.post(ACCESS_TOKEN_PATH, clientAuthentication(options), async (request, reply) => {
     const form = readForm(request, ['grant_type', 'client_id', 'client_secret'])
-    const { grant_type, client_id, client_secret, resource } = form
-    if (grant_type !== 'client_credentials') throw new RequestRefused('unsupported grant type')
+    if (form.grant_type !== 'client_credentials') throw new RequestRefused('unsupported grant type')
 
     const requester = requesterOf(request)
-    const credentials = { clientId: client_id, clientSecret: client_secret }
-    const granted = await issuer.grant(credentials, requester.remoteAddress, resource)
+    const credentials = credentialsIn(form, options)
+    const granted = await issuer.grant(credentials, requester.remoteAddress, form.resource)
     const { client: application, secretId, token } = granted
 
-    const authentication = request.headers.authorization === undefined ? undefined : 'basic'
+    const { clientId, isAssertion } = credentials
+    const header = request.headers.authorization === undefined ? undefined : 'basic'
+    const authentication = isAssertion ? 'jwt' : header
     const { tokenId, audience } = token
     const suite = audience ?? undefined
-    observe({ type: 'token issued', clientId: client_id, tokenId, secretId, suite, authentication, ...requester })
-    if (granted.isElsewhere) reportOnly(observe, 'address not allowed (report only)', client_id, request)
-    if (token.isOverQuota) reportOnly(observe, 'token quota exceeded (report only)', client_id, request)
+    observe({ type: 'token issued', clientId, tokenId, secretId, suite, authentication, ...requester })
+    if (granted.isElsewhere) reportOnly(observe, 'address not allowed (report only)', clientId, request)
+    if (token.isOverQuota) reportOnly(observe, 'token quota exceeded (report only)', clientId, request)
     reply.type(JSON_TYPE)
     return tokenJson(token, application)
   })

@@ -1,27 +1,31 @@
 import type { FastifyInstance } from 'fastify'
+import { ALGORITHMS } from '../domain/federation.ts'
 import { RequestRefused } from '../domain/refusal.ts'
 import type { Issuer } from '../issuer/issuer.ts'
 import { ACCESS_TOKEN_PATH } from './access-token.ts'
 import { REVOKE_PATH } from './revoke.ts'
+import type { ClientOptions } from './wire/form.ts'
 
 const AUTHORIZE_PATH = '/v1/oauth/authorize'
 
 /** What follows is the id of a suite. */
 export const RESOURCE_PATH = '/.well-known/oauth-protected-resource'
 
-interface MetadataOptions {
-  issuer: Issuer
+interface MetadataOptions extends Pick<ClientOptions, 'issuer' | 'acceptsBasic' | 'acceptsJwt'> {
   publicUrl: string
   introspectionUrl: string
-  acceptsBasic: boolean
   docsUrl?: string | undefined
 }
 
 /** The metadata that clients can discover, RFC 8414 §2. This is the only answer that may be cached. */
 export function metadata(app: FastifyInstance, options: MetadataOptions): void {
-  const { publicUrl, introspectionUrl, acceptsBasic, docsUrl } = options
+  const { publicUrl, introspectionUrl, acceptsBasic, acceptsJwt, docsUrl } = options
   const methods = ['client_secret_basic', 'client_secret_post']
-  const ofApplications = acceptsBasic ? methods : ['client_secret_post']
+  const ofApplications = [
+    ...(acceptsBasic ? methods : ['client_secret_post']),
+    ...(acceptsJwt ? ['private_key_jwt'] : []),
+  ]
+  const algorithms = acceptsJwt ? ALGORITHMS : undefined
   app.get('/.well-known/oauth-authorization-server', async (_request, reply) => {
     reply.removeHeader('cache-control').removeHeader('pragma')
     return {
@@ -29,12 +33,14 @@ export function metadata(app: FastifyInstance, options: MetadataOptions): void {
       authorization_endpoint: publicUrl + AUTHORIZE_PATH,
       token_endpoint: publicUrl + ACCESS_TOKEN_PATH,
       token_endpoint_auth_methods_supported: ofApplications,
+      token_endpoint_auth_signing_alg_values_supported: algorithms,
       grant_types_supported: ['client_credentials'],
       response_types_supported: [],
       introspection_endpoint: introspectionUrl,
       introspection_endpoint_auth_methods_supported: methods,
       revocation_endpoint: publicUrl + REVOKE_PATH,
       revocation_endpoint_auth_methods_supported: ofApplications,
+      revocation_endpoint_auth_signing_alg_values_supported: algorithms,
       service_documentation: docsUrl,
     }
   })

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { type ClientOptions, clientAuthentication, readForm } from './wire/form.ts'
+import { type ClientOptions, clientAuthentication, credentialsIn, readForm } from './wire/form.ts'
 import { reportOnly } from './wire/refuse.ts'
 import { requesterOf } from './wire/request.ts'
 
@@ -9,13 +9,14 @@ export const REVOKE_PATH = '/v1/oauth/revoke'
 export function revoke(app: FastifyInstance, options: ClientOptions): void {
   const { issuer, observe } = options
   app.post(REVOKE_PATH, clientAuthentication(options), async (request, reply) => {
-    const { token, client_id, client_secret } = readForm(request, ['client_id', 'client_secret', 'token'])
+    const form = readForm(request, ['client_id', 'client_secret', 'token'])
     const requester = requesterOf(request)
-    const credentials = { clientId: client_id, clientSecret: client_secret }
+    const credentials = credentialsIn(form, options)
+    const { clientId } = credentials
     const { client: application, isElsewhere } = await issuer.authenticate(credentials, requester.remoteAddress)
-    if (isElsewhere) reportOnly(observe, 'address not allowed (report only)', client_id, request)
-    const tokenId = await issuer.revoke(application, token)
-    const caller = { clientId: client_id, ...requester }
+    if (isElsewhere) reportOnly(observe, 'address not allowed (report only)', clientId, request)
+    const tokenId = await issuer.revoke(application, form.token)
+    const caller = { clientId, ...requester }
     observe(tokenId ? { type: 'token revoked', tokenId, ...caller } : { type: 'nothing to revoke', ...caller })
     return reply.send()
   })

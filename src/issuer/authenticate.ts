@@ -1,17 +1,18 @@
 import { type Application, abbreviated, isSource, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
+import { mayBeJwt } from '../domain/federation.ts'
 import type { AuthenticationReason } from '../domain/reasons.ts'
 import { AuthenticationRefused } from '../domain/refusal.ts'
-import { DECOY, findGenerated, importedCandidates, type Secret, secretState } from '../domain/secret.ts'
+import { DECOY, findGenerated, importedCandidates, isFederated, type Secret, secretState } from '../domain/secret.ts'
 import type { Store } from '../domain/store.ts'
 import type { Suite } from '../domain/suite.ts'
 import type { Clock } from '../domain/time.ts'
 import type { Failures } from './failures.ts'
+import type { Federated, Presented } from './federated.ts'
 import type { ImportedSecrets } from './imported-secrets.ts'
 import type { SecretUses } from './token-counts.ts'
 
-export interface Credentials {
+export interface Credentials extends Presented {
   clientId: string
-  clientSecret: string
 }
 
 /** An authenticated client, and the id of the secret that it presented. */
@@ -25,51 +26,62 @@ interface Authenticated<Client extends Application | Suite> {
 interface AuthenticationOptions {
   store: Store
   imported: ImportedSecrets
+  federated: Federated
   failures: Failures
   secretUses: SecretUses
   now: Clock
 }
 
 /**
- * Client authentication, RFC 6749 §2.3.1. A correct secret that is generated or cached always passes. All other attempts are
- * limited, and cost the same work: as many scrypt checks as the application with the most imported secrets needs. Throws
- * AuthenticationRefused, or RequestRefused after too many failures or while too many checks wait.
+ * Client authentication, RFC 6749 §2.3.1. A correct secret that is generated or cached always passes, and so does the JWT of a
+ * federated credential. All other attempts are limited, and cost the same work: as many scrypt checks as the application with the
+ * most imported secrets needs. Throws AuthenticationRefused, or RequestRefused after too many failures or while too many checks
+ * wait.
  */
 export async function authenticate(
   options: AuthenticationOptions,
   credentials: Credentials,
   remoteAddress: string,
 ): Promise<Authenticated<Application>> {
-  const { store, imported, failures } = options
+  const { store, imported, federated, failures } = options
   const { clientId, clientSecret } = credentials
 
   const tryKnownSecrets = async () =>
-    judgeKnown(options, await findApplication(store, clientId), clientSecret, remoteAddress)
+    judgeKnown(options, await findApplication(store, clientId), credentials, remoteAddress)
 
-  const first = await tryKnownSecrets()
-  if (first.kind === 'authenticated') return authenticated(first, clientId, options)
-  const caller = { clientId, remoteAddress, isRegistered: first.client !== undefined }
+  let outcome = await tryKnownSecrets()
+  if (outcome.kind === 'authenticated') return authenticated(outcome, clientId, options)
+  const { client } = outcome
+  const caller = { clientId, remoteAddress, isRegistered: client !== undefined }
+  if (mayBeJwt(clientSecret)) {
+    const refused = await federated.verify(client?.secrets ?? [], credentials, failures.partyOf(caller))
+    if (!refused) outcome = await tryKnownSecrets()
+    else if (client?.secrets.some(isFederated)) outcome = { ...outcome, reason: refused.reason, detail: refused.detail }
+    if (outcome.kind === 'authenticated') return authenticated(outcome, clientId, options)
+  }
   return failures.attempt(caller, async () => {
     const checks = await store.mostImportedSecrets()
-    if (checks === 0) return authenticated(first, clientId, options)
-    const own = importedCandidates(first.client?.secrets ?? [])
+    if (checks === 0) return authenticated(outcome, clientId, options)
+    const own = importedCandidates(client?.secrets ?? [])
     const decoys = Array(Math.max(0, checks - own.length)).fill(DECOY)
     await imported.verify([...own, ...decoys], clientSecret, failures.partyOf(caller))
     // Look it up again: the checks may have taken seconds, and the application may have changed since.
-    return authenticated(await tryKnownSecrets(), clientId, options)
+    const last = await tryKnownSecrets()
+    const isWrong = last.kind === 'refused' && last.reason === 'wrong secret'
+    return authenticated(isWrong ? outcome : last, clientId, options)
   })
 }
 
 /** Authenticates an application from the cached registry. Undefined if `authenticate` must decide. */
 export function authenticateRecalled(
-  options: Pick<AuthenticationOptions, 'store' | 'imported' | 'now'>,
-  { clientId, clientSecret }: Credentials,
+  options: Pick<AuthenticationOptions, 'store' | 'imported' | 'federated' | 'now'>,
+  credentials: Credentials,
   remoteAddress: string,
 ) {
-  const recalled = options.store.recallApplication(clientId)
+  const recalled = options.store.recallApplication(credentials.clientId)
   if (!recalled) return undefined
   const { application, state } = recalled
-  const outcome = judgeKnown(options, application, clientSecret, remoteAddress)
+  const outcome = judgeKnown(options, application, credentials, remoteAddress)
   if (outcome.kind === 'refused') return undefined
   const { secretId, isElsewhere } = outcome
   return { client: application, secretId, isElsewhere, state }
@@ -105,19 +117,23 @@ function findApplication(store: Store, clientId: string): Promise<Application | 
 
 type Outcome<Client extends Application | Suite> =
   | ({ kind: 'authenticated' } & Authenticated<Client>)
-  | { kind: 'refused'; client: Client | undefined; reason: AuthenticationReason }
+  | { kind: 'refused'; client: Client | undefined; reason: AuthenticationReason; detail?: string | undefined }
 
-/** Decides whether an application is authenticated by a secret that is generated or cached. */
+/** Decides whether an application is authenticated by a secret that is generated or cached, or by a JWT that was examined. */
 function judgeKnown(
-  { imported, now }: Pick<AuthenticationOptions, 'imported' | 'now'>,
+  { imported, federated, now }: Pick<AuthenticationOptions, 'imported' | 'federated' | 'now'>,
   application: Application | undefined,
-  clientSecret: string,
+  credentials: Credentials,
   remoteAddress: string,
 ): Outcome<Application> {
   // Before the secret is compared, so that a correct one from elsewhere takes as long as a wrong one.
   const isElsewhere = application !== undefined && !isSource(application, remoteAddress)
   const secrets = application?.secrets ?? []
-  const secret = findGenerated(secrets, clientSecret) ?? imported.findVerified(secrets, clientSecret)
+  const { clientSecret } = credentials
+  const secret =
+    findGenerated(secrets, clientSecret) ??
+    imported.findVerified(secrets, clientSecret) ??
+    federated.findVerified(secrets, credentials)
   const outcome = judge(application, secret, now())
   if (!isElsewhere || outcome.kind === 'refused') return outcome
   if (application.reportOnly.includes('source_addresses')) return { ...outcome, isElsewhere }
@@ -150,5 +166,5 @@ function authenticated<Client extends Application | Suite>(
     secretUses.note(outcome.secretId, now())
     return outcome
   }
-  throw new AuthenticationRefused(outcome.reason, outcome.client ? clientId : abbreviated(clientId))
+  throw new AuthenticationRefused(outcome.reason, outcome.client ? clientId : abbreviated(clientId), outcome.detail)
 }

@@ -2,7 +2,7 @@ import { AuthenticationRefused, RequestRefused } from '../domain/refusal.ts'
 import type { Clock } from '../domain/time.ts'
 import { type Budget, createBudgets } from '../limits/budgets.ts'
 import { prefixOf } from '../web/address.ts'
-import type { Party } from './imported-secrets.ts'
+import type { Party } from './turns.ts'
 
 /** Failures with one client id from one address prefix. */
 const PER_CLIENT: Budget = { atOnce: 10, interval: 6000 }

@@ -6,6 +6,7 @@ import { type RegistryState, type Store, StoreUnavailable } from '../domain/stor
 import { resourceUrl } from '../domain/suite.ts'
 import type { Clock } from '../domain/time.ts'
 import { mintToken, TOKEN_LIFETIME, tokenIdText } from '../domain/token.ts'
+import { createExaminer } from '../federation/examine.ts'
 import {
   authenticate,
   authenticateRecalled,
@@ -15,6 +16,7 @@ import {
 } from './authenticate.ts'
 import { check, revoke } from './check.ts'
 import type { Failures } from './failures.ts'
+import { createFederated } from './federated.ts'
 import { handOver } from './hand-over.ts'
 import { createImportedSecrets } from './imported-secrets.ts'
 import { createSecretUses, createTokenCounts, type TokenCounts, type TokenQuota } from './token-counts.ts'
@@ -25,6 +27,9 @@ interface IssuerOptions {
   store: Store
   now: Clock
   failures: Failures
+  observe: Observer
+  /** The issuer of access tokens, and the audience of what authenticates clients. */
+  publicUrl: string
   tokenQuota?: TokenQuota
   /** Undefined if hand-over links are off. */
   publicFields?: PublicFieldsOf | undefined
@@ -44,12 +49,14 @@ export interface IssuedToken {
 }
 
 /** Creates the issuer: everything that the endpoints do, independent of HTTP. */
-export function createIssuer({ store, now, failures, tokenQuota, publicFields }: IssuerOptions) {
+export function createIssuer({ tokenQuota, publicFields, ...options }: IssuerOptions) {
+  const { store, now, failures } = options
   const secretUses = createSecretUses({ store })
   const tokenCounts = createTokenCounts({ store, tokenQuota })
   const issue = createIssue({ store, now, tokenCounts })
   const imported = createImportedSecrets()
-  const issuer = { store, now, failures, imported, secretUses }
+  const federated = createFederated({ examine: createExaminer(options), now })
+  const issuer = { store, now, failures, imported, federated, secretUses }
   return {
     authenticate: (credentials: Credentials, remoteAddress: string) => authenticate(issuer, credentials, remoteAddress),
     authenticateSuite: (credentials: Credentials) => authenticateSuite(issuer, credentials),

@@ -8,7 +8,7 @@ import type { Counters } from '../telemetry/metrics/counters.ts'
 import type { MeasuredValues } from '../telemetry/metrics/exposition.ts'
 import { createFleet } from '../telemetry/metrics/fleet.ts'
 import { countFailures } from '../telemetry/metrics/history.ts'
-import type { LiveTokens, StoreState } from '../views/statistics.ts'
+import type { IssuerInTrouble, LiveTokens, StoreState } from '../views/statistics.ts'
 import { within } from './loops.ts'
 
 /** The processes that answer requests. */
@@ -55,7 +55,8 @@ const MAX_NODES = 100
 /** How long the last known usage is shown while it is being read again, which takes a second for 10,000 applications. */
 const USAGE_GRACE_MS = 10 * 60_000
 
-type StoreSource = Figures & Pick<Store, 'ping' | 'findToken' | 'clockOffset' | 'nodes' | 'listUsage' | 'listNames'>
+type StoreSource = Figures &
+  Pick<Store, 'ping' | 'findToken' | 'clockOffset' | 'nodes' | 'listUsage' | 'listNames' | 'listIssuers'>
 
 const NO_ANSWER: StoreState = {
   isUp: false,
@@ -92,6 +93,7 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
   const measured = share(MAX_AGE_MS, (store) => store.measure(now()))
   const ending = share(MAX_AGE_MS, (store) => store.listEndingSecrets(now(), now() + 7 * DAY, MAX_ENDING))
   const nodes = share(LIVE_MAX_AGE_MS, async (store) => store.nodes?.list(MAX_NODES))
+  const issuers = share(MAX_AGE_MS, (store) => listTroubledIssuers(store, now()))
   const live = share(LIVE_MAX_AGE_MS, (store) => countLiveTokens(store, now))
   const usage = new Map(
     PERIOD_NAMES.map((period) => {
@@ -122,13 +124,11 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
 
     /** The figures of /metrics, and those that only the statistics have. */
     async readAll() {
-      const shared = Promise.all([ending(), live(), nodes()])
-      const [basic, [{ figure: next }, { figure: liveTokens }, { figure: known }]] = await Promise.all([
-        readBasic(),
-        shared,
-      ])
+      const shared = Promise.all([ending(), live(), nodes(), issuers()])
+      const [basic, [{ figure: next }, { figure: liveTokens }, { figure: known }, { figure: away }]] =
+        await Promise.all([readBasic(), shared])
       const endingSecrets = basic.ending && next && { ...basic.ending, next }
-      return { ...basic, endingSecrets, liveTokens, nodes: known }
+      return { ...basic, endingSecrets, liveTokens, nodes: known, issuers: away }
     },
 
     async measure(): Promise<MeasuredValues> {
@@ -148,6 +148,11 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
       }
     },
   }
+}
+
+async function listTroubledIssuers(store: Pick<Store, 'listIssuers'>, at: number): Promise<IssuerInTrouble[]> {
+  const issuers = await store.listIssuers(at)
+  return issuers.flatMap(({ problem, ...rest }) => (problem === null ? [] : { problem, ...rest }))
 }
 
 /** Up to this number, tokens are counted exactly: about 50 ms of work, in steps of less than a millisecond. */

@@ -53,7 +53,8 @@ export async function buildServer(
 ) {
   const { TRUST_PROXY: trustProxy, CONNECTION_LIMIT: connectionLimit } = config
   const { PUBLIC_URL: publicUrl, DOCS_URL: docsUrl } = config
-  const acceptsBasic = config.CLIENT_AUTHENTICATION === 'body,basic'
+  const acceptsBasic = config.CLIENT_AUTHENTICATION.includes('basic')
+  const acceptsJwt = config.CLIENT_AUTHENTICATION.includes('jwt')
   const usage = createUsage({ now })
   const refusals = createRefusals({ now, count: usage.countRefusal })
   const observe: Observer = (event) => {
@@ -65,10 +66,18 @@ export async function buildServer(
   const publicFields = config.HANDOVER ? (await import('../views/registry.ts')).PUBLIC_FIELDS : undefined
   const proxies = createProxies({ trustProxy, observe })
   const failures = createFailures({ isLimited: config.FAILURE_LIMIT, isShared: proxies.isShared, monotonic })
-  const issuer = createIssuer({ store, now, failures, tokenQuota: config.TOKEN_QUOTA, publicFields })
+  const issuer = createIssuer({
+    store,
+    now,
+    failures,
+    observe,
+    publicUrl,
+    tokenQuota: config.TOKEN_QUOTA,
+    publicFields,
+  })
   const connections = new Set<Socket>()
   const urls = { publicUrl, introspectionUrl: introspectionUrl(config), docsUrl }
-  const options = { connections, proxies, trustProxy, connectionLimit, acceptsBasic, ...urls, ...times }
+  const options = { connections, proxies, trustProxy, connectionLimit, acceptsBasic, acceptsJwt, ...urls, ...times }
   const app = await buildApp({ issuer, observe, observeDetails, measure, countCheck: usage.countCheck, ...options })
   return { app, issuer, usage, refusals, observe, connections }
 }

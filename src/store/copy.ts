@@ -146,7 +146,11 @@ export const TABLES = {
   }),
   secrets: describeTable(1, {
     bigint: ['id', 'application_id', 'suite_id', 'created_at', 'ends_at', 'revoked_at'],
-    text: ['digest'],
+    text: ['digest', 'federated', 'keys_from'],
+  }),
+  federated_issuers: describeTable(1, {
+    text: ['issuer', 'keys', 'problem'],
+    bigint: ['fetched_at', 'tried_at', 'answered_at'],
   }),
   approvals: describeTable(2, { bigint: ['application_id', 'suite_id'] }),
   secret_uses: describeTable(1, { bigint: ['secret_id', 'last_used_at'] }),

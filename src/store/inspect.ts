@@ -1,7 +1,9 @@
+import type { Issuer } from '../domain/federation.ts'
 import type { Undelivered } from '../domain/notice.ts'
 import type { EndingSecret } from '../domain/statistics.ts'
 import { VERSION } from '../version.ts'
 import { assertMayRun } from './migrations.ts'
+import { listIssuers } from './shared/issuers.ts'
 import * as sql from './shared/statements/figures.ts'
 import { undeliveredNotices } from './shared/statements/notices.ts'
 import { type Ask, toObjects } from './shared/work.ts'
@@ -38,6 +40,8 @@ export interface Inspector {
   lastRefusedSignIn(): Promise<{ at: number; why: string } | undefined>
   /** Works only with this program's schema. Undefined if no notice waits. */
   undelivered(): Promise<Undelivered | undefined>
+  /** The issuers whose keys verify federated credentials. Works only with this program's schema. */
+  issuers(at: number): Promise<Issuer[]>
   /** When `token-server backup` last made a backup; undefined if never. */
   lastBackupAt(): Promise<number | undefined>
   close(): void
@@ -110,7 +114,7 @@ export function judgeSchema(
 
 export function createSharedInspector(
   ask: Ask,
-): Pick<Inspector, 'tokens' | 'ownersWithoutSecret' | 'operators' | 'lastRefusedSignIn' | 'undelivered'> {
+): Pick<Inspector, 'tokens' | 'ownersWithoutSecret' | 'operators' | 'lastRefusedSignIn' | 'undelivered' | 'issuers'> {
   return {
     async tokens() {
       const [oldest] = await ask<[issuedAt: number]>(sql.oldestTokenAt)
@@ -129,6 +133,8 @@ export function createSharedInspector(
     async lastRefusedSignIn() {
       return toObjects<{ at: number; why: string }>(await ask(sql.lastRefusedSignIn), 'at', 'why')[0]
     },
+
+    issuers: (at) => listIssuers(ask, at),
 
     async undelivered() {
       return toObjects<Undelivered>(await ask(undeliveredNotices), 'at', 'attempts', 'problem', 'count')[0]

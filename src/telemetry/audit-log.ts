@@ -42,7 +42,7 @@ export const LINES = complete({
   'token quota exceeded': { level: 'warn', fields: ['clientId', 'hour'] },
   'nothing to revoke': { level: 'info', fields: ['clientId', ...source] },
 
-  'authentication refused': { level: 'warn', fields: ['reason', 'clientId', ...answer] },
+  'authentication refused': { level: 'warn', fields: ['reason', 'detail', 'clientId', ...answer] },
   'request refused': { level: 'info', isDroppable: true, fields: ['reason', 'field', 'clientId', 'suite', ...answer] },
   'request would be refused': { level: 'warn', fields: ['reason', 'clientId', ...request] },
   'request failed': { level: 'error', fields: ['reason', 'err', ...answer] },
@@ -107,6 +107,8 @@ export const LINES = complete({
   'usage not recorded': { level: 'warn', fields: ['err'] },
   'refusals not recorded': { level: 'warn', fields: ['err'] },
   'notices not recorded': { level: 'warn', fields: ['err'] },
+  'issuer keys fetched': { level: 'info', fields: ['issuer', 'keys'] },
+  'issuer keys not fetched': { level: 'warn', fields: ['issuer', 'problem', 'fetchedAt'] },
   'notice delivered': { level: 'info', fields: notice },
   'notice not delivered': { level: 'warn', fields: [...notice, 'problem', 'nextAt'] },
   'store backlog': { level: 'warn', fields: ['bytes', 'cause'] },

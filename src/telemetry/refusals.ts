@@ -113,9 +113,10 @@ function addTo(rows: Rows, refusal: RefusalCount): Row {
   return counted
 }
 
-function addUp(row: Row, { count, lastAt, requestId, traceId }: RefusalCount): void {
+function addUp(row: Row, { count, lastAt, detail, requestId, traceId }: RefusalCount): void {
   row.count += count
   row.lastAt = lastAt
+  row.detail = detail
   row.requestId = requestId
   row.traceId = traceId
 }
@@ -140,13 +141,14 @@ function requestOf(event: Event, now: Clock) {
   const reason = event.type === 'quota refusal' ? 'token quota exceeded' : event.reason
   const clientId = 'clientId' in event ? event.clientId : undefined
   const suite = 'suite' in event ? event.suite : undefined
+  const detail = 'detail' in event ? event.detail : undefined
   const isKnown = clientId !== undefined && reason !== 'unknown client'
-  return { at: now(), requestId, traceId, reason, endpoint, clientId, isKnown, suite, remoteAddress }
+  return { at: now(), requestId, traceId, reason, endpoint, clientId, isKnown, suite, remoteAddress, detail }
 }
 
 /** The count of a refused request. Undefined if it has neither client nor suite. */
 function countOf(request: NonNullable<ReturnType<typeof requestOf>>, isCheck: boolean): RefusalCount | undefined {
-  const { at, reason, endpoint, suite, requestId, traceId } = request
+  const { at, reason, endpoint, suite, requestId, traceId, detail } = request
   const isOfSuite = isCheck && request.clientId === undefined
   const clientId = isOfSuite ? suite : request.clientId
   if (clientId === undefined) return undefined
@@ -154,7 +156,7 @@ function countOf(request: NonNullable<ReturnType<typeof requestOf>>, isCheck: bo
   const remoteAddress = isOfSuite ? '' : request.remoteAddress
   const isKnown = isOfSuite || request.isKnown
   const times = { count: 1, firstAt: at, lastAt: at }
-  return { clientId, isKnown, reason, endpoint, suite, remoteAddress, requestId, traceId, ...times }
+  return { clientId, isKnown, reason, endpoint, suite, remoteAddress, detail, requestId, traceId, ...times }
 }
 
 function putLast<Value>(map: Map<string, Value>, key: string, value: Value, limit: number): void {

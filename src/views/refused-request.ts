@@ -12,4 +12,5 @@ export const REFUSED_REQUEST = object('RefusedRequest', 'A request or a token ch
   name: text('Its name; null if the client id belongs to neither').nullable(),
   suite: text('The suite that was asked for; null if none').nullable(),
   remote_address: text('The address that it came from'),
+  detail: text('What exactly was wrong; null if the reason says it all').nullable(),
 })

@@ -115,9 +115,27 @@ export const suiteSource = <Shown extends Suite>({ suiteId: id, ...suite }: Show
 
 export const suiteFields = (suite: Suite) => view(SUITE, suiteSource(suite))
 
-export const SECRET = object('Secret', 'A secret, without its value', {
+const FEDERATED_RULE = object('FederatedRule', 'What a JWT must have to stand for a secret', {
+  issuer: text('Its claim `iss`'),
+  subject: text('Its claim `sub`, in which `*` stands for one segment'),
+  audience: text('One of the values of its claim `aud`; null for PUBLIC_URL').nullable(),
+  claims: z.record(z.string(), z.string()).describe('Further claims, and the value that each must have'),
+  keys: list(
+    'The public keys of the issuer (JWK); null if they are fetched from it',
+    z.record(z.string(), z.string()),
+  ).nullable(),
+})
+
+export const SECRET = object('Secret', 'A secret without its value, or a federated credential', {
   id: whole('Its id'),
-  origin: choice(['generated', 'imported'], 'generated: made by this server; imported: it existed before'),
+  origin: choice(
+    ['generated', 'imported', 'federated'],
+    'generated: made by this server; imported: it existed before; federated: a JWT of a platform stands for it',
+  ),
+  federated: FEDERATED_RULE.nullable().meta({
+    title: 'FederatedRuleOfSecret',
+    description: 'What such a JWT must have; null for a secret',
+  }),
   state: choice(['active', 'expired', 'revoked'], 'Only an active one is accepted'),
   created_at: time('When it was added'),
   ends_at: time('When it ends or ended; null if never').nullable(),
@@ -134,9 +152,10 @@ export const OWNED_SECRET = object('OwnedSecret', 'A secret and its owner', {
 
 const AUDITED = SECRET.omit({ state: true, last_used_at: true })
 
-/** A secret in audit events, without its last use: a use is not a change. */
+/** A secret in audit events, without its last use: a use is not a change. Without a rule it is as in 1.0.0 (see versionOf). */
 function secretFields(secret: Secret) {
-  return view(AUDITED, { ...secret, origin: originOf(secret) })
+  const { federated, ...fields } = view(AUDITED, { ...secret, origin: originOf(secret) })
+  return federated ? { ...fields, federated } : fields
 }
 
 export const ADMIN_KEY = object('AdminKey', 'An admin key, without its value', {

@@ -73,6 +73,12 @@ const CERTIFICATE = object('Certificate', 'The TLS certificate of a listener', {
   problem: text('Why the certificate in its files cannot be used; null if it can be').nullable(),
 })
 
+const ISSUER = object('Issuer', 'An issuer of federated credentials whose keys could not be fetched', {
+  issuer: text('Its URL'),
+  problem: text('Why not'),
+  fetched_at: time('When its keys were last fetched, which are used for 24 hours; null if never').nullable(),
+})
+
 const WORKER = object('Worker', 'A process, in the last second', {
   worker: whole('Its number'),
   cpu_seconds: real('The CPU time that it used'),
@@ -129,6 +135,7 @@ export const STATISTICS = object('Statistics', 'The figures of the server. null 
   live_tokens: LIVE_TOKENS.nullable(),
   ending_secrets: ENDING_SECRETS.nullable(),
   certificates: list('The TLS certificates that this server shows; empty if it speaks plain HTTP', CERTIFICATE),
+  issuers: list('The issuers of federated credentials whose keys could not be fetched', ISSUER),
   workers: WORKERS,
   nodes: list(
     'The servers on this PostgreSQL database that have an admin or ops listener or notices, by name; empty on SQLite',
@@ -183,6 +190,7 @@ export type RefusedFor = SourceOf<typeof REFUSED_FOR>
 export type Outage = SourceOf<typeof OUTAGE>
 export type LiveTokens = SourceOf<typeof LIVE_TOKENS>
 export type EndingSecrets = Omit<SourceOf<typeof ENDING_SECRETS>, 'next'> & { readonly next: readonly EndingSecret[] }
+export type IssuerInTrouble = SourceOf<typeof ISSUER>
 export type WorkerStatistics = SourceOf<typeof WORKER>
 
 export type NodeStatistics = ServerNode & Pick<SourceOf<typeof NODE>, 'isThis' | 'isGone'>

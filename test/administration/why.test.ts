@@ -387,6 +387,21 @@ t.test('Why: checks of tokens of no known application are not refusals of the su
   t.match(await store.listRefusals('store'), [{ reason: 'malformed token', remoteAddress: '' }])
 })
 
+t.test('Why: for a JWT that is refused it says what exactly was wrong', async (t) => {
+  const { says, record, later } = await createAskedWorld(t)
+  for (const [reason, detail, advice] of [
+    ['federated token mismatch', 'sub is "a", not "b"', 'Correct the rule of the federated credential'],
+    ['federated token not trusted', 'alg is "none"', 'It must be the one that the platform signs.'],
+    ['federated token not valid now', 'exp is past', 'It must be read anew for each request of a token.'],
+    ['issuer unavailable', 'it answered 503', 'This server must reach the issuer'],
+  ] as const) {
+    later(1)
+    await record({ reason, detail: 'an older one' })
+    await record({ reason, detail })
+    await says(`The JWT that it sends instead of a secret was refused: ${detail}. ${advice}`)
+  }
+})
+
 t.test('Why: an application that was removed: by whom, when, and whether it still calls', async (t) => {
   const { says, send, id, later, explain, administration } = await createAskedWorld(t)
   const { name } = (await explain()).application as Application

@@ -24,6 +24,7 @@ import { type Filling, filling } from '../support/registration.ts'
 import { shell, startShell } from '../support/shell.ts'
 import { SQLITE, startPostgresStore } from '../support/stores.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
+import { credential } from '../support/workload-issuer.ts'
 
 const HOUR = 60 * 60_000
 const DAY = 24 * HOUR
@@ -150,6 +151,31 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
     const what = '2 notices for NOTICE_URL_FILE cannot be delivered, the oldest of 2027-01-15T08:00:00Z'
     t.strictSame(await found(), [`warning: ${what}, after 3 attempts: it answered 404.`])
   })
+
+  t.test(
+    `Doctor on ${name}: an issuer whose keys could not be fetched, and until when the known ones are used`,
+    async (t) => {
+      const { location, store } = await createStore(t)
+      const [issuer, at] = ['https://issuer.example', Date.parse('2027-01-15T08:00:00Z')]
+      async function found(now = at) {
+        const all = await checkStore(location, () => now)
+        return all.filter(({ subject }) => subject === 'issuers').map(({ level, text }) => `${level}: ${text}`)
+      }
+      await on(store).addSecret('a', credential(issuer))
+      t.strictSame(await found(), [], 'nobody needed them yet')
+      const problem = 'it answered 503'
+      await store.beginFetch(issuer, at)
+      await store.endFetch(issuer, { at, keys: null, problem })
+      const what = `The keys of the issuer ${issuer} could not be fetched: it answered 503.`
+      t.strictSame(await found(), [`error: ${what} None of its JWTs is accepted.`])
+      await store.endFetch(issuer, { at, keys: [{ kty: 'RSA' }], problem: null })
+      t.strictSame(await found(), [])
+      await store.endFetch(issuer, { at: at + HOUR, keys: null, problem })
+      const used = 'Those of 2027-01-15T08:00:00Z are used until 2027-01-16T08:00:00Z.'
+      t.strictSame(await found(at + DAY - 1), [`warning: ${what} ${used}`])
+      t.strictSame(await found(at + DAY), [`error: ${what} None of its JWTs is accepted.`])
+    },
+  )
 
   t.test(`Doctor on ${name}: an empty database, and another program's, is an error, and stays as it is`, async (t) => {
     const url = await createEmpty(t)

@@ -17,7 +17,7 @@ const KEY = generateAdminKey()
 const END = Date.UTC(2027, 0, 15, 8, 10, 30)
 const CODE = generateLinkCode(END + 999)
 
-const secretOf = (digest: string) => ({ id: 1, digest, createdAt: END, endsAt: null, revokedAt: null })
+const secretOf = (digest: string) => ({ id: 1, digest, createdAt: END, endsAt: null, revokedAt: null, federated: null })
 
 /** A text and each that differs from it in one character, from a place on. */
 const misspelt = (text: string, from = 0) =>

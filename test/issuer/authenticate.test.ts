@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { Refusal } from '../../src/domain/refusal.ts'
 import { DECOY } from '../../src/domain/secret.ts'
 import { authenticate } from '../../src/issuer/authenticate.ts'
+import { createFederated } from '../../src/issuer/federated.ts'
 import { createImportedSecrets, type ImportedSecrets } from '../../src/issuer/imported-secrets.ts'
 import { createSecretUses } from '../../src/issuer/token-counts.ts'
 import { failures } from '../support/failures.ts'
@@ -18,8 +19,9 @@ async function createIssuingWorld(t: Test, verify: (real: ImportedSecrets) => Im
   const { store, clock } = world
   const real = createImportedSecrets()
   const secretUses = createSecretUses({ store })
+  const federated = createFederated({ examine: () => t.fail('There is no JWT.') as never, now: () => clock.time })
   const secrets = { ...real, verify: verify(real) }
-  const issuer = { store, imported: secrets, failures: failures(), secretUses, now: () => clock.time }
+  const issuer = { store, imported: secrets, federated, failures: failures(), secretUses, now: () => clock.time }
   const judge = (clientId: string, clientSecret: string, address = '192.0.2.1') =>
     authenticate(issuer, { clientId, clientSecret }, address).then(
       () => 'accepted',

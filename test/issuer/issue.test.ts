@@ -45,7 +45,13 @@ t.test('RFC 6749 §5.1: expires_in is the lifetime that is left when the token i
   const { store, application } = await createProcesses(t)
   let time = START
   const issueIn = (milliseconds: number) =>
-    createIssuer({ store, failures: failures(), now: () => (time += milliseconds) }).issue(application)
+    createIssuer({
+      store,
+      failures: failures(),
+      observe: () => {},
+      publicUrl: '',
+      now: () => (time += milliseconds),
+    }).issue(application)
   t.match(await issueIn(10_000), { issuedAt: START + 10_000, expiresIn: 3589 })
   t.match(await issueIn(9_999), { expiresIn: 3590 })
   t.match(await issueIn(2 * HOUR), { expiresIn: 0 })

@@ -59,9 +59,10 @@ const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
     packages: `node:buffer node:crypto node:dns/promises node:events node:fs node:http node:net node:path node:stream
       node:stream/consumers node:timers/promises node:tls node:zlib fastify @fastify/formbody`,
   },
-  issuer: { rooms: 'domain web limits', packages: 'node:crypto' },
+  issuer: { rooms: 'federation domain web limits', packages: 'node:crypto' },
+  federation: { rooms: 'domain web', packages: 'node:timers/promises jose' },
   administration: {
-    rooms: 'views domain web',
+    rooms: 'views federation domain web',
     packages: 'node:crypto node:fs/promises node:util openid-client yaml zod',
   },
   views: { rooms: 'domain', packages: 'zod' },

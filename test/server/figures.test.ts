@@ -14,6 +14,7 @@ import { application } from '../support/newcomers.ts'
 import { AUDIT, on } from '../support/on.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { until } from '../support/until.ts'
+import { credential } from '../support/workload-issuer.ts'
 import { createWorld, createWorldWithFile, START } from '../support/world.ts'
 
 const HOUR = 60 * 60 * 1000
@@ -262,7 +263,7 @@ t.test('Statistics: a server that has just started has all fields, even before i
       trouble: { failing: [], reported: [], refusedChecks: [], removed: [] },
       stored: { tokens: 0, checks: 0, refusals: 0 },
     },
-    ...{ lastHour: lastMinute, liveTokens: undefined, endingSecrets: undefined, certificates: [] },
+    ...{ lastHour: lastMinute, liveTokens: undefined, endingSecrets: undefined, certificates: [], issuers: [] },
     workers: { expected: 2, serving: 1, each: [] },
     store: {
       ...{ kind: 'sqlite', isUp: false, canWrite: false, canCheck: false, problem: NOT_OPEN },
@@ -272,12 +273,16 @@ t.test('Statistics: a server that has just started has all fields, even before i
 })
 
 t.test('Statistics: they show traffic, and the state of processes and store', async (t) => {
-  const { read, countToken, open, fleet, store, clock, token } = await createFigures(t)
+  const { read, countToken, open, fleet, store, clock, token, credentials } = await createFigures(t)
   open({ ...store, measure: async (now) => ({ ...(await store.measure(now)), lastBackupAt: START - 1 }) })
   const samples = [
     { cpuSeconds: 0.25, residentBytes: 100, lagSeconds: 0.01 },
     { cpuSeconds: 0.5, residentBytes: 200, lagSeconds: 0.02 },
   ] as const
+  await on(store).addSecret(credentials.client_id, credential('https://a.example'))
+  await on(store).addSecret(credentials.client_id, credential('https://b.example'))
+  await store.beginFetch('https://b.example', START)
+  await store.endFetch('https://b.example', { at: START, keys: null, problem: 'away' })
   const [first] = samples.map((sample) => {
     const worker = fleet.join()
     worker.take({ counted: [], sample: { ...LOAD, ...sample } })
@@ -292,6 +297,7 @@ t.test('Statistics: they show traffic, and the state of processes and store', as
     at: START + 500,
     startedAt: START,
     lastMinute: { tokens: 1 },
+    issuers: [{ issuer: 'https://b.example', problem: 'away', fetchedAt: null }],
     workers: { each: [one, two] },
     liveTokens: { count: 1, isExact: true },
     endingSecrets: { inADay: 0, inAWeek: 0, next: [] },
@@ -333,7 +339,7 @@ t.test('Statistics: applications that got many tokens in the last 60 minutes are
 
 const failedRequest = (at: number) => ({
   ...{ at, requestId: 'r', reason: 'store unavailable', endpoint: 'other', remoteAddress: '192.0.2.1' },
-  ...{ isKnown: false, clientId: undefined, suite: undefined },
+  ...{ isKnown: false, clientId: undefined, suite: undefined, detail: undefined },
 })
 
 t.test('Statistics: what was stored before a restart is known after it', async (t) => {

@@ -16,19 +16,21 @@ import { startDatabases } from '../support/postgres/postgres.ts'
 import { startProxy } from '../support/postgres/proxy.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
+import { credential } from '../support/workload-issuer.ts'
 import { addOperator } from './conformance/harness.ts'
 
 const NOW = Date.now()
 const SECRET = { digest: '$sha256$AAAA', createdAt: NOW }
 const IMPORTED = { digest: '$scrypt$ln=14,r=8,p=5$AAAA$AAAA', createdAt: NOW, endsAt: NOW + 1 }
 const PAGE = { limit: 1000 }
+const ISSUER = 'https://issuer.example'
 const USAGE = ['a', 'store'].map((clientId) => ({ clientId, tokens: 3, checks: 2, refusals: 1 }))
 
 const { createDatabase } = await startDatabases()
 
 function application(clientId: string): NewApplication {
   const name = `Ünï "quoted" {${clientId}}, ✓ \\`
-  return newcomer(clientId, { name, createdAt: NOW, secret: SECRET, suites: 'all' })
+  return newcomer(clientId, { name, createdAt: NOW, secrets: [SECRET], suites: 'all' })
 }
 
 /** A store with something in every table, of which the applications and suites with the highest ids were removed. */
@@ -40,6 +42,9 @@ async function fillStore(t: Test) {
   await store.register({ suites: ['store', 'removed'].map(suite), applications }, AUDIT)
   await on(store).addSecret('a', IMPORTED)
   await on(store).revokeSecret('a', 3, NOW)
+  await on(store).addSecret('a', credential(ISSUER))
+  await store.beginFetch(ISSUER, NOW)
+  await store.endFetch(ISSUER, { at: NOW, keys: [{ kty: 'EC' }], problem: null })
   await on(store).setStatus('b', 'suspended')
   await on(store).revokeTokens('b', NOW)
   const { key } = (await store.findApplication('a')) as Application
@@ -92,17 +97,18 @@ t.test('Copy: everything is copied unchanged, except expired tokens', async (t) 
   const url = await createDatabase()
   const progress: string[] = []
   const copied = await copy(file, url, (table, rows) => progress.push(`${table} ${rows}`))
-  const counts = { suites: 1, applications: 2, secrets: 4, approvals: 2, secret_uses: 1, application_uses: 1 }
+  const counts = { suites: 1, applications: 2, secrets: 5, federated_issuers: 1 }
+  const uses = { approvals: 2, secret_uses: 1, application_uses: 1 }
   const others = {
     token_counts: 1,
     usage_counts: 6,
     operators: 1,
     admin_keys: 2,
-    audit_events: 19,
+    audit_events: 20,
     notices: 1,
     tokens: 4,
   }
-  t.strictSame(copied, { ...counts, ...others })
+  t.strictSame(copied, { ...counts, ...uses, ...others })
   const expected = Object.entries(copied).map(([table, rows]) => `${table} ${rows}`)
   t.strictSame(progress, expected)
 
@@ -117,6 +123,7 @@ t.test('Copy: everything is copied unchanged, except expired tokens', async (t) 
     t.strictSame(stored, [notice()])
     return { save: [] }
   })
+  t.strictSame(await target.listIssuers(NOW), await store.listIssuers(NOW))
   const taken = store.updateNotices(() => ({ save: [] }))
   await t.rejects(
     taken,
@@ -133,7 +140,7 @@ t.test('Copy: everything is copied unchanged, except expired tokens', async (t) 
   const events = await store.listAuditEvents(PAGE)
   const earlier = await target.listAuditEvents(PAGE)
   const [gone, arrived] = [events.shift(), earlier.shift()]
-  t.equal(earlier.length, 19)
+  t.equal(earlier.length, 20)
   t.strictSame(earlier, events)
   const copying = { ...AUTHOR, action: 'database copied', at: NOW }
   const place = /^postgres:/
@@ -146,8 +153,8 @@ t.test('Copy: everything is copied unchanged, except expired tokens', async (t) 
 
   await target.register({ suites: [suite('s')], applications: [application('c')] }, AUDIT)
   const message = 'an id of what was removed is not used again, which would make old tokens valid'
-  t.match(await target.findApplication('c'), { key: 4, secrets: [{ id: 8 }] }, message)
-  t.match(await target.findSuite('s'), { key: 3, secrets: [{ id: 7 }] }, message)
+  t.match(await target.findApplication('c'), { key: 4, secrets: [{ id: 9 }] }, message)
+  t.match(await target.findSuite('s'), { key: 3, secrets: [{ id: 8 }] }, message)
 })
 
 t.test('Copy: a store with many pages that is in use, or with none', async (t) => {

@@ -13,6 +13,6 @@ export function cheapDigest(secret: string): string {
 /** Registers an application with an imported secret that is cheap to check. */
 export async function registerImported(store: Store, clientId: string, secret: string, names = {}): Promise<void> {
   const digest = cheapDigest(secret)
-  const imported = application(clientId, { ...names, secret: { digest, createdAt: AUDIT.at } })
+  const imported = application(clientId, { ...names, secrets: [{ digest, createdAt: AUDIT.at }] })
   await store.register({ suites: [], applications: [imported] }, AUDIT)
 }

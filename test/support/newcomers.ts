@@ -13,7 +13,7 @@ export function application(clientId: string, more: Partial<NewApplication> = {}
     ...extrasOf({}),
     clientId,
     createdAt: START,
-    secret: { digest: DIGEST, createdAt: START },
+    secrets: [{ digest: DIGEST, createdAt: START }],
     suites: [],
     skipNamesake: false,
     ...more,

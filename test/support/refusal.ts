@@ -13,6 +13,7 @@ export function refusal(clientId: string, more: Partial<RefusalCount> = {}): Ref
     count: 1,
     firstAt: START,
     lastAt: START,
+    detail: undefined,
     requestId: undefined,
     traceId: undefined,
     ...more,
@@ -29,6 +30,7 @@ export function refusedRequest(requestId: string, more: Partial<NewRefusedReques
     clientId: 'a',
     suite: null,
     remoteAddress: '192.0.2.1',
+    detail: null,
     isKnown: true,
     ...more,
   }

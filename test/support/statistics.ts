@@ -46,6 +46,7 @@ export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
     liveTokens: { count: 0, isExact: true },
     endingSecrets: { inADay: 0, inAWeek: 0, next: [] },
     certificates: [],
+    issuers: [],
     workers: { expected: 1, serving: 1, each: [] },
     nodes: [],
     store: {

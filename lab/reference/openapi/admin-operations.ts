@@ -36,6 +36,7 @@ const known = (...names: string[]) => refs('examples', names)
 const secret = (id: number, createdAt: string, endsAt: string | null) => ({
   id,
   origin: 'generated',
+  federated: null,
   state: 'active',
   created_at: createdAt,
   ends_at: endsAt,
@@ -570,6 +571,7 @@ const HISTORY: Record<string, OperationText> = {
           name: 'Demo application',
           suite: null,
           remote_address: '192.0.2.7',
+          detail: null,
         },
       ],
       next: null,
@@ -597,6 +599,7 @@ const HISTORY: Record<string, OperationText> = {
       live_tokens: { count: 0, is_exact: true },
       ending_secrets: { in_a_day: 0, in_a_week: 0, next: [] },
       certificates: [],
+      issuers: [],
       workers: { expected: 1, serving: 1, each: [] },
       nodes: [],
       store: {

@@ -276,12 +276,16 @@ const METADATA_FIELDS = jsonSchema(
     token_endpoint_auth_methods_supported: words(
       'How applications authenticate there, as `CLIENT_AUTHENTICATION` allows',
     ),
+    token_endpoint_auth_signing_alg_values_supported: words(
+      'The algorithms of client assertions, if `CLIENT_AUTHENTICATION` names `jwt`',
+    ).optional(),
     grant_types_supported: words('The only grant'),
     response_types_supported: words('None: the authorization endpoint refuses every request'),
     introspection_endpoint: url('Where suites ask about tokens: `INTROSPECTION_URL`, if it is set'),
     introspection_endpoint_auth_methods_supported: words('How suites authenticate there'),
     revocation_endpoint: url('Where applications revoke tokens'),
     revocation_endpoint_auth_methods_supported: words('How applications authenticate there, the same'),
+    revocation_endpoint_auth_signing_alg_values_supported: words('The algorithms there, the same').optional(),
     service_documentation: url('Where people read about this server, if `DOCS_URL` is set').optional(),
   }),
 )

@@ -104,14 +104,14 @@ function form(
 
 const CREDENTIALS = {
   client_id: { description: 'The identifier of the application' },
-  client_secret: { description: 'Its secret' },
+  client_secret: { description: 'Its secret, or the JWT of a federated credential' },
 }
 
-/** HTTP Basic is a setting, so it is described in words: generated clients send what every server accepts. */
+/** HTTP Basic and client assertions are settings, so they are described in words: generated clients send what every server accepts. */
 const BASIC = [
-  'Where `CLIENT_AUTHENTICATION` is `body,basic`, HTTP Basic is accepted instead of `client_id` and `client_secret`, both',
+  'Where `CLIENT_AUTHENTICATION` names `basic`, HTTP Basic is accepted instead of `client_id` and `client_secret`, both',
   'parts form-encoded (RFC 6749 §2.3.1). The metadata list the accepted methods. By default an `Authorization` header is',
-  'refused.',
+  'refused. Where it names `jwt`, a `client_assertion` with its `client_assertion_type` is accepted, too (RFC 7523 §2.2).',
 ]
 
 /** The header of a 401 for HTTP Basic. */

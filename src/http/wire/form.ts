@@ -1,5 +1,7 @@
 import type { FastifyRequest, onRequestHookHandler, preValidationHookHandler } from 'fastify'
+import { parseJwt } from '../../domain/federation.ts'
 import { RequestRefused } from '../../domain/refusal.ts'
+import type { Credentials } from '../../issuer/authenticate.ts'
 import { credentialsInHeader } from './authorization.ts'
 import type { CheckOptions } from './checks.ts'
 
@@ -17,16 +19,19 @@ export const formsOnly = formHook({ acceptsHeader: true })
 export interface ClientOptions extends Pick<CheckOptions, 'issuer' | 'observe'> {
   /** Whether applications may authenticate by HTTP Basic, not only in the body. */
   acceptsBasic: boolean
+  /** Whether they may also authenticate by a JWT as a client assertion, RFC 7523 §2.2. */
+  acceptsJwt: boolean
 }
 
 /**
  * The options of routes where applications authenticate: in the body only, as in docs/contract.md but unlike RFC 6749 §2.3.1
- * (docs/adr/0026), or also by HTTP Basic.
+ * (docs/adr/0026), or also by HTTP Basic or a client assertion.
  */
-export function clientAuthentication({ acceptsBasic }: ClientOptions) {
-  if (!acceptsBasic) return { onRequest: formHook({ acceptsHeader: false }) }
+export function clientAuthentication({ acceptsBasic, acceptsJwt }: ClientOptions) {
+  const copyAssertion = acceptsJwt ? [copyAssertionToForm] : []
+  if (!acceptsBasic) return { onRequest: formHook({ acceptsHeader: false }), preValidation: copyAssertion }
   const config = { challengeToHeader: 'Basic realm="applications", charset="UTF-8"' }
-  return { config, onRequest: formsOnly, preValidation: copyCredentialsToForm }
+  return { config, onRequest: formsOnly, preValidation: [...copyAssertion, copyCredentialsToForm] }
 }
 
 /** Copies the credentials of HTTP Basic to the form, so that everything after this treats both the same. */
@@ -41,6 +46,35 @@ const copyCredentialsToForm: preValidationHookHandler = (request, _reply, done) 
     form.client_secret = clientSecret
   }
   done()
+}
+
+const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+
+/**
+ * Copies a client assertion to the form as its secret. If the form names no client, its subject is the client (RFC 7521 §4.2).
+ * Throws RequestRefused if there is also a secret (RFC 6749 §2.3), or if it is not a JWT.
+ */
+const copyAssertionToForm: preValidationHookHandler = ({ body, headers }, _reply, done) => {
+  const form = body as Record<string, unknown>
+  const { client_assertion: assertion, client_assertion_type: type } = form
+  if (typeof assertion !== 'string') return done()
+  if (form.client_secret !== undefined || headers.authorization !== undefined) {
+    throw new RequestRefused('credentials given twice')
+  }
+  const { sub } = (type === ASSERTION_TYPE && parseJwt(assertion)?.claims) || {}
+  if (typeof sub !== 'string') throw new RequestRefused('no credentials', { field: 'client' })
+  form.client_id ??= sub
+  form.client_secret = assertion
+  done()
+}
+
+/** The credentials in a form that was read. */
+export function credentialsIn(
+  form: Record<'client_id' | 'client_secret', string> & Form,
+  { acceptsJwt }: ClientOptions,
+) {
+  const isAssertion = acceptsJwt && form.client_assertion !== undefined
+  return { clientId: form.client_id, clientSecret: form.client_secret, isAssertion } satisfies Credentials
 }
 
 /**

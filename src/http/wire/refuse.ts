@@ -134,8 +134,8 @@ function reasonOf(error: unknown): RequestReason {
 
 function eventOf(error: unknown, answered: { status: number } & ReturnType<typeof requestContext>): Event {
   if (error instanceof AuthenticationRefused) {
-    const { reason, clientId } = error
-    return { type: 'authentication refused', reason, clientId, ...answered }
+    const { reason, clientId, detail } = error
+    return { type: 'authentication refused', reason, clientId, detail, ...answered }
   }
   const reason = reasonOf(error)
   const { field, isKnownField, clientId, suite } = error instanceof RequestRefused ? error.details : {}

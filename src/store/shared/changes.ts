@@ -174,7 +174,7 @@ function* register({ suites, applications }: NewClients): Work<NewClients> {
   const added = insertedOf(distinct, clientIds, ({ clientId }) => clientId)
   yield* insertSecrets([
     ...addedSuites.map(({ suiteId, secret }) => ({ owner: suiteId, ...secret })),
-    ...added.map(({ clientId, secret }) => ({ owner: clientId, ...secret })),
+    ...added.flatMap(({ clientId, secrets }) => secrets.map((secret) => ({ owner: clientId, ...secret }))),
   ])
   const forAll = added.filter(({ suites }) => suites === 'all')
   const approvals = added.flatMap(({ clientId, suites }) => namedSuites(suites).map((suite) => ({ clientId, suite })))
@@ -213,13 +213,17 @@ function labelsColumn(labels: Labels | undefined): string | undefined {
   return labels && JSON.stringify(labels)
 }
 
-function* rotate(owner: string, { secret, othersEndAt, deleteEndedBefore }: Rotation, at: number): Work<never[]> {
+function* rotate(owner: string, { secret, othersEndAt, deleteEndedBefore }: Rotation, at: number): Work<unknown[][]> {
   yield* ask(sql.deleteEndedSecrets, [owner, deleteEndedBefore])
   yield* ask(sql.endSecrets, [owner, othersEndAt, othersEndAt > at ? null : at])
   if (othersEndAt <= at) yield* ask(sql.deleteHandOverLinksFor, [owner])
   return yield* insertSecrets([{ owner, ...secret }])
 }
 
-function insertSecrets(secrets: readonly (NewSecret & { owner: string })[]): Work<never[]> {
-  return ask(sql.insertSecrets, [rowsJson(secrets)])
+function insertSecrets(secrets: readonly (NewSecret & { owner: string })[]): Work<[id: number][]> {
+  const rows = secrets.map(({ federated, ...secret }) => {
+    if (!federated) return secret
+    return { ...secret, federated: JSON.stringify(federated), keysFrom: federated.keys ? null : federated.issuer }
+  })
+  return ask(sql.insertSecrets, [rowsJson(rows)])
 }

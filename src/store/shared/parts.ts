@@ -7,6 +7,7 @@ import type { Suite } from '../../domain/suite.ts'
 import { countKey, DAY, type SecretUse, type SpanCounts, type TokenCount, type TokenUse } from '../../domain/usage.ts'
 import { createAuditTrail } from './audit.ts'
 import { createChanges } from './changes.ts'
+import { createIssuers } from './issuers.ts'
 import { createNotices } from './notices.ts'
 import { createRefusals } from './refusals.ts'
 import * as figures from './statements/figures.ts'
@@ -23,6 +24,7 @@ export const createSharedParts = (database: Database) => ({
   ...createUsage(database),
   ...createRefusals(database),
   ...createNotices(database),
+  ...createIssuers(database),
   ...createFigures(database),
 })
 
@@ -54,8 +56,9 @@ function createRegistryLists({ ask, askPrimary }: Database) {
     countApplications: () => singleValue(ask(registry.countApplications)),
     async listOwnedSecrets({ after = BEGINNING, limit }) {
       const rows = await ask(registry.listOwnedSecrets, [after, limit])
-      const secret = ['id', 'origin', 'createdAt', 'endsAt', 'revokedAt', 'lastUsedAt'] as const
-      return toObjects<OwnedSecret>(rows, ...secret, 'kind', 'owner', 'name')
+      const secret = ['id', 'origin', 'federated', 'createdAt', 'endsAt', 'revokedAt', 'lastUsedAt'] as const
+      const secrets = toObjects<OwnedSecret>(rows, ...secret, 'kind', 'owner', 'name')
+      return secrets.map((one) => ({ ...one, federated: one.federated && JSON.parse(String(one.federated)) }))
     },
     async findHandOverLink(digest) {
       const rows = await askPrimary(registry.findHandOverLink, [digest])

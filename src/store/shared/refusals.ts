@@ -12,12 +12,12 @@ import { ask, type Database, END, rowsJson, toObjects, type Work } from './work.
 
 const COLUMNS = [
   ...(['clientId', 'isKnown', 'reason', 'endpoint', 'suite', 'remoteAddress'] as const),
-  ...(['count', 'firstAt', 'lastAt', 'requestId', 'traceId'] as const),
+  ...(['count', 'firstAt', 'lastAt', 'detail', 'requestId', 'traceId'] as const),
 ]
 
 const REQUEST_COLUMNS = [
   ...(['id', 'at', 'requestId', 'reason', 'endpoint'] as const),
-  ...(['clientId', 'suite', 'remoteAddress', 'kind', 'name'] as const),
+  ...(['clientId', 'suite', 'remoteAddress', 'detail', 'kind', 'name'] as const),
 ]
 
 export function createRefusals({ askInBackground, transactInBackground }: Database): Refusals {
@@ -31,6 +31,7 @@ export function createRefusals({ askInBackground, transactInBackground }: Databa
         isKnown: row.isKnown === 1,
         suite: row.suite || undefined,
         // NULL if the request had none.
+        detail: row.detail ?? undefined,
         requestId: row.requestId ?? undefined,
         traceId: row.traceId ?? undefined,
       }))

@@ -75,7 +75,7 @@ export const CATALOGUE = {
   purged_tokens_total: counter('Expired tokens that were deleted.'),
   oldest_expired_token_seconds: gauge('How long ago the oldest token that is still stored expired; 0 if none has.'),
   background_failures_total: counter('Background work that failed and is tried again.', {
-    task: ['purge', 'usage', 'refusals', 'notices'],
+    task: ['purge', 'usage', 'refusals', 'notices', 'issuer keys'],
   }),
   notice_attempts_total: counter('Attempts to post a notice, by their result.', { result: ['delivered', 'failed'] }),
   oldest_notice_seconds: gauge('For how long the oldest notice has waited to be delivered; 0 if none waits.'),

@@ -53,6 +53,7 @@ export function createEventCounter(counters: Counters): Observer {
     'usage not recorded': increment('background_failures_total', 'usage'),
     'refusals not recorded': increment('background_failures_total', 'refusals'),
     'notices not recorded': increment('background_failures_total', 'notices'),
+    'issuer keys not fetched': increment('background_failures_total', 'issuer keys'),
     'notice delivered': increment('notice_attempts_total', 'delivered'),
     'notice not delivered': increment('notice_attempts_total', 'failed'),
     'log lines dropped': addCount('log_lines_dropped_total'),

@@ -167,6 +167,7 @@ const FULL = {
     { listener: 'public', endsAt: START, problem: undefined },
     { listener: 'ops', endsAt: START, problem: 'No file.' },
   ],
+  issuers: [{ issuer: 'https://a.example', problem: 'Away.', fetchedAt: START }],
   workers: { expected: 2, serving: 1, each: [{ worker: 2, cpuSeconds: 0.5, residentBytes: 7, lagSeconds: 0.01 }] },
   nodes: [
     { ...serverNode({ name: 'web-1:8080', startedAt: START, lastSeenAt: START }), isThis: true, isGone: false },
@@ -193,6 +194,7 @@ t.test('Statistics API: every admin key may read the statistics; what is unknown
       { listener: 'public', ends_at: AT_START, problem: null },
       { listener: 'ops', ends_at: AT_START, problem: 'No file.' },
     ],
+    issuers: [{ issuer: 'https://a.example', problem: 'Away.', fetched_at: AT_START }],
     workers: { expected: 2, serving: 1, each: [{ worker: 2, cpu_seconds: 0.5, resident_bytes: 7, lag_seconds: 0.01 }] },
     nodes: [
       { name: 'web-1:8080', is_this: true, is_gone: false, ...node },

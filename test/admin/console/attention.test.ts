@@ -65,6 +65,25 @@ t.test(
   },
 )
 
+t.test(
+  'Attention: an issuer whose keys cannot be fetched: until when those that are known are used, and then',
+  async (t) => {
+    const [problem, day] = ['it answered 503', 24 * HOUR]
+    const issuers = [
+      { issuer: 'https://a.example', problem, fetchedAt: START - day + 1000 },
+      { issuer: 'https://b.example', problem, fetchedAt: START - day },
+      { issuer: 'https://c.example', problem, fetchedAt: null },
+    ]
+    const said = mattersOf({ issuers }).map(([, text]) => text.replace(/\s+/g, ' ').replaceAll(' .', '.'))
+    const gone = 'Its keys could not be fetched: it answered 503. None of its JWTs is accepted.'
+    t.match(said, [
+      `Issuer https://b.example ${gone} token-server doctor says more.`,
+      `Issuer https://c.example ${gone} token-server doctor says more.`,
+      /Issuer https:\/\/a\.example .* it answered 503\. Those that are known are used until 2027-01-15 08:00 UTC\./,
+    ])
+  },
+)
+
 t.test('Attention: where the clocks differ it does not say that nothing works', async (t) => {
   const store = { ...statisticsOf().store, isUp: false, canWrite: true, problem: 'They are 2 s apart.' }
   const text = textOf(String(attention(sound({ store }))))

@@ -110,7 +110,7 @@ t.test('Refusals: all that match are a file', async (t) => {
   t.match(headers, { 'content-disposition': /filename="refusals-2027-01-15\.csv"/ })
   t.match(
     csv,
-    /^\uFEFFat,request_id,reason,endpoint,client_id,kind,name,suite,remote_address\r\n2027-.*,r4,made up,.*\r\n$/,
+    /^\uFEFFat,request_id,reason,endpoint,client_id,kind,name,suite,remote_address,detail\r\n2027-.*,r4,made up,.*\r\n$/,
   )
 })
 

@@ -4,6 +4,7 @@ import { failureConformance } from './failure.ts'
 import { figuresConformance } from './figures.ts'
 import { handOverConformance } from './hand-overs.ts'
 import type { Harness } from './harness.ts'
+import { issuerConformance } from './issuers.ts'
 import { noticeConformance } from './notices.ts'
 import { operatorConformance } from './operators.ts'
 import { purgeConformance } from './purges.ts'
@@ -25,6 +26,7 @@ export function storeConformance(t: Test, harness: Harness): void {
   purgeConformance(t, harness)
   figuresConformance(t, harness)
   noticeConformance(t, harness)
+  issuerConformance(t, harness)
   sharingConformance(t, harness)
   failureConformance(t, harness)
 }

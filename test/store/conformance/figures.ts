@@ -50,14 +50,14 @@ export function figuresConformance(t: Test, harness: Harness): void {
     for (const [name, isEnding, ...ends] of owners) {
       const [secret, ...others] = ends.map((endsAt) => ({ ...SECRET, endsAt })) as [NewSecret, ...NewSecret[]]
       const suites = [{ ...suite(`suite ${name}`), secret }]
-      await store.register({ suites, applications: [application(name, { secret })] }, AUDIT)
+      await store.register({ suites, applications: [application(name, { secrets: [secret] })] }, AUDIT)
       for (const other of others) for (const owner of [name, `suite ${name}`]) await on(store).addSecret(owner, other)
       if (isEnding) expected += 2
       await check(expected, name)
     }
     t.equal((await store.measure(NOW)).ending.inADay, expected - 4)
-    const revoked = application('revoked', { secret: { ...SECRET, endsAt: NOW + 1 } })
-    const successor = application('successor', { secret: { ...SECRET, endsAt: NOW + 1 } })
+    const revoked = application('revoked', { secrets: [{ ...SECRET, endsAt: NOW + 1 }] })
+    const successor = application('successor', { secrets: [{ ...SECRET, endsAt: NOW + 1 }] })
     await register(store, revoked, successor)
     await on(store).addSecret('successor', SECRET)
     await check(expected + 1, 'one has a successor')
@@ -78,7 +78,7 @@ export function figuresConformance(t: Test, harness: Harness): void {
       'ends last of all': [SOON],
     }
     for (const [name, [endsAt = 0, ...others]] of Object.entries(secrets)) {
-      await register(store, application(name, { secret: { ...SECRET, endsAt } }))
+      await register(store, application(name, { secrets: [{ ...SECRET, endsAt }] }))
       for (const endsAt of others) await on(store).addSecret(name, { ...SECRET, endsAt })
     }
     const end = { ...SECRET, endsAt: NOW + 25 }
@@ -102,7 +102,7 @@ export function figuresConformance(t: Test, harness: Harness): void {
     const [NOW, SOON] = [START + 1000, START + 1000 + 7 * DAY]
     const ending = { ...suite('s'), secret: { ...SECRET, endsAt: NOW + 9 } }
     await store.register({ suites: [ending], applications: [] }, AUDIT)
-    await register(store, application('a', { secret: { ...SECRET, endsAt: NOW + 1 } }), 'unused')
+    await register(store, application('a', { secrets: [{ ...SECRET, endsAt: NOW + 1 }] }), 'unused')
     for (const owner of ['a', 's']) await on(store).addSecret(owner, SECRET)
     const idsOf = async (owner: string) => (await secretsOf(store, owner)).map(({ id }) => id)
     const use = (secretId = 0, lastUsedAt = 0) => store.recordSecretUses([{ secretId, lastUsedAt }])
@@ -121,7 +121,7 @@ export function figuresConformance(t: Test, harness: Harness): void {
     t.strictSame(await listed(), [ofA, ofS], 'and is revoked')
     await on(store).revokeSecret('s', ofSuite as number, NOW - 1)
     t.strictSame(await listed(), [ofA], 'an old one that is revoked does not end')
-    await register(store, application('ended', { secret: { ...SECRET, endsAt: NOW } }))
+    await register(store, application('ended', { secrets: [{ ...SECRET, endsAt: NOW }] }))
     await on(store).addSecret('ended', { ...SECRET, endsAt: NOW + 2 })
     await use(await secretIdOf(store, 'ended'), START)
     t.strictSame((await listed()).at(-1), ['ended', NOW + 2], 'nobody uses one that has ended')

@@ -39,7 +39,8 @@ export function applicationConformance(t: Test, harness: Harness): void {
     await register(store, application('b', { status: 'suspended' }))
     t.match(await store.findApplication('b'), { status: 'suspended' })
     t.type(secrets[0]?.id, 'number')
-    t.strictSame(secrets, [{ id: secrets[0]?.id, digest: DIGEST, createdAt: START, endsAt: null, revokedAt: null }])
+    const times = { createdAt: START, endsAt: null, revokedAt: null }
+    t.strictSame(secrets, [{ id: secrets[0]?.id, digest: DIGEST, ...times, federated: null }])
     for (const stranger of ['A', 'a\0', 'a'.repeat(10_000), '\ud800']) {
       t.equal(await store.findApplication(stranger), undefined, 'a client id is compared byte by byte')
       t.equal(await store.findSuite(stranger), undefined)
@@ -111,7 +112,7 @@ export function applicationConformance(t: Test, harness: Harness): void {
   })
 
   test('Store: only the given fields of one application are updated, and its key is never reused', async (t, store) => {
-    await register(store, application('a', { secret: { digest: IMPORTED, createdAt: START } }), 'b')
+    await register(store, application('a', { secrets: [{ digest: IMPORTED, createdAt: START }] }), 'b')
     const [before, other] = [await store.findApplication('a'), await store.findApplication('b')]
     const updates: Partial<Application>[] = [
       ...TEXT_FIELDS.map((field) => ({ [field]: 'New' })),
@@ -224,7 +225,7 @@ export function secretConformance(t: Test, harness: Harness): void {
     const imported = { digest: IMPORTED, createdAt: START }
     const steps: [step: () => Promise<unknown>, most: number][] = [
       [() => register(store, 'a'), 0],
-      [() => register(store, application('b', { secret: imported }), application('c', { secret: imported })), 1],
+      [() => register(store, application('b', { secrets: [imported] }), application('c', { secrets: [imported] })), 1],
       [() => on(store).addSecret('c', imported), 2],
       [async () => on(store).revokeSecret('c', await secretIdOf(store, 'c'), START), 1],
       [async () => on(store).revokeSecret('c', await secretIdOf(store, 'c', 1), START), 1],
@@ -250,7 +251,8 @@ export function suiteConformance(t: Test, harness: Harness): void {
     const newcomers = { suites: [{ ...suite('store'), ...texts }, suite('product-information')], applications: [] }
     t.strictSame(await store.register(newcomers, AUDIT), newcomers)
     const found = await store.findSuite('store')
-    const secret = { id: found?.secrets[0]?.id, digest: DIGEST, createdAt: START, endsAt: null, revokedAt: null }
+    const times = { createdAt: START, endsAt: null, revokedAt: null }
+    const secret = { id: found?.secrets[0]?.id, digest: DIGEST, ...times, federated: null }
     const stored = {
       suiteId: 'store',
       name: 'Suite store',

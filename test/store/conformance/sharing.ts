@@ -86,7 +86,7 @@ export function sharingConformance(t: Test, harness: Harness): void {
       t.notSame(seen, before, name)
       t.strictSame(seen, await stateOf(one), name)
     }
-    const applications = [application('a', { secret: { digest: IMPORTED, createdAt: START } })]
+    const applications = [application('a', { secrets: [{ digest: IMPORTED, createdAt: START }] })]
     await check('the first', () => one.register({ suites: [suite('store')], applications }, AUDIT))
     const changes = {
       addSpareSecret: () => on(one).addSecret('a', SECRET),

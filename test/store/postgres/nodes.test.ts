@@ -45,7 +45,7 @@ t.test('Many nodes: a token request sees what another has changed, though it rea
   await newKey(first, 'a')
   const secrets = [generateSecret(), generateSecret()] as const
   await on(second).addSecret('a', { digest: digestGenerated(secrets[0]), createdAt: 1 })
-  const issuer = createIssuer({ store: first, failures: failures(), now: Date.now })
+  const issuer = createIssuer({ store: first, failures: failures(), observe: () => {}, publicUrl: '', now: Date.now })
   const grant = (clientSecret: string) => issuer.grant({ clientId: 'a', clientSecret }, '192.0.2.1')
   const { client, secretId } = await grant(secrets[0])
   t.match(await grant(secrets[0]), { secretId, token: { expiresIn: 3599 } })
@@ -57,7 +57,8 @@ t.test('Many nodes: a token request sees what another has changed, though it rea
   await issuer.flushUsage(() => {})
   t.equal((await second.listSecretUses([secretId])).length, 1)
   const tokenQuota = { tokens: 1, isReportOnly: false }
-  const limited = createIssuer({ store: first, failures: failures(), now: Date.now, tokenQuota })
+  const options = { store: first, failures: failures(), observe: () => {}, publicUrl: '', now: Date.now }
+  const limited = createIssuer({ ...options, tokenQuota })
   await on(second).setStatus('a', 'suspended')
   const refused = new AuthenticationRefused('suspended application', 'a')
   const request = { clientId: 'a', clientSecret: secrets[0] }
@@ -72,7 +73,8 @@ t.test('Many nodes: source addresses and what is only reported count from the ne
   const clientSecret = generateSecret()
   await on(second).addSecret('a', { digest: digestGenerated(clientSecret), createdAt: 1 })
   const tokenQuota = { tokens: 2, isReportOnly: true }
-  const issuer = createIssuer({ store: first, failures: failures(), now: Date.now, tokenQuota })
+  const options = { store: first, failures: failures(), observe: () => {}, publicUrl: '', now: Date.now }
+  const issuer = createIssuer({ ...options, tokenQuota })
   const grant = (address = '192.0.2.1') => issuer.grant({ clientId: 'a', clientSecret }, address)
   const elsewhere = () => grant('198.51.100.1')
   t.match(await elsewhere(), { isElsewhere: undefined, token: { isOverQuota: false } })

@@ -85,7 +85,8 @@ t.test('RFC 7009 §2.2: a revocation is answered when it is on disk, even the se
   const [one, other] = [await openFile(t, file), await openFile(t, file)]
   await register(one, 'a')
   const application = (await one.findApplication('a')) as Application
-  const issuerOf = (store: Store) => createIssuer({ store, failures: failures(), now: () => START })
+  const issuerOf = (store: Store) =>
+    createIssuer({ store, failures: failures(), observe: () => {}, publicUrl: '', now: () => START })
   const { accessToken } = await issuerOf(one).issue(application)
   disk.isHanging = true
   let answers = 0

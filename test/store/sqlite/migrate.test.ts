@@ -87,7 +87,13 @@ t.test('Migrations: what was revoked by the time of a revoke-all stays revoked, 
   db.close()
 
   const store = await openFile(t, file)
-  const issuer = createIssuer({ store, failures: failures(), now: () => START + 100_000 })
+  const issuer = createIssuer({
+    store,
+    failures: failures(),
+    observe: () => {},
+    publicUrl: '',
+    now: () => START + 100_000,
+  })
   for (const { accessToken, id, revokedAt, verdict } of minted) {
     const checked = await issuer.check(accessToken, {})
     t.equal(checked.kind === 'active' ? 'active' : checked.reason, verdict)

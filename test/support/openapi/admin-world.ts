@@ -41,7 +41,13 @@ export async function createDescribedAdmin(t: Test, { trouble }: { trouble?: Tro
   }
   clock.time += 60_000
   const requestId = '3ed9e1cb5f4d1ee3cb00'
-  const refused = { reason: 'wrong secret', endpoint: '/v1/oauth/accesstoken', suite: null, isKnown: true }
+  const refused = {
+    reason: 'wrong secret',
+    endpoint: '/v1/oauth/accesstoken',
+    suite: null,
+    detail: null,
+    isKnown: true,
+  }
   await store.recordRefusedRequests([{ ...refused, at: clock.time, requestId, clientId, remoteAddress: '192.0.2.7' }])
   const { code } = await operators.makeLoginCode('anna')
   const userAgent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'

@@ -2,10 +2,11 @@
 
 export const recordRefusals = `
   INSERT INTO refusals (
-           owner_id, client_id, reason, endpoint, suite, remote_address, count, first_at, last_at, request_id, trace_id)
+           owner_id, client_id, reason, endpoint, suite, remote_address, count, first_at, last_at, detail, request_id,
+           trace_id)
   SELECT coalesce(a.id, -s.id, 0), value ->> 'clientId', value ->> 'reason', value ->> 'endpoint', value ->> 'suite',
          value ->> 'remoteAddress', CAST(value ->> 'count' AS bigint), CAST(value ->> 'firstAt' AS bigint),
-         CAST(value ->> 'lastAt' AS bigint), value ->> 'requestId', value ->> 'traceId'
+         CAST(value ->> 'lastAt' AS bigint), value ->> 'detail', value ->> 'requestId', value ->> 'traceId'
     FROM rows_of($1)
     LEFT JOIN applications a ON CAST(value ->> 'isKnown' AS bigint) = 1 AND a.client_id = value ->> 'clientId'
     LEFT JOIN suites s ON CAST(value ->> 'isKnown' AS bigint) = 1 AND s.suite_id = value ->> 'clientId'
@@ -14,6 +15,7 @@ export const recordRefusals = `
      SET count = refusals.count + excluded.count,
          first_at = CASE WHEN excluded.first_at < refusals.first_at THEN excluded.first_at ELSE refusals.first_at END,
          last_at = CASE WHEN excluded.last_at < refusals.last_at THEN refusals.last_at ELSE excluded.last_at END,
+         detail = CASE WHEN excluded.last_at < refusals.last_at THEN refusals.detail ELSE excluded.detail END,
          request_id = CASE WHEN excluded.last_at < refusals.last_at THEN refusals.request_id ELSE excluded.request_id END,
          trace_id = CASE WHEN excluded.last_at < refusals.last_at THEN refusals.trace_id ELSE excluded.trace_id END
   RETURNING owner_id`
@@ -30,7 +32,7 @@ export const keepNewestRefusals = `
 
 export const listRefusals = `
   SELECT client_id, CASE WHEN owner_id = 0 THEN 0 ELSE 1 END, reason, endpoint, suite, remote_address,
-         count, first_at, last_at, request_id, trace_id
+         count, first_at, last_at, detail, request_id, trace_id
     FROM refusals
    WHERE owner_id = coalesce(
            (SELECT id FROM applications WHERE client_id = $1), (SELECT -id FROM suites WHERE suite_id = $1), 0)
@@ -54,9 +56,9 @@ export const listLastRefused = `
 // Refused requests, one by one.
 
 export const recordRefusedRequests = `
-  INSERT INTO refused_requests (at, request_id, reason, endpoint, client_id, suite, remote_address, is_known)
+  INSERT INTO refused_requests (at, request_id, reason, endpoint, client_id, suite, remote_address, detail, is_known)
   SELECT CAST(value ->> 'at' AS bigint), value ->> 'requestId', value ->> 'reason', value ->> 'endpoint',
-         value ->> 'clientId', value ->> 'suite', value ->> 'remoteAddress', CAST(value ->> 'isKnown' AS bigint)
+         value ->> 'clientId', value ->> 'suite', value ->> 'remoteAddress', value ->> 'detail', CAST(value ->> 'isKnown' AS bigint)
     FROM rows_of($1)
    ORDER BY CAST(value ->> 'position' AS bigint)`
 
@@ -72,7 +74,7 @@ const refusedRequests = (where: string) => `
                   (SELECT 'suite' FROM suites s WHERE s.suite_id = newest.client_id)),
          coalesce((SELECT name FROM applications a WHERE a.client_id = newest.client_id),
                   (SELECT name FROM suites s WHERE s.suite_id = newest.client_id))
-    FROM (SELECT id, at, request_id, reason, endpoint, client_id, suite, remote_address
+    FROM (SELECT id, at, request_id, reason, endpoint, client_id, suite, remote_address, detail
             FROM refused_requests
            WHERE id < $1
              AND (client_id = $3 OR $3 IS NULL)

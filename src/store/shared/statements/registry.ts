@@ -60,8 +60,9 @@ export const countApplications = 'SELECT count(*) FROM applications'
 
 // With joins instead of subqueries, PostgreSQL would read all applications.
 export const listOwnedSecrets = `
-  SELECT s.id, CASE WHEN s.digest LIKE '$scrypt$%' THEN 'imported' ELSE 'generated' END,
-         s.created_at, s.ends_at, s.revoked_at, (SELECT last_used_at FROM secret_uses WHERE secret_id = s.id),
+  SELECT s.id,
+         CASE WHEN s.federated IS NOT NULL THEN 'federated' WHEN s.digest LIKE '$scrypt$%' THEN 'imported' ELSE 'generated' END,
+         s.federated, s.created_at, s.ends_at, s.revoked_at, (SELECT last_used_at FROM secret_uses WHERE secret_id = s.id),
          CASE WHEN s.suite_id IS NULL THEN 'application' ELSE 'suite' END,
          coalesce((SELECT client_id FROM applications WHERE id = s.application_id),
                   (SELECT u.suite_id FROM suites u WHERE u.id = s.suite_id)),
@@ -103,14 +104,17 @@ export const insertApplications = `
       ON CONFLICT (client_id) DO NOTHING
   RETURNING client_id`
 
+// Only applications have federated credentials.
 export const insertSecrets = `
-  INSERT INTO secrets (digest, created_at, ends_at, application_id, suite_id)
-  SELECT value ->> 'digest', CAST(value ->> 'createdAt' AS bigint), CAST(value ->> 'endsAt' AS bigint), a.id, s.id
+  INSERT INTO secrets (digest, created_at, ends_at, federated, keys_from, application_id, suite_id)
+  SELECT value ->> 'digest', CAST(value ->> 'createdAt' AS bigint), CAST(value ->> 'endsAt' AS bigint),
+         value ->> 'federated', value ->> 'keysFrom', a.id, s.id
     FROM rows_of($1)
     LEFT JOIN applications a ON a.client_id = value ->> 'owner'
-    LEFT JOIN suites s ON s.suite_id = value ->> 'owner'
+    LEFT JOIN suites s ON s.suite_id = value ->> 'owner' AND value ->> 'federated' IS NULL
    WHERE a.id IS NOT NULL OR s.id IS NOT NULL
-   ORDER BY CAST(value ->> 'position' AS bigint)`
+   ORDER BY CAST(value ->> 'position' AS bigint)
+  RETURNING id`
 
 export const approve = `
   INSERT INTO approvals (application_id, suite_id)
@@ -177,11 +181,11 @@ const OWNED = `
      OR suite_id = (SELECT id FROM suites WHERE suite_id = $1))`
 
 export const deleteEndedSecrets = `DELETE FROM secrets WHERE ends_at < $2 AND ${OWNED}`
-// Also revokes them at $3, unless that is null, so that no other node's clock can undo it.
+// Also revokes them at $3, unless that is null, so that no other node's clock can undo it. What a platform signs ends for itself.
 export const endSecrets = `
   UPDATE secrets
      SET ends_at = CASE WHEN ends_at < $2 THEN ends_at ELSE $2 END, revoked_at = coalesce(revoked_at, $3)
-   WHERE ${OWNED}`
+   WHERE federated IS NULL AND ${OWNED}`
 
 // Unless forced, another secret of the owner must be active.
 export const revokeSecret = `
