@@ -78,6 +78,22 @@ t.test('Federation: a JWT that matches stands where the secret stood', async (t)
   t.strictSame(await send(await jwt({ exp: START / 1000 + 100 })), [200], 'a renewed one')
 })
 
+t.test(
+  'Federation: a JWT that matches is refused from an address that is not one of the source addresses',
+  async (t) => {
+    const { jwt, send, administration, id } = await createFederatedWorld(t)
+    const token = await jwt()
+    for (const [source, outcome] of [
+      ['192.0.2.1', ['address not allowed', undefined]],
+      ['127.0.0.1', [200]],
+      ['192.0.2.1', ['address not allowed', undefined]],
+    ] as const) {
+      await administration.update(id, { sourceAddresses: [source] })
+      t.strictSame(await send(token), outcome)
+    }
+  },
+)
+
 t.test('Federation: all four algorithms are accepted', async (t) => {
   const { jwt, send, state, later } = await createFederatedWorld(t)
   const signers = await Promise.all(['RS256', 'PS256', 'ES256', 'EdDSA'].map((alg) => createSigner(alg, alg)))
