@@ -133,6 +133,6 @@ async function fetchJson(url: string, signal: AbortSignal): Promise<Partial<Clai
     return await response.json()
   } catch (error) {
     const { message, code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
-    throw new Error(`${shown(url)}: ${visibleOnOneLine(message || String(code)).slice(0, 200)}`)
+    throw new Error(`${shown(url)}: ${visibleOnOneLine(String([message, code].find(Boolean))).slice(0, 200)}`)
   }
 }

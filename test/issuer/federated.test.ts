@@ -154,6 +154,7 @@ t.test('Federation: a JWT that is not the right one is refused, and the log says
     'with ES384': [await jwt({}, {}, es384), notTrusted, /^alg is "ES384"/],
     'with an extension': [await jwt({}, { crit: ['b64'], b64: true }), notTrusted, /^crit is \["b64"\]/],
     'of another type': [await jwt({}, { typ: 'logout+jwt' }), notTrusted, 'typ is "logout+jwt", not JWT'],
+    'with a type that is no text': [await jwt({}, { typ: ['JWT'] }), notTrusted, 'typ is ["JWT"], not JWT'],
     'that is no JSON': [forge('x'.repeat(40), 'x'.repeat(40)), notTrusted, 'it is not a JWT'],
     'of a nested header': [forge(`{"alg":${'['.repeat(2000)}${']'.repeat(2000)}}`, '{}'), notTrusted, /^alg is \[/],
   }
@@ -278,6 +279,9 @@ t.test('Federation: keys can be given, and only their credential trusts them', a
   await on(store).addSecret(clientId, credential(offline, { keys: given(two) }))
   t.match(await send(await by(one), clientId), ['federated token not trusted'])
   t.strictSame(await send(await jwt()), [200])
+  await on(store).addSecret(clientId, credential(issuer, { keys: given(two) }))
+  const trusted = 'it is signed with a key that only another credential trusts'
+  t.strictSame(await send(await jwt(), clientId), ['federated token not trusted', trusted])
 })
 
 t.test('Federation: a JWT without the id of its key is verified with up to four keys', async (t) => {
