@@ -159,6 +159,9 @@ export const settings = {
   NOTICE_SECRET_FILE: fileSetting(
     'A file with the secret that signs these notices: 24 to 64 bytes in base64, with or without whsec_, or none',
   ),
+  AUDIT_KEY_FILE: fileSetting(
+    'A file with the private key (Ed25519, PEM) that signs the last hash of the audit trail, in the log and for audit head, or none',
+  ),
   PUBLIC_URL: setting(
     LOCAL_URL,
     'Where clients reach this server, the {auth_url} of the contract; without a slash at the end (https://localhost:PORT with TLS_CERT_FILE)',

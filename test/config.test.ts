@@ -34,6 +34,7 @@ const DEFAULTS = {
   OPERATORS: 'any',
   NOTICE_URL_FILE: undefined,
   NOTICE_SECRET_FILE: undefined,
+  AUDIT_KEY_FILE: undefined,
   PUBLIC_URL: 'http://localhost:8080',
   INTROSPECTION_URL: undefined,
   HANDOVER: false,

@@ -1,3 +1,4 @@
+import type { AuditHead } from '../domain/audit-chain.ts'
 import type { Audit, AuditEvent, Author } from '../domain/audit-event.ts'
 import { makeChange } from '../domain/change.ts'
 import type { Observer } from '../domain/events.ts'
@@ -6,6 +7,7 @@ import type { Clock } from '../domain/time.ts'
 import type { Period } from '../domain/usage.ts'
 import { PUBLIC_FIELDS } from '../views/registry.ts'
 import { createApplications } from './applications.ts'
+import { findHead, verifyAudit } from './audit-chain.ts'
 import { type AuditQuery, listRemovals, namesOfSubjects, searchAuditEvents } from './audit-trail.ts'
 import type { Context } from './context.ts'
 import { createHandOvers } from './hand-overs.ts'
@@ -51,6 +53,8 @@ export function createAdministration({ store, now, observe, author, conditions, 
     searchRefusedRequests: (query: RefusalQuery) => searchRefusedRequests(store, query),
     listLastRefused: () => store.listLastRefused(LOOKED_AT),
     searchAuditEvents: (query: AuditQuery, maxSteps?: number) => searchAuditEvents(store, query, maxSteps),
+    findAuditHead: () => findHead(store, now()),
+    verifyAudit: (known?: AuditHead) => verifyAudit(store, now(), known),
     namesOfSubjects: (events: readonly AuditEvent[]) => namesOfSubjects(store, events),
     listRemovals: (hundreds: number) => listRemovals(store, hundreds),
     listEndingSecrets: (before: number, limit: number) => store.listEndingSecrets(now(), before, limit),

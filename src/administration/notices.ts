@@ -1,3 +1,4 @@
+import type { AuditHead } from '../domain/audit-chain.ts'
 import type { Notice, NoticeChanges } from '../domain/notice.ts'
 import type { EndingSecret } from '../domain/statistics.ts'
 import type { Store } from '../domain/store.ts'
@@ -6,6 +7,7 @@ import { MINUTE, timestamp } from '../domain/time.ts'
 import { DAY, HOUR } from '../domain/usage.ts'
 import type { Statistics } from '../views/statistics.ts'
 import { endingMatter, type Matter, mattersOf } from './attention.ts'
+import { signHead } from './audit-chain.ts'
 
 /** Of each kind, so many matters have a notice of their own. */
 const MAX_MATTERS = 100
@@ -50,6 +52,8 @@ export interface NoticeMatter extends Matter {
 export interface NoticeSource {
   readonly server: string
   readonly consoleUrl: string | undefined
+  /** The newest audit event, if it is known. */
+  readonly auditHead?: AuditHead | undefined
 }
 
 export function listEnding({ listEndingSecrets }: Pick<Store, 'listEndingSecrets'>, now: number) {
@@ -93,22 +97,24 @@ export function planNotices(
   const newest = new Map(stored.map((notice) => [notice.matter, notice]))
   const save: Notice[] = []
   let id = stored.at(-1)?.id ?? 0
+  const audit_head = source.auditHead && signHead(source.auditHead, now)
+  const add = (about: Omit<About, 'id'>, content: Content) =>
+    save.push(noticeOf({ id: ++id, ...about }, { ...content, audit_head }, now))
   const seen = new Set(matters.map(({ key }) => key))
   for (const matter of matters) {
     const { key, stage = '' } = matter
     const about = { matter: key, priority: Number(matter.tone === 'bad'), stage }
     const last = newest.get(key)
     if (!last || last.event === 'ended') {
-      save.push(noticeOf({ id: ++id, event: 'began', ...about }, beginOf(matter, source, timestamp(now)), now))
+      add({ event: 'began', ...about }, beginOf(matter, source, timestamp(now)))
     } else if (stage !== last.stage || (stage === '' && last.dueAt === null && ageOf(last.at) >= DAY)) {
       const since: string = JSON.parse(last.body).since
-      save.push(noticeOf({ id: ++id, event: 'continues', ...about }, beginOf(matter, source, since, 'Still: '), now))
+      add({ event: 'continues', ...about }, beginOf(matter, source, since, 'Still: '))
     } else if (ageOf(last.seenAt) >= MINUTE) save.push({ ...last, seenAt: now })
   }
   for (const { matter, event, stage, body, seenAt } of newest.values()) {
     if (!isWatching || matter === '' || event === 'ended' || seen.has(matter) || ageOf(seenAt) < OVER_MS) continue
-    const about = { id: ++id, event: 'ended', matter, priority: 0, stage } as const
-    save.push(noticeOf(about, endOf(JSON.parse(body), now), now))
+    add({ event: 'ended', matter, priority: 0, stage }, endOf(JSON.parse(body), now))
   }
   const isNeeded = (one: Notice) => one.event !== 'ended' && one.matter !== '' && newest.get(one.matter) === one
   const old = stored.filter((one) => one.dueAt === null && ageOf(one.at) > KEEP_MS && !isNeeded(one))

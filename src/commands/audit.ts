@@ -1,13 +1,17 @@
 import { type Command, Option } from 'commander'
+import type { AuditVerdict } from '../administration/audit-chain.ts'
 import type { AuditQuery } from '../administration/audit-trail.ts'
-import { auditEventView } from '../administration/views.ts'
+import { auditEventView, timestamp } from '../administration/views.ts'
 import { type Labels, labelTexts } from '../domain/application.ts'
+import type { AuditHead } from '../domain/audit-chain.ts'
 import type { AuditEvent, PublicFields } from '../domain/audit-event.ts'
 import { AUDIT_ACTIONS } from '../domain/events.ts'
 import { readableName } from '../domain/operator.ts'
-import { administer } from './shared/administer.ts'
-import { addCommand, type JsonOption, show, type Terminal } from './shared/terminal.ts'
-import { moment, number, table } from './shared/text.ts'
+import { OperatorError } from '../domain/operator-error.ts'
+import { many } from '../domain/text.ts'
+import { administer, readCommandConfig } from './shared/administer.ts'
+import { addCommand, type JsonOption, readInput, show, type Terminal } from './shared/terminal.ts'
+import { labelled, moment, number, table } from './shared/text.ts'
 
 export function addAudit(program: Command, terminal: Terminal): void {
   const audit = program.command('audit').description('see who changed what')
@@ -29,6 +33,57 @@ export function addAudit(program: Command, terminal: Terminal): void {
       const words = table(['at', 'actor', 'origin', 'action', 'subject', 'what'], events.map(toRow))
       await show(terminal, options, events.map(auditEventView), words)
     })
+
+  addCommand(audit, 'head', 'print the hash of the newest change: keep it elsewhere, for audit verify').action(
+    async (options: JsonOption) => {
+      const { readAuditKey, signHead } = await import('../administration/audit-chain.ts')
+      const key = await readAuditKey(readCommandConfig(terminal).AUDIT_KEY_FILE)
+      const found = await administer(terminal, (actions) => actions.findAuditHead())
+      if (!found) throw new OperatorError('There are no audit events.')
+      const head = signHead(found, Date.now(), key)
+      const { signature = 'none, because AUDIT_KEY_FILE is none' } = head
+      await show(terminal, options, head, labelled({ ...head, id: String(head.id), signature }))
+    },
+  )
+
+  addCommand(audit, 'verify', 'find the first change that was changed, removed or added by hand')
+    .option(
+      '--head <file>',
+      'what audit head --json printed earlier, kept elsewhere: find what was rewritten since, too',
+    )
+    .option('--public-key <file>', 'the public key (Ed25519, PEM) that the head must be signed for')
+    .action(async (options: JsonOption & { head?: string; publicKey?: string }) => {
+      const { parseHead, readPublicKey } = await import('../administration/audit-chain.ts')
+      const { head, publicKey } = options
+      if (publicKey !== undefined && head === undefined) throw new OperatorError('--public-key needs --head.')
+      const key = publicKey === undefined ? undefined : await readPublicKey(publicKey)
+      const known = head === undefined ? undefined : parseHead(await readInput(terminal, head), key)
+      const verdict = await administer(terminal, (actions) => actions.verifyAudit(known))
+      await show(terminal, options, verdictView(verdict), verdictText(verdict, known))
+      if (verdict.problem) throw new OperatorError('The audit trail was changed by hand, or is not that of the head.')
+    })
+}
+
+function verdictView({ problem, events, first, last, late, lastLate }: AuditVerdict) {
+  const chained_later = { events: late, last: lastLate?.id ?? null }
+  return { problem: problem ?? null, events, first: first?.id ?? null, last: last?.id ?? null, chained_later }
+}
+
+function verdictText({ problem, events, first, last, late, lastLate }: AuditVerdict, known?: AuditHead): string {
+  const found = problem
+    ? [problem.text, last ? `The events from ${first?.id} to ${last.id} are as they were written.` : '']
+    : [
+        last
+          ? `All ${many(events, 'event')}, from ${first?.id} to ${last.id}, are as they were written.`
+          : 'There are no audit events.',
+        known ? `Event ${known.id} is that of the head.` : '',
+      ]
+  const chained = `${many(late, 'event')}, the last of them ${lastLate?.id}, were chained later than they were written`
+  if (lastLate)
+    found.push(
+      `${chained}: if they were changed before ${timestamp(Number(lastLate.chainedAt))}, this does not show it.`,
+    )
+  return found.filter(Boolean).join('\n')
 }
 
 const limit = number(/^[1-9]\d{0,4}$/, 'It must be a number from 1 to 99999.')

@@ -35,14 +35,16 @@ function targetOf(terminal: Terminal, file: string): BackupTarget {
     })
 }
 
-function contentsView({ bytes, applications, newestTokenAt }: BackupContents) {
+function contentsView({ bytes, applications, newestTokenAt, auditHead }: BackupContents) {
   const newest = newestTokenAt === undefined ? null : timestamp(newestTokenAt)
-  return { bytes, applications, newest_token_issued_at: newest }
+  const audit_head = auditHead ? { ...auditHead, at: timestamp(auditHead.at) } : null
+  return { bytes, applications, newest_token_issued_at: newest, audit_head }
 }
 
 function contentsText(contents: BackupContents): string {
-  const { bytes, applications, newest_token_issued_at: newest } = contentsView(contents)
-  return `${bytes} bytes, applications: ${applications}, newest token issued: ${newest ?? 'none'}`
+  const { bytes, applications, newest_token_issued_at: newest, audit_head: head } = contentsView(contents)
+  const audit = head ? `event ${head.id} with the hash ${head.hash}` : 'none'
+  return `${bytes} bytes, applications: ${applications}, newest token issued: ${newest ?? 'none'}, audit head: ${audit}`
 }
 
 export function addRestore(program: Command, terminal: Terminal): void {

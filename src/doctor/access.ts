@@ -84,6 +84,18 @@ export async function checkNoticeFiles(files: ReceiverFiles): Promise<Finding[]>
   return [await read, ...findings]
 }
 
+/** Checks the key that signs audit heads: what it is, and who may read it. */
+export async function checkAuditKey(file: string): Promise<Finding[]> {
+  const { readAuditKey } = await import('../administration/audit-chain.ts')
+  const found = await checkSecretFile('AUDIT_KEY_FILE', file)
+  if (found.level === 'error') return [found]
+  const read = readAuditKey(file).then(
+    () => ok('AUDIT_KEY_FILE has an Ed25519 key.'),
+    ({ message }) => error(message, 'The server does not start until this is corrected.'),
+  )
+  return [await read, found]
+}
+
 /** Checks whether notices wait, and says why. */
 export function checkUndelivered(undelivered: Undelivered | undefined): Finding[] {
   if (!undelivered) return [ok('No notice waits to be delivered.')]

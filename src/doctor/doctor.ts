@@ -2,7 +2,7 @@ import { type AdminPlace, certificateFiles, noticeFiles, parseSettings, provider
 import { isInMemory } from '../domain/database-location.ts'
 import { CERTIFIED_LISTENERS } from '../domain/events.ts'
 import type { Clock } from '../domain/time.ts'
-import { checkNoticeFiles, checkPassword, checkProvider, checkSocketFolder } from './access.ts'
+import { checkAuditKey, checkNoticeFiles, checkPassword, checkProvider, checkSocketFolder } from './access.ts'
 import { checkCertificate } from './certificates.ts'
 import { checkFiles, checkLostDatabase } from './files.ts'
 import { type Check, type Diagnosis, runAll } from './finding.ts'
@@ -48,6 +48,8 @@ export async function diagnose(source: SettingsSource, now: Clock): Promise<Diag
   if (provider) after.push(['provider', () => checkProvider(provider)])
   const notices = noticeFiles(config)
   if (notices) after.push(['notices', () => checkNoticeFiles(notices)])
+  const { AUDIT_KEY_FILE } = config
+  if (AUDIT_KEY_FILE) after.push(['audit', () => checkAuditKey(AUDIT_KEY_FILE)])
   if (OPS_ADDRESS) after.push(['ops', () => checkOpsListener(OPS_ADDRESS, files.ops !== undefined)])
   const found = await Promise.all([
     runAll(before),

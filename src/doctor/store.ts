@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts'
+import type { AuditHead } from '../domain/audit-chain.ts'
 import { type DatabaseLocation, locationText, type SqliteLocation } from '../domain/database-location.ts'
 import { OLD_BACKUP_MS } from '../domain/statistics.ts'
 import type { Clock } from '../domain/time.ts'
@@ -63,6 +64,7 @@ export async function checkStore(
       ])
     }
     if (version >= latest) checks.push(['issuers', async () => checkIssuers(await inspector.issuers(now()), now())])
+    if (version >= latest) checks.push(['audit', async () => checkAuditHead(await inspector.auditHead())])
     if (version >= latest && NOTICE_URL_FILE) {
       checks.push(['notices', async () => checkUndelivered(await inspector.undelivered())])
     }
@@ -123,6 +125,11 @@ async function checkBackup(inspector: Inspector, now: number): Promise<Finding[]
   if (madeAt === undefined) return [warning('`token-server backup` has made no backup yet.', advice)]
   const text = `The last backup was made at ${timeText(madeAt)}.`
   return [now - madeAt > OLD_BACKUP_MS ? warning(text, advice) : ok(text)]
+}
+
+function checkAuditHead(head: AuditHead | undefined): Finding[] {
+  if (!head) return [ok('The audit trail has no events.')]
+  return [ok(`The audit trail ends with event ${head.id} of ${timeText(head.at)}, whose hash is ${head.hash}.`)]
 }
 
 /** Checks whether PREVIOUS_DATABASE_URL names a copied store, and whether it is still needed. */

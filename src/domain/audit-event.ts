@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { DAY } from './usage.ts'
 
 // What comes with every change: its author, its audit event, and the record that keeps a retry from making it again.
 
@@ -87,6 +88,9 @@ export interface AuditFilter {
   readonly grouped?: boolean | undefined
   readonly limit: number
 }
+
+/** Audit events are deleted when they are older than this. Milliseconds. */
+export const AUDIT_LIFETIME = 400 * DAY
 
 /** A completed call that may be retried, with its answer. */
 export interface IdempotencyRecord {

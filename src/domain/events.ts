@@ -233,6 +233,8 @@ type ServerEvent =
   | { type: 'issuer keys fetched'; issuer: string; keys: number }
   /** `fetchedAt`: when those that are used on were fetched, in RFC 3339; undefined if there are none. */
   | { type: 'issuer keys not fetched'; issuer: string; problem: string; fetchedAt: string | undefined }
+  /** The newest audit event, at the start and once a day. `at`: its time, and `madeAt`: that of this line, in RFC 3339. */
+  | { type: 'audit head'; id: number; at: string; hash: string; madeAt: string; signature?: string | undefined }
   | ({ type: 'notice delivered' } & NoticeSource)
   /** `nextAt`: when it is tried again, in RFC 3339; undefined if it is given up. */
   | ({ type: 'notice not delivered'; problem: string; nextAt: string | undefined } & NoticeSource)

@@ -1,4 +1,5 @@
 import type { Application, ApplicationKey, ApplicationNames, NewApplication } from './application.ts'
+import type { AuditHead, AuditLink } from './audit-chain.ts'
 import type { Audit, AuditEvent, AuditFilter } from './audit-event.ts'
 import type { Change, ChangeResult } from './change.ts'
 import type { Issuer, PublicKey } from './federation.ts'
@@ -123,6 +124,12 @@ export interface Changes {
 export interface AuditTrail {
   /** Newest first. */
   listAuditEvents(filter: AuditFilter): Promise<AuditEvent[]>
+  /** Oldest first. Each page is read by itself, so that nothing waits. */
+  listAuditLinks(page: Page<AuditLink['id']>): Promise<AuditLink[]>
+  /** Undefined if no event is chained. */
+  findAuditHead(): Promise<AuditHead | undefined>
+  /** Chains at most `limit` events that are not yet, oldest first. Resolves to whether there were any. */
+  chainAuditEvents(limit: number, now: number): Promise<boolean>
   /** The answer of the idempotency record with this digest, if it was made after this time. */
   findSealedAnswer(digest: string, madeAfter: number): Promise<string | undefined>
 }
@@ -241,6 +248,7 @@ export interface StoreFigures {
   readonly oldestTokenAt: number | undefined
   /** When `token-server backup` last made a backup; undefined if never, and on PostgreSQL. */
   readonly lastBackupAt: number | undefined
+  readonly auditHead: AuditHead | undefined
   /** How many suites, and applications that are not suspended, have an active secret now but none a day or a week later. */
   readonly ending: { readonly inADay: number; readonly inAWeek: number }
 }

@@ -1,4 +1,6 @@
+import type { KeyObject } from 'node:crypto'
 import { hostname } from 'node:os'
+import { readAuditKey } from '../administration/audit-chain.ts'
 import { noticeFiles } from '../config.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
@@ -16,6 +18,8 @@ import type { OperatorSignal } from './signals.ts'
 import { type RunningStatistics, startPresence, startStatistics } from './statistics.ts'
 import type { Telemetry } from './telemetry.ts'
 
+const CLOCKS = { now: Date.now, monotonic: () => performance.now() }
+
 /**
  * What a server has once, however many workers it has: its own connection to the store, the listeners for operators, the purge,
  * the notices.
@@ -28,6 +32,7 @@ export function createControlPlane(
 ) {
   const figures = counters && createServerFigures(counters, workers)
   let certificates: Certificates | undefined
+  let auditKey: KeyObject | undefined
   let ops: Listener | undefined
   let store: Opened | undefined
   let admin: Listener | undefined
@@ -50,6 +55,7 @@ export function createControlPlane(
     /** Opens the store and the listeners. Throws OperatorError. */
     async open(): Promise<{ store: Opened; certificates: Certificates }> {
       certificates = await openCertificates(config, { observe })
+      auditKey = await readAuditKey(config.AUDIT_KEY_FILE)
       ops = await startOps(config, { figures, observe, certificates, noticesWaitSince: () => notices?.waitingSince() })
       store = await open()
       figures?.storeFigures.open(store)
@@ -62,7 +68,7 @@ export function createControlPlane(
     /** Starts the purge, and reports that requests are answered at this address. */
     begin(address: string, workers?: number): { address: string; admin: string | undefined } {
       const { database, previous } = store as Opened
-      purgeLoop = startPurgeLoop({ store: store as Opened, now: Date.now, monotonic: () => performance.now(), observe })
+      purgeLoop = startPurgeLoop({ store: store as Opened, ...CLOCKS, observe, auditKey })
       notices = beginNotices?.()
       const listeners = { address, ops: ops?.address, admin: admin?.address }
       observe({ type: 'ready', version: VERSION, ...listeners, database, previous, ...(workers && { workers }) })
@@ -70,9 +76,7 @@ export function createControlPlane(
     },
 
     /** Closes what is open after a failed start. Ignores errors: that of the start is the one to report. */
-    async abandon(): Promise<void> {
-      await Promise.allSettled([close()])
-    },
+    abandon: async (): Promise<void> => void (await Promise.allSettled([close()])),
 
     /** Shuts the server down after `started`. `endAnswering` ends the processes that answer requests. */
     async stop(
@@ -121,5 +125,5 @@ async function loadNotices(
   if (!files) return undefined
   const { startNotices } = await import('./notices.ts')
   const source = { server: given.statistics.thisNode().name, consoleUrl: config.ADMIN_URL }
-  return () => startNotices({ ...given, ...source, files, now: Date.now, monotonic: () => performance.now() })
+  return () => startNotices({ ...given, ...source, files, ...CLOCKS })
 }

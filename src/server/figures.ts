@@ -132,7 +132,7 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
     },
 
     async measure(): Promise<MeasuredValues> {
-      const { state, size, oldestTokenAt, ending, lastBackupAt } = await readBasic()
+      const { state, size, oldestTokenAt, ending, lastBackupAt, auditHead } = await readBasic()
       const expiredFor = oldestTokenAt === undefined ? 0 : now() - oldestTokenAt - TOKEN_LIFETIME
       return {
         store_up: [[[], state.isUp ? 1 : 0]],
@@ -143,6 +143,7 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
           [['1d'], ending?.inADay ?? 0],
           [['7d'], ending?.inAWeek ?? 0],
         ],
+        audit_head_id: [[[], auditHead?.id ?? 0]],
         last_backup_timestamp_seconds: [[[], (lastBackupAt ?? 0) / 1000]],
         clock_offset_seconds: [[[], (store?.clockOffset() ?? 0) / 1000]],
       }

@@ -1,5 +1,6 @@
 import { postNotice, type ReceiverFiles } from '../administration/notice-receiver.ts'
 import * as notices from '../administration/notices.ts'
+import type { AuditHead } from '../domain/audit-chain.ts'
 import type { Event, Observer } from '../domain/events.ts'
 import type { Notice, NoticeChanges } from '../domain/notice.ts'
 import { OperatorError } from '../domain/operator-error.ts'
@@ -21,6 +22,12 @@ interface NoticesOptions extends notices.NoticeSource {
   interval?: number
 }
 
+/** What a look has found besides matters. `isWatching`: see planNotices. */
+interface Seen {
+  isWatching: boolean
+  auditHead: AuditHead | undefined
+}
+
 /**
  * Posts what needs attention to the URL for notices until it is stopped. The queue is in the store, which all
  * nodes share; what is about the store itself is in memory.
@@ -33,8 +40,8 @@ export function startNotices(options: NoticesOptions) {
   const oldest = new Map<Notices, number | undefined>()
 
   /** Plans and posts what is due. */
-  async function tend(queue: Notices, matters: notices.NoticeMatter[], isWatching: boolean): Promise<void> {
-    await change(queue, (stored) => notices.planNotices(stored, matters, { ...options, now: now(), isWatching }))
+  async function tend(queue: Notices, matters: notices.NoticeMatter[], seen: Seen): Promise<void> {
+    await change(queue, (stored) => notices.planNotices(stored, matters, { ...options, ...seen, now: now() }))
     while (await post(queue));
   }
 
@@ -65,10 +72,10 @@ export function startNotices(options: NoticesOptions) {
 
   const loop = startLoop(async () => {
     try {
-      const { ofStore, others, isWatching } = await look()
-      if (ofStore.length > 0) await tend(memory, ofStore, false)
+      const { ofStore, others, ...seen } = await look()
+      if (ofStore.length > 0) await tend(memory, ofStore, { ...seen, isWatching: false })
       else await handOver()
-      await tend(store, others, isWatching)
+      await tend(store, others, seen)
     } catch (err) {
       // A store that has moved keeps its notices for the server of the new one; one that is unavailable is reported elsewhere.
       const isExpected = err instanceof OperatorError || err instanceof StoreUnavailable || stopping.signal.aborted
@@ -104,7 +111,8 @@ function createLook({ store, statistics, now, monotonic }: NoticesOptions) {
       ({ kind }) => (kind === 'database unavailable' || kind === 'clocks differ' ? 'ofStore' : 'others'),
     )
     seenBefore = new Set(matters.map(({ key }) => key))
-    return { ofStore, others, isWatching: monotonic() - (watchedSince ?? monotonic()) >= notices.OVER_MS }
+    const isWatching = monotonic() - (watchedSince ?? monotonic()) >= notices.OVER_MS
+    return { ofStore, others, isWatching, auditHead: seen.store.auditHead }
   }
 }
 

@@ -1,4 +1,7 @@
-import { IDEMPOTENCY_LIFETIME } from '../domain/audit-event.ts'
+import type { KeyObject } from 'node:crypto'
+import { signHead } from '../administration/audit-chain.ts'
+import type { AuditHead } from '../domain/audit-chain.ts'
+import { AUDIT_LIFETIME, IDEMPOTENCY_LIFETIME } from '../domain/audit-event.ts'
 import type { Event, Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import { CLOCK_TOLERANCE, type Clock } from '../domain/time.ts'
@@ -22,7 +25,6 @@ const REST = 15
 
 const KEEP_COUNTS_MS = 2 * DAY
 const KEEP_REFUSALS_MS = 30 * DAY
-const KEEP_AUDIT_EVENTS_MS = 400 * DAY
 
 /** Later than the end of any session. */
 const END_OF_TIME = Number.MAX_SAFE_INTEGER
@@ -33,6 +35,8 @@ interface PurgeOptions {
   now: Clock
   monotonic: Clock
   observe: Observer
+  /** Signs the audit heads that are reported. */
+  auditKey?: KeyObject | undefined
   idleDelay?: number
 }
 
@@ -41,10 +45,11 @@ interface PurgeOptions {
  * the clock has jumped, and while the store's clock differs: tokens that seem expired may still be valid. When the clock is set
  * back, it also ends the sessions of operators.
  */
-export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDLE_DELAY_MS }: PurgeOptions) {
+export function startPurgeLoop({ store, now, monotonic, observe, auditKey, idleDelay = IDLE_DELAY_MS }: PurgeOptions) {
   const clockJump = watchClock({ now, monotonic })
   const clocksAgree = watchClockOffset({ store, monotonic, observe })
   const checkBacklog = watchBacklog({ store, monotonic, observe })
+  const reportAuditHead = watchAuditHead({ store, now, monotonic, observe, auditKey })
   const pace = createPace(monotonic)
   let pausedUntil = monotonic()
   let mustEndSessions = false
@@ -66,6 +71,7 @@ export function startPurgeLoop({ store, now, monotonic, observe, idleDelay = IDL
   return startLoop(async () => {
     const pause = await pace(step).catch((err) => void observe({ type: 'purge failed', err }))
     await checkBacklog()
+    await reportAuditHead()
     return pause ?? idleDelay
   })
 }
@@ -93,7 +99,7 @@ export function createPace(
 
 /**
  * Deletes at most `rows` expired tokens; once there are no more, a batch of old counts, usage, refusals, audit events,
- * idempotency records and ended sessions. Resolves to whether there may be more to delete. Throws StoreUnavailable.
+ * idempotency records and ended sessions, and chains audit events of older programs. Resolves to whether there may be more to delete. Throws StoreUnavailable.
  */
 export async function purge({ store, now, observe }: Omit<PurgeOptions, 'monotonic'>, rows: number): Promise<boolean> {
   // Not negative: a clock that was never set begins at the epoch.
@@ -107,17 +113,18 @@ export async function purge({ store, now, observe }: Omit<PurgeOptions, 'monoton
   const refusals = await store.purge('refusals', now() - KEEP_REFUSALS_MS, STEP)
   const requests = await store.purge('refused requests', now() - KEEP_REFUSALS_MS, STEP)
   const auditEvents = await purgeAuditEvents(store, now())
+  const chained = await store.chainAuditEvents(STEP, now())
   const records = await store.purge('idempotency records', now() - IDEMPOTENCY_LIFETIME, STEP)
   await store.purge('sign-ins', now(), STEP)
   // For usage, a batch per span.
-  return [counts, usage, refusals, requests, records, auditEvents].some((count) => count >= STEP)
+  return chained || [counts, usage, refusals, requests, records, auditEvents].some((count) => count >= STEP)
 }
 
 /** Keeps at least the 400 days before the newest event, so that a clock that is years ahead does not empty the trail. */
 async function purgeAuditEvents(store: Store, now: number): Promise<number> {
   const [newest] = await store.listAuditEvents({ limit: 1 })
   if (!newest) return 0
-  return store.purge('audit events', Math.min(now, newest.at) - KEEP_AUDIT_EVENTS_MS, STEP)
+  return store.purge('audit events', Math.min(now, newest.at) - AUDIT_LIFETIME, STEP)
 }
 
 /** Smaller differences are not jumps: NTP slews the clock, and a process may be stopped between two readings. */
@@ -183,5 +190,30 @@ export function watchClockOffset({ store, ...options }: WatchOptions<'clockOffse
     const doAgree = Math.abs(offset) <= CLOCK_TOLERANCE
     report(doAgree ? undefined : { type: 'clock differs', seconds: Math.round(offset / 1000) })
     return doAgree
+  }
+}
+
+/** Returns a function that reports the newest audit event at the start and once a day. Call it often. */
+export function watchAuditHead({
+  store,
+  now,
+  monotonic,
+  observe,
+  auditKey,
+}: Omit<PurgeOptions, 'store'> & { store: Pick<Store, 'findAuditHead'> }): () => Promise<void> {
+  let nextReport = monotonic()
+
+  return async () => {
+    if (monotonic() < nextReport) return
+    // Requests report a store that is unavailable.
+    const signed = (head?: AuditHead) => head && signHead(head, now(), auditKey)
+    const found = await store
+      .findAuditHead()
+      .then(signed)
+      .catch(() => undefined)
+    if (!found) return
+    nextReport = monotonic() + DAY
+    const { made_at: madeAt, ...head } = found
+    observe({ type: 'audit head', ...head, madeAt })
   }
 }

@@ -68,7 +68,7 @@ export async function startStatistics(
     async read() {
       const { readAll, readUsage } = storeFigures
       const [figures, { figure }, usage = []] = await Promise.all([readAll(), trouble(), readUsage('1h')])
-      const { state, size, lastBackupAt, liveTokens, endingSecrets, nodes = [], issuers = [] } = figures
+      const { state, size, lastBackupAt, auditHead, liveTokens, endingSecrets, nodes = [], issuers = [] } = figures
       const seen = history.read()
       return {
         at: now(),
@@ -87,7 +87,10 @@ export async function startStatistics(
         workers: { expected: workers.expected, serving: workers.serving(), each: fleet.samples().map(workerOf) },
         // While the store is unavailable, the state of other nodes is unknown.
         nodes: storeKind === 'postgres' ? allNodes(thisNode(seen), state.isUp ? nodes : []) : [],
-        store: { kind: storeKind, ...state, databaseBytes: size?.database, logBytes: size?.log, lastBackupAt },
+        store: {
+          ...{ kind: storeKind, ...state, databaseBytes: size?.database, logBytes: size?.log },
+          ...{ lastBackupAt, auditHead },
+        },
       }
     },
     stop: () => clearInterval(timer),

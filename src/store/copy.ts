@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import { LIST_COLUMNS, TEXT_COLUMNS } from '../domain/application.ts'
 import type { Author, Authorship } from '../domain/audit-event.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { StoreUnavailable } from '../domain/store.ts'
+import { type Store, StoreUnavailable } from '../domain/store.ts'
 import { withPeriod } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
 import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
 import { type AuditEntry, databaseEntry } from './shared/audit.ts'
 
 /** The store to copy; it may be in use. Its `move` is documented in sqlite/move.ts. */
-export interface Source {
+export interface Source extends Pick<Store, 'chainAuditEvents'> {
   /** Its location, for messages and the audit trail. */
   database: string
   readPage: ReadPage
@@ -57,6 +57,8 @@ export async function copy(source: Source, openTarget: () => Promise<Target>, op
   try {
     // Checked first: after an earlier copy, the target would only report that it is not empty.
     await source.move.assertNotCopied()
+    // Otherwise the server that uses it could chain events after a part of them was copied.
+    while (await source.chainAuditEvents(PAGE, options.now()));
     const target = await openTarget()
     return await copyInto(target, source, options).finally(() => target.close())
   } catch (error) {
@@ -163,8 +165,11 @@ export const TABLES = {
     text: ['digest'],
   }),
   audit_events: describeTable(1, {
-    bigint: ['id', 'at'],
-    text: 'actor actor_email origin remote_address request_id action subject_kind subject before after'.split(' '),
+    bigint: ['id', 'at', 'chained_at', 'previous_at'],
+    text: [
+      ...['actor', 'actor_email', 'origin', 'remote_address', 'request_id', 'action', 'subject_kind', 'subject'],
+      ...['before', 'after', 'previous_hash', 'hash'],
+    ],
   }),
   notices: describeTable(1, {
     bigint: ['id', 'priority', 'at', 'seen_at', 'due_at', 'attempts', 'status', 'sent_at'],

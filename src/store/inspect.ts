@@ -1,9 +1,11 @@
+import type { AuditHead } from '../domain/audit-chain.ts'
 import type { Issuer } from '../domain/federation.ts'
 import type { Undelivered } from '../domain/notice.ts'
 import type { EndingSecret } from '../domain/statistics.ts'
 import { VERSION } from '../version.ts'
 import { assertMayRun } from './migrations.ts'
 import { listIssuers } from './shared/issuers.ts'
+import { findAuditHead } from './shared/statements/audit.ts'
 import * as sql from './shared/statements/figures.ts'
 import { undeliveredNotices } from './shared/statements/notices.ts'
 import { type Ask, toObjects } from './shared/work.ts'
@@ -42,6 +44,8 @@ export interface Inspector {
   undelivered(): Promise<Undelivered | undefined>
   /** The issuers whose keys verify federated credentials. Works only with this program's schema. */
   issuers(at: number): Promise<Issuer[]>
+  /** Works only with this program's schema. Undefined if no audit event is chained. */
+  auditHead(): Promise<AuditHead | undefined>
   /** When `token-server backup` last made a backup; undefined if never. */
   lastBackupAt(): Promise<number | undefined>
   close(): void
@@ -114,7 +118,10 @@ export function judgeSchema(
 
 export function createSharedInspector(
   ask: Ask,
-): Pick<Inspector, 'tokens' | 'ownersWithoutSecret' | 'operators' | 'lastRefusedSignIn' | 'undelivered' | 'issuers'> {
+): Pick<
+  Inspector,
+  'tokens' | 'ownersWithoutSecret' | 'operators' | 'lastRefusedSignIn' | 'undelivered' | 'issuers' | 'auditHead'
+> {
   return {
     async tokens() {
       const [oldest] = await ask<[issuedAt: number]>(sql.oldestTokenAt)
@@ -139,5 +146,7 @@ export function createSharedInspector(
     async undelivered() {
       return toObjects<Undelivered>(await ask(undeliveredNotices), 'at', 'attempts', 'problem', 'count')[0]
     },
+
+    auditHead: async () => toObjects<AuditHead>(await ask(findAuditHead), 'id', 'at', 'hash')[0],
   }
 }

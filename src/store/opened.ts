@@ -1,3 +1,4 @@
+import type { AuditHead } from '../domain/audit-chain.ts'
 import type { Author } from '../domain/audit-event.ts'
 import type { SqliteLocation } from '../domain/database-location.ts'
 import type { Observer } from '../domain/events.ts'
@@ -36,6 +37,8 @@ export interface BackupContents {
   applications: number
   /** When its newest token was issued; undefined if it has none. */
   newestTokenAt: number | undefined
+  /** Undefined if it has no audit events, or was made by an older program. */
+  auditHead: AuditHead | undefined
 }
 
 /** The path of a file, or a function that consumes the backup in chunks. */

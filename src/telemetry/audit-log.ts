@@ -109,6 +109,7 @@ export const LINES = complete({
   'notices not recorded': { level: 'warn', fields: ['err'] },
   'issuer keys fetched': { level: 'info', fields: ['issuer', 'keys'] },
   'issuer keys not fetched': { level: 'warn', fields: ['issuer', 'problem', 'fetchedAt'] },
+  'audit head': { level: 'info', fields: ['id', 'at', 'hash', 'madeAt', 'signature'] },
   'notice delivered': { level: 'info', fields: notice },
   'notice not delivered': { level: 'warn', fields: [...notice, 'problem', 'nextAt'] },
   'store backlog': { level: 'warn', fields: ['bytes', 'cause'] },

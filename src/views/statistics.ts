@@ -121,6 +121,15 @@ const STORE = object('Store', 'The database', {
   database_bytes: whole('The size of the database').nullable(),
   log_bytes: whole('The size of its write-ahead log, on SQLite').nullable(),
   last_backup_at: time('When the last backup was made').nullable(),
+  audit_head: object(
+    'AuditHead',
+    'The newest audit event. A copy elsewhere shows later whether the audit trail was rewritten',
+    {
+      id: whole('Its id'),
+      at: time('Its time'),
+      hash: text('Its hash, which depends on all events before it'),
+    },
+  ).nullable(),
 })
 
 export const STATISTICS = object('Statistics', 'The figures of the server. null means unknown', {

@@ -50,7 +50,8 @@ function createQueue() {
     change,
     look: (statistics = failing(), ending: Parameters<typeof noticeMatters>[1] = [], isWatching = true) => {
       const matters = noticeMatters({ ...statistics, at: clock.time }, ending)
-      return change(planNotices(stored, matters, { now: clock.time, isWatching, ...SOURCE }))
+      const { auditHead } = statistics.store
+      return change(planNotices(stored, matters, { now: clock.time, isWatching, auditHead, ...SOURCE }))
     },
     /** Takes everything that may be posted now. */
     post: (problem?: string, { retryAfter, status }: { retryAfter?: number; status?: number } = {}) => {
@@ -103,6 +104,23 @@ t.test('Notices: a matter has one when it begins and one when it is over, with f
   t.equal(look(), 0)
   look(failing('a/b'))
   t.match(post(), [{ event: 'began' }], 'it begins again')
+})
+
+t.test('Notices: each has the newest audit event, if that is known', async (t) => {
+  const { look, post, clock } = createQueue()
+  const { store } = failing()
+  const failingAt = (id?: number, ...clientIds: string[]) => ({
+    ...failing(...clientIds),
+    store: { ...store, auditHead: id === undefined ? undefined : { id, at: START - 1, hash: 'h' } },
+  })
+  look(failingAt(7, 'a'))
+  const audit_head = { id: 7, at: '2027-01-15T07:59:59.999Z', hash: 'h', made_at: '2027-01-15T08:00:00.000Z' }
+  t.match(post(), [{ event: 'began', audit_head }])
+  clock.time += 6 * MINUTE
+  look(failingAt(8))
+  t.match(post(), [{ event: 'ended', audit_head: { ...audit_head, id: 8, made_at: '2027-01-15T08:06:00.000Z' } }])
+  look(failingAt(undefined, 'a'))
+  t.match(post(), [{ event: 'began', audit_head: undefined }])
 })
 
 t.test('Notices: the most serious matters come first, and each has its place in the console', async (t) => {

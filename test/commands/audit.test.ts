@@ -1,13 +1,16 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import t from 'tap'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
 import { commandUser } from '../../src/commands/shared/administer.ts'
 import { AUDIT_ACTIONS } from '../../src/domain/events.ts'
 import { LINES } from '../../src/telemetry/audit-log.ts'
 import { AUDIT } from '../support/on.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
 import { REGISTRATION_OPTIONS } from '../support/registration.ts'
-import { expectAll, misused, shell, startShell } from '../support/shell.ts'
+import { expectAll, fails, misused, shell, startShell } from '../support/shell.ts'
 import { runJson } from '../support/spawn.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 
@@ -163,4 +166,74 @@ t.test('Commands: audit list names keys by id, and login links by expiry', async
   await run('operators remove anna')
   const cells = (await run('audit list')).out.split('\n').map((line) => line.split(/ {2,}/).at(-1))
   t.strictSame(cells, ['what', 'role: admin', `login_links: +${ends_at}`, 'keys: +1', 'role: admin', ''])
+})
+
+/** A database with three changes, and the files of a key. */
+async function startAudited(t: Test) {
+  const shell = await startShell(t)
+  for (const command of [STORE, REGISTER, 'apps suspend a']) await shell.run(command)
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const write = (name: string, content: string | Buffer) => {
+    writeFileSync(join(shell.folder, name), content)
+    return join(shell.folder, name)
+  }
+  const key = write('key.pem', privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  return { ...shell, write, key, publicKey: write('public.pem', publicKey.export({ type: 'spki', format: 'pem' })) }
+}
+
+t.test('Commands: audit head prints the newest event, signed with AUDIT_KEY_FILE', async (t) => {
+  const { env, run, json, key } = await startAudited(t)
+  const [newest] = await json('audit list --limit 1')
+  const { hash, made_at, ...head } = await json('audit head')
+  t.strictSame(head, { id: 3, at: newest.at })
+  t.match({ hash, made_at }, { hash: /^[\w-]{43}$/, made_at: /^20.*Z$/ })
+  const { out } = await run('audit head')
+  t.match(out, /^id +3\nat +20.*Z\nhash +[\w-]{43}\nmade_at +20.*Z\nsignature +none, because AUDIT_KEY_FILE is none\n$/)
+  const signing = shell({ ...env, AUDIT_KEY_FILE: key })
+  t.match(await signing.json('audit head'), { hash, signature: /^[\w+/]{86}==$/ })
+  t.match((await signing.run('audit head')).out, /\nsignature +[\w+/]{86}==\n$/)
+  await expectAll(t, shell({ ...env, AUDIT_KEY_FILE: `${key}-gone` }), [
+    ['audit head', fails(/^AUDIT_KEY_FILE, .*key\.pem-gone, cannot be read: ENOENT\.\n$/)],
+  ])
+  const empty = await startShell(t)
+  await expectAll(t, empty, [['audit head', fails('There are no audit events.\n')]])
+})
+
+t.test('Commands: audit verify names what was changed by hand, and compares with a head', async (t) => {
+  const { env, file, run, json, key, publicKey, write } = await startAudited(t)
+  const head = write('head.json', JSON.stringify(await shell({ ...env, AUDIT_KEY_FILE: key }).json('audit head')))
+  const signed = `audit verify --head ${head} --public-key ${publicKey}`
+  const whole = 'All 3 events, from 1 to 3, are as they were written.\n'
+  const nothing = { events: 0, last: null }
+  await expectAll(t, { run }, [
+    ['audit verify', { out: whole }],
+    ['audit verify', { json: { problem: null, events: 3, first: 1, last: 3, chained_later: nothing } }],
+    [signed, { out: `${whole}Event 3 is that of the head.\n` }],
+    ['audit verify --head -', fails(/^This is not the JSON of a head: /, '{}')],
+    [`audit verify --head ${head} --public-key ${head}`, fails(/head\.json must have an Ed25519 key/)],
+    [`audit verify --public-key ${publicKey}`, fails('--public-key needs --head.\n')],
+    [`${signed}-gone`, fails(/public\.pem-gone cannot be read/)],
+  ])
+  const db = new Database(file)
+  t.teardown(() => db.close())
+  db.exec("UPDATE audit_events SET actor = 'nobody' WHERE id = 2")
+  const changed = {
+    out: /^Event 2 \(application registered a\) is not as it was written: .*\nThe events from 1 to 1 are as they/,
+  }
+  const broken = { status: 1, err: 'The audit trail was changed by hand, or is not that of the head.\n' }
+  await expectAll(t, { run }, [['audit verify', { ...broken, ...changed }]])
+  t.match(JSON.parse((await run('audit verify --json')).out), { problem: { event: 2, text: /^Event 2 / }, events: 1 })
+  db.exec("UPDATE audit_events SET actor = 'nobody', chained_at = NULL WHERE id > 0")
+  const late =
+    /are as they were written\.\n3 events, the last of them 3, were chained later than they were written: if they were changed before 20\S+Z, this does not show it\.\n$/
+  await expectAll(t, { run }, [
+    ['audit verify', late],
+    [signed, { ...broken, out: /^Event 3 .* is not that of the head: / }],
+  ])
+  db.exec('DELETE FROM audit_events')
+  await expectAll(t, { run }, [
+    ['audit verify', /^There are no audit events\.\n$/],
+    [signed, { ...broken, out: /^Event 3 of the head is not there: / }],
+  ])
+  t.match(await json('audit verify'), { events: 0, first: null, last: null })
 })

@@ -43,7 +43,10 @@ t.test('Backup: the copy has every row, is for its owner only, and says what is 
   const began = Date.now()
   const made = await json(`backup ${copy}`)
   const newest = new Date(issuedAt).toISOString()
-  t.strictSame(made, { file: copy, bytes: statSync(copy).size, applications: 2, newest_token_issued_at: newest })
+  const audit_head = await json('audit head')
+  delete audit_head.made_at
+  const contents = { applications: 2, newest_token_issued_at: newest, audit_head }
+  t.strictSame(made, { file: copy, bytes: statSync(copy).size, ...contents })
   t.equal(statSync(copy).mode & 0o777, 0o600)
   t.strictSame(read(copy), before)
   const { backups = [], ...others } = read(file).rows
@@ -53,7 +56,10 @@ t.test('Backup: the copy has every row, is for its owner only, and says what is 
   t.notMatch(readdirSync(folder).join(), /partial|copy\.db-/, 'nothing else is left behind')
   const { out } = await run(`backup ${relative('', copy)}`)
   t.match(out, `Backed up to ${copy}: `, 'a relative name in full')
-  t.match(out, /: \d+ bytes, applications: 2, newest token issued: 20\S+Z\.\n$/)
+  t.match(
+    out,
+    /: \d+ bytes, applications: 2, newest token issued: 20\S+Z, audit head: event 5 with the hash [\w-]{43}\.\n$/,
+  )
 })
 
 t.test('Backup: --without-tokens leaves out the tokens and nothing else, used keys included', async (t) => {
@@ -62,7 +68,10 @@ t.test('Backup: --without-tokens leaves out the tokens and nothing else, used ke
   t.match(await json(`backup ${copy} --without-tokens`), { applications: 2, newest_token_issued_at: null })
   t.equal(rows.tokens?.length, 1)
   t.strictSame(read(copy), { ...schema, rows: { ...rows, tokens: [] } })
-  t.match((await run(`backup ${copy} --without-tokens`)).out, /newest token issued: none\.\n$/)
+  t.match(
+    (await run(`backup ${copy} --without-tokens`)).out,
+    /newest token issued: none, audit head: event 5 with .*\.\n$/,
+  )
 })
 
 t.test('Backup: it replaces the backup that was there, whole or not at all', async (t) => {

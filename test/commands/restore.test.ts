@@ -52,7 +52,10 @@ t.test('Restore: the backup takes the place of the database, which is kept; it s
   const { file, copy, folder, run } = await createBackup(t)
   const { status, out, events } = await run(`restore ${copy}`)
   t.equal(status, 0)
-  t.match(out, /^Restored .*store\.db from .*copy\.db: \d+ bytes, applications: 1, newest token issued: none\.\n/)
+  t.match(
+    out,
+    /^Restored .*store\.db from .*copy\.db: \d+ bytes, applications: 1, newest token issued: none, audit head: event 1 with .*\.\n/,
+  )
   t.match(out, /401 until they ask for new ones[\s\S]*new ones are unknown[\s\S]*revoked since then are valid again/)
   t.strictSame(await clientIds(file), ['old'])
   t.equal(fs.statSync(file).mode & 0o777, 0o600)
@@ -92,6 +95,21 @@ t.test('Restore: the restored database has an audit event of it; if that fails, 
   const after = { file: '-', revoke_all_tokens: true }
   const subject = { kind: 'database', id: file }
   t.match(await json('audit list --limit 1'), [{ action: 'database restored', subject, before: {}, after }])
+})
+
+t.test('Restore: the audit of the backup goes on, and does not fit a later head', async (t) => {
+  const { copy, inFolder, run, json } = await createBackup(t)
+  const [early, late] = [inFolder('early.json'), inFolder('late.json')]
+  fs.writeFileSync(early, JSON.stringify(await at(copy).json('audit head')))
+  fs.writeFileSync(late, JSON.stringify(await json('audit head')))
+  const { audit_head } = await json(`restore ${copy}`)
+  t.match(JSON.parse(fs.readFileSync(early, 'utf8')), audit_head)
+  t.match(await json('audit verify'), { problem: null, events: 2, chained_later: { events: 0 } })
+  t.match(await run(`audit verify --head ${early}`), { status: 0 })
+  t.match(await run(`audit verify --head ${late}`), {
+    status: 1,
+    out: /^Event 2 .* or the database was replaced by an older/,
+  })
 })
 
 t.test('Restore: what several of one second replace is kept under several names', async (t) => {

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -92,6 +93,24 @@ t.test('Doctor: the files for notices are read, and what is in them is not shown
   t.match(await look('https://hooks.example', 'S3CRET'), [/^error: NOTICE_SECRET_FILE, .* must have 24 to 64 bytes/])
   t.match(await look('http://hooks.example/S3CRET'), [/^error: NOTICE_URL_FILE, .* must have an https URL/])
   t.match(await look(''), [/^error: NOTICE_URL_FILE, .* is empty\.$/])
+})
+
+t.test('Doctor: the key of AUDIT_KEY_FILE is read, and the newest audit event shown', async (t) => {
+  const { env } = await startShell(t, ({ suites }) => suites.register({ suiteId: 'store', name: 'Store API' }))
+  const AUDIT_KEY_FILE = join(temporaryFolder(t), 'key.pem')
+  const look = async (content?: string | Buffer) => {
+    if (content !== undefined) writeFileSync(AUDIT_KEY_FILE, content, { mode: 0o600 })
+    const given = { PORT: '0', ...env, ...(content !== undefined && { AUDIT_KEY_FILE }) }
+    const found = await diagnose({ env: given, file: {}, fileName: '.env', warnings: [], errors: [] }, Date.now)
+    return found.filter(({ subject }) => subject === 'audit').map(({ level, text }) => `${level}: ${text}`)
+  }
+  const head = /^ok: The audit trail ends with event 1 of 20.*, whose hash is [\w-]{43}\.$/
+  t.match(await look(), [head])
+  const key = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
+  const file = `ok: AUDIT_KEY_FILE, ${AUDIT_KEY_FILE} (mode 600), is private.`
+  t.match(await look(key), [head, 'ok: AUDIT_KEY_FILE has an Ed25519 key.', file])
+  t.match(await look('S3CRET'), [head, /^error: AUDIT_KEY_FILE, .* must have an Ed25519 key/, file])
+  t.match(await look(''), [head, /^error: AUDIT_KEY_FILE, .* is empty\.$/])
 })
 
 t.test('Doctor: a previous store that is missing, or none, is an error', async (t) => {

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import t from 'tap'
 import { command, register, run, startServer } from '../support/spawn.ts'
@@ -32,6 +33,22 @@ t.test('Serve: it migrates, issues, sees what commands change, and finishes its 
   t.strictSame([server.messages()[0], server.messages().at(-1)], ['ready', 'stopped'])
   t.match(server.logged('refusals not logged'), [{ count: Number }], 'what was only counted is reported at the end')
   t.equal(server.logged('token issued').length, 3, 'the log is complete at the exit')
+})
+
+t.test('Serve: the newest audit event is in the log at the start, signed with AUDIT_KEY_FILE', async (t) => {
+  const { env, folder } = temporaryDatabase(t)
+  await register(env)
+  const AUDIT_KEY_FILE = `${folder}/key.pem`
+  const wrong = await command(t, ['serve'], { ...env, AUDIT_KEY_FILE })
+  t.match(wrong, { status: 1, err: `AUDIT_KEY_FILE, ${AUDIT_KEY_FILE}, cannot be read: ENOENT.\n` })
+  const { privateKey } = generateKeyPairSync('ed25519')
+  writeFileSync(AUDIT_KEY_FILE, privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  const { logged } = await startServer(t, { ...env, AUDIT_KEY_FILE })
+  await until(() => logged('audit head').length === 1)
+  const [line] = logged('audit head')
+  t.match(line, { id: 1, hash: /^[\w-]{43}$/, signature: /==$/ })
+  const verified = await run(['audit', 'verify', '--head', '-'], { env, stdin: JSON.stringify(line) })
+  t.match(verified, { status: 0, out: /Event 1 is that of the head\.\n$/ }, 'the line can be given to audit verify')
 })
 
 t.test('Serve: wrong settings stop it with a sentence for each, and status 1', async (t) => {

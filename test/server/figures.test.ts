@@ -162,6 +162,7 @@ const NONE = [[[], 0]]
 const NOTHING = {
   ...{ store_up: NONE, database_bytes: NONE, wal_bytes: NONE, oldest_expired_token_seconds: NONE },
   ...{ secrets_ending: endingIn(0, 0), last_backup_timestamp_seconds: NONE, clock_offset_seconds: NONE },
+  audit_head_id: NONE,
 }
 
 t.test('Store figures: they describe the store, and all exist before it is open', async (t) => {
@@ -173,8 +174,13 @@ t.test('Store figures: they describe the store, and all exist before it is open'
   open({ ...store, listEndingSecrets: refuseList, listNames: refuseList })
   t.strictSame(await readState(), USABLE)
   const { database, log } = (await store.measure(START)).size
-  const sizes = { store_up: [[[], 1]], database_bytes: [[[], database]], wal_bytes: [[[], log]] }
-  t.strictSame(await measure(), { ...NOTHING, ...sizes }, 'what was unknown is read at once')
+  const known = {
+    store_up: [[[], 1]],
+    database_bytes: [[[], database]],
+    wal_bytes: [[[], log]],
+    audit_head_id: [[[], 4]],
+  }
+  t.strictSame(await measure(), { ...NOTHING, ...known }, 'what was unknown is read at once')
   await token()
   clock.time += HOUR + 7000
   t.strictSame((await measureNow()).oldest_expired_token_seconds, [[[], 7]])
@@ -267,7 +273,7 @@ t.test('Statistics: a server that has just started has all fields, even before i
     workers: { expected: 2, serving: 1, each: [] },
     store: {
       ...{ kind: 'sqlite', isUp: false, canWrite: false, canCheck: false, problem: NOT_OPEN },
-      ...{ databaseBytes: undefined, logBytes: undefined, lastBackupAt: undefined },
+      ...{ databaseBytes: undefined, logBytes: undefined, lastBackupAt: undefined, auditHead: undefined },
     },
   })
 })
@@ -291,7 +297,8 @@ t.test('Statistics: they show traffic, and the state of processes and store', as
   countToken()
   await token()
   clock.time += 500
-  const { database, log } = (await store.measure(START)).size
+  const { auditHead, size } = await store.measure(START)
+  const { database, log } = size
   const [one, two] = samples.map((sample, at) => ({ worker: at + 1, ...sample }))
   t.match(await read(), {
     at: START + 500,
@@ -301,7 +308,7 @@ t.test('Statistics: they show traffic, and the state of processes and store', as
     workers: { each: [one, two] },
     liveTokens: { count: 1, isExact: true },
     endingSecrets: { inADay: 0, inAWeek: 0, next: [] },
-    store: { isUp: true, databaseBytes: database, logBytes: log, lastBackupAt: START - 1 },
+    store: { isUp: true, databaseBytes: database, logBytes: log, lastBackupAt: START - 1, auditHead },
   })
   first?.leave()
   t.strictSame((await read()).workers.each, [two])

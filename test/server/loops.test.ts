@@ -83,7 +83,7 @@ async function startLoop(t: Test, start = START, clockOffset = (): number | unde
     const enough = steps + 10
     await until(() => steps > enough)
   }
-  return { pass, told: () => logged(events), tokens, issue, store }
+  return { pass, told: () => logged(events).filter(({ type }) => type !== 'audit head'), tokens, issue, store }
 }
 
 t.test('Purge: a clock that is ahead for a while deletes no token', async (t) => {
@@ -171,7 +171,10 @@ t.test('Purge: in the background, step by step, until the table is empty; a fail
   const [failed, ...purged] = events
   t.match(failed, { type: 'purge failed', err: { name: 'StoreUnavailable' } })
   const steps = [500, 700, 301].map((count) => ({ type: 'tokens purged', count }))
-  t.strictSame(purged, steps)
+  t.strictSame(
+    purged.filter(({ type }) => type !== 'audit head'),
+    steps,
+  )
 })
 
 /** Calls a watch once a second. Resolves to its events and results of so many seconds. */

@@ -1,10 +1,12 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Application } from '../../src/domain/application.ts'
+import type { AuditHead } from '../../src/domain/audit-chain.ts'
 import type { Event } from '../../src/domain/events.ts'
 import { firstTokenIdAt, mintToken } from '../../src/domain/token.ts'
 import { hourOf } from '../../src/domain/usage.ts'
-import { createPace, purge, startPurgeLoop } from '../../src/server/purge-loop.ts'
+import { createPace, purge, startPurgeLoop, watchAuditHead } from '../../src/server/purge-loop.ts'
 import { application } from '../support/newcomers.ts'
 import { AUDIT } from '../support/on.ts'
 import { refusal } from '../support/refusal.ts'
@@ -46,12 +48,58 @@ t.test('Purge: it is stopped when the step that was under way is done', async (t
   const { store, other } = await createWorldWithFile(t)
   await store.addToken(mintToken(keyOf(1), START).stored)
   other.exec('BEGIN IMMEDIATE')
-  const observe = ({ type }: Event) => t.equal(type, 'tokens purged')
+  const told: string[] = []
+  const observe = ({ type }: Event) => told.push(type)
   const stopped = startPurgeLoop({ store, now: () => START + HOUR, monotonic: () => 0, observe }).stop()
   for (let n = 0; n < 10; n++) await nextTurn()
   other.exec('COMMIT')
   await stopped
   t.equal(other.prepare('SELECT count(*) FROM tokens').pluck().get(), 0)
+  t.strictSame(told, ['tokens purged', 'audit head'])
+})
+
+t.test('Purge: audit events that older programs have written are chained, a step at a time', async (t) => {
+  const { store, other } = await createWorldWithFile(t)
+  const clients = Array.from({ length: 500 }, (_, n) => application(`a${n}`))
+  await store.register({ suites: [], applications: clients }, AUDIT)
+  other.exec('UPDATE audit_events SET chained_at = NULL, hash = NULL')
+  const purgeOnce = () => purge({ store, now: () => START + 5, observe: () => {} }, 500)
+  t.strictSame([await purgeOnce(), await purgeOnce(), await purgeOnce()], [true, true, false])
+  const chained = other.prepare('SELECT count(*) FROM audit_events WHERE hash IS NOT NULL AND chained_at = ?')
+  t.equal(chained.pluck().get(START + 5), other.prepare('SELECT count(*) FROM audit_events').pluck().get())
+})
+
+t.test('Audit head: it is reported at the start and once a day, signed if there is a key', async (t) => {
+  const { store, clock } = await createWorld(t)
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const head = await store.findAuditHead()
+  let found: () => Promise<AuditHead | undefined> = async () => undefined
+  const told: Event[] = []
+  const watch = (auditKey?: KeyObject) =>
+    watchAuditHead({
+      ...{ store: { findAuditHead: () => found() }, now: () => clock.time, monotonic: () => clock.monotonic },
+      ...{ observe: (event) => told.push(event), auditKey },
+    })
+  const report = watch()
+  await report()
+  found = async () => Promise.reject(new Error('gone'))
+  await report()
+  t.strictSame(told, [], 'nothing is known')
+  found = async () => head
+  const time = new Date(START).toISOString()
+  const first = { type: 'audit head', id: 1, at: time, hash: head?.hash, madeAt: time }
+  for (const [after, expected] of [
+    [0, [first]],
+    [DAY - 1, []],
+    [1, [{ ...first, madeAt: new Date(START + DAY).toISOString() }]],
+  ] as const) {
+    clock.time += after
+    clock.monotonic += after
+    await report()
+    t.strictSame(told.splice(0), expected)
+  }
+  await watch(privateKey)()
+  t.match(told, [{ signature: /^[\w+/]{86}==$/ }])
 })
 
 t.test('Purge: counts of tokens are kept for two days', async (t) => {

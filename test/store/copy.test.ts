@@ -1,5 +1,7 @@
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import { verifyAudit } from '../../src/administration/audit-chain.ts'
 import type { Application, NewApplication } from '../../src/domain/application.ts'
 import type { Operator } from '../../src/domain/operator.ts'
 import type { Store } from '../../src/domain/store.ts'
@@ -94,6 +96,7 @@ async function assertNothingHappened(t: Test, file: string, url: string) {
 
 t.test('Copy: everything is copied unchanged, except expired tokens', async (t) => {
   const { file, store, tokens, count } = await fillStore(t)
+  const head = await store.findAuditHead()
   const url = await createDatabase()
   const progress: string[] = []
   const copied = await copy(file, url, (table, rows) => progress.push(`${table} ${rows}`))
@@ -143,6 +146,10 @@ t.test('Copy: everything is copied unchanged, except expired tokens', async (t) 
   t.equal(earlier.length, 20)
   t.strictSame(earlier, events)
   const copying = { ...AUTHOR, action: 'database copied', at: NOW }
+  for (const one of [store, target]) {
+    const verdict = await verifyAudit(one, NOW, head)
+    t.match(verdict, { events: copied.audit_events + 1, late: 0, problem: undefined }, 'the head from before fits both')
+  }
   const place = /^postgres:/
   t.match(gone, { ...copying, subject: { kind: 'database', id: file }, after: { moved_to: place } })
   const after = { copied_from: file, applications: 2, suites: 1, tokens: 4 }
@@ -155,6 +162,19 @@ t.test('Copy: everything is copied unchanged, except expired tokens', async (t) 
   const message = 'an id of what was removed is not used again, which would make old tokens valid'
   t.match(await target.findApplication('c'), { key: 4, secrets: [{ id: 9 }] }, message)
   t.match(await target.findSuite('s'), { key: 3, secrets: [{ id: 8 }] }, message)
+})
+
+t.test('Copy: what older programs have written of the audit is chained before', async (t) => {
+  const { file, store } = await fillStore(t)
+  const db = new Database(file)
+  db.exec('UPDATE audit_events SET chained_at = NULL WHERE id > 5')
+  db.close()
+  const url = await createDatabase()
+  const { audit_events } = await copy(file, url)
+  const target = await openTarget(t, url)
+  for (const one of [store, target]) {
+    t.match(await verifyAudit(one, NOW), { events: audit_events + 1, problem: undefined })
+  }
 })
 
 t.test('Copy: a store with many pages that is in use, or with none', async (t) => {

@@ -51,7 +51,7 @@ export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
     nodes: [],
     store: {
       ...{ kind: 'sqlite', isUp: true, canWrite: true, canCheck: true, problem: undefined },
-      ...{ databaseBytes: 4096, logBytes: 0, lastBackupAt: undefined },
+      ...{ databaseBytes: 4096, logBytes: 0, lastBackupAt: undefined, auditHead: undefined },
     },
     ...more,
   }

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import type { verifyAudit as VerifyAudit } from '../../../src/administration/audit-chain.ts'
 import type { check as Check } from '../../../src/issuer/check.ts'
 import type { openStore as OpenStore } from '../../../src/store/open.ts'
 import type { Expectation } from './expectation.ts'
@@ -24,6 +26,9 @@ export interface FromChecker {
 
 const program = process.argv[2] as string
 const { openStore } = (await import(join(program, 'src/store/open.ts'))) as { openStore: typeof OpenStore }
+const chain = join(program, 'src/administration/audit-chain.ts')
+// An older program has none.
+const { verifyAudit } = (existsSync(chain) ? await import(chain) : {}) as { verifyAudit?: typeof VerifyAudit }
 const { check } = (await import(join(program, 'src/issuer/check.ts'))) as { check: typeof Check }
 
 async function judge({ file, expected }: ToChecker): Promise<FromChecker> {
@@ -46,7 +51,8 @@ async function judge({ file, expected }: ToChecker): Promise<FromChecker> {
     for (const token of invalid.slice(-ASKED)) if (await isValid(token)) resurrected++
     let applicationsLost = 0
     for (const clientId of applications) if (!(await store.findApplication(clientId))) applicationsLost++
-    return { lost, resurrected, applicationsLost, corrupt: integrity(file) }
+    const problem = (await verifyAudit?.(store, Date.now()))?.problem
+    return { lost, resurrected, applicationsLost, corrupt: integrity(file) ?? problem?.text }
   } catch (error) {
     return { ...nothing, corrupt: (error as Error).message }
   } finally {

@@ -1,4 +1,5 @@
 import type { Trial } from '../trial.ts'
+import { audit } from './audit.ts'
 import { clock } from './clock.ts'
 import { crash } from './crash.ts'
 import { disk } from './disk.ts'
@@ -13,4 +14,18 @@ import { timing } from './timing.ts'
 import { upgrade } from './upgrade.ts'
 
 /** All trials, in the order in which they run. */
-export const trials: Trial[] = [crash, power, disk, reload, clock, fuzz, flood, share, timing, promises, upgrade, soak]
+export const trials: Trial[] = [
+  crash,
+  power,
+  disk,
+  reload,
+  clock,
+  audit,
+  fuzz,
+  flood,
+  share,
+  timing,
+  promises,
+  upgrade,
+  soak,
+]

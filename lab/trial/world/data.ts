@@ -51,6 +51,16 @@ export function seed(store: Place, content: object) {
   return runNow(store, ['seed', '-'], JSON.stringify(content))
 }
 
+/** Starts to apply a seed file, for whoever wants to kill that. */
+export function startSeed({ checkout, env }: Place, content: object) {
+  const child = spawn(process.execPath, [checkout.main, 'seed', '-'], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  child.stdin.on('error', () => {}).end(JSON.stringify(content))
+  return child
+}
+
 function runNow({ checkout, env }: Place, args: string[], input = '') {
   const options = {
     env: { PATH: process.env.PATH, ...env },

@@ -1,4 +1,5 @@
 import { type Application, type ApplicationNames, TEXT_FIELDS } from '../../domain/application.ts'
+import type { AuditHead } from '../../domain/audit-chain.ts'
 import type { Operator } from '../../domain/operator.ts'
 import type { HandOverLink, OwnedSecret } from '../../domain/secret.ts'
 import type { EndingSecret } from '../../domain/statistics.ts'
@@ -10,6 +11,7 @@ import { createChanges } from './changes.ts'
 import { createIssuers } from './issuers.ts'
 import { createNotices } from './notices.ts'
 import { createRefusals } from './refusals.ts'
+import { findAuditHead } from './statements/audit.ts'
 import * as figures from './statements/figures.ts'
 import * as operators from './statements/operators.ts'
 import * as registry from './statements/registry.ts'
@@ -146,11 +148,13 @@ function createFigures({ askInBackground, size }: Database): Omit<Figures, 'coun
     async measure(now) {
       const [row] = await askInBackground<Row>(figures.measure, [now, now + 7 * DAY, now + DAY])
       const [oldestTokenAt, lastBackupAt, inADay, inAWeek] = row as Row
+      const [auditHead] = toObjects<AuditHead>(await askInBackground(findAuditHead), 'id', 'at', 'hash')
       return {
         size: await size(),
         oldestTokenAt: oldestTokenAt ?? undefined,
         lastBackupAt: lastBackupAt ?? undefined,
         ending: { inADay, inAWeek },
+        auditHead,
       }
     },
 

@@ -1,10 +1,12 @@
 import { closeSync, createReadStream, fsyncSync, mkdtempSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Database } from 'better-sqlite3'
+import type { AuditHead } from '../../domain/audit-chain.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { StoreUnavailable } from '../../domain/store.ts'
 import { readMigrations } from '../migrations.ts'
 import type { BackupContents, BackupTarget } from '../opened.ts'
+import { findAuditHead } from '../shared/statements/audit.ts'
 import { newestTokenAt } from '../shared/statements/figures.ts'
 import { countApplications } from '../shared/statements/registry.ts'
 import { withDatabase } from './connection.ts'
@@ -119,8 +121,13 @@ export function inspectBackup(file: string): BackupContents {
       bytes,
       applications: db.prepare(countApplications).pluck().get() as number,
       newestTokenAt: db.prepare(newestTokenAt).pluck().get() as number | undefined,
+      auditHead: isCurrent(db) ? (db.prepare(findAuditHead).get() as AuditHead | undefined) : undefined,
     }
   })
+}
+
+function isCurrent(db: Database): boolean {
+  return versionOf(db) >= readMigrations(MIGRATIONS).length
 }
 
 /** Calls `work` with a new folder that only its owner can read, and deletes the folder afterwards. */
@@ -150,7 +157,7 @@ export async function recordBackup(path: string, madeAt: number): Promise<void> 
   try {
     const file = resolveLinks(path)
     if (isUnsound(file)) return
-    if (withDatabase(file, { readonly: true }, versionOf) < readMigrations(MIGRATIONS).length) return
+    if (!withDatabase(file, { readonly: true }, isCurrent)) return
     const store = openSqlite(file, { lockTimeout: RECORD_LOCK_TIMEOUT_MS, create: false })
     await store.recordBackup(madeAt).finally(store.close)
   } catch (error) {

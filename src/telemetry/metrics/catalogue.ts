@@ -99,6 +99,7 @@ export const CATALOGUE = {
   secrets_ending: gauge('Applications and suites that have an active secret now, but soon will not.', {
     within: ['1d', '7d'],
   }),
+  audit_head_id: gauge('The id of the newest audit event; 0 if there is none.'),
   last_backup_timestamp_seconds: gauge('When token-server backup last made a backup; 0 if never.'),
   build_info: gauge('Always 1; the labels describe what runs.', { version: [], node: [], store: [] }),
 } satisfies Record<string, Metric>

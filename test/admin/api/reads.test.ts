@@ -175,7 +175,7 @@ const FULL = {
   ],
   store: {
     ...{ kind: 'sqlite', isUp: false, canWrite: false, canCheck: true, problem: 'Full.' },
-    ...{ databaseBytes: 4096, logBytes: 1, lastBackupAt: START },
+    ...{ databaseBytes: 4096, logBytes: 1, lastBackupAt: START, auditHead: { id: 7, at: START, hash: 'h' } },
   },
 }
 
@@ -202,7 +202,12 @@ t.test('Statistics API: every admin key may read the statistics; what is unknown
     ],
     store: {
       ...{ kind: 'sqlite', is_up: false, can_write: false, can_check: true, problem: 'Full.' },
-      ...{ database_bytes: 4096, log_bytes: 1, last_backup_at: AT_START },
+      ...{
+        database_bytes: 4096,
+        log_bytes: 1,
+        last_backup_at: AT_START,
+        audit_head: { id: 7, at: AT_START, hash: 'h' },
+      },
     },
   })
   const store = { ...statisticsOf().store, databaseBytes: undefined, logBytes: undefined }
@@ -210,6 +215,6 @@ t.test('Statistics API: every admin key may read the statistics; what is unknown
   t.match(await read(), {
     live_tokens: null,
     ending_secrets: null,
-    store: { database_bytes: null, log_bytes: null, last_backup_at: null },
+    store: { database_bytes: null, log_bytes: null, last_backup_at: null, audit_head: null },
   })
 })

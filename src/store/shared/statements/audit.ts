@@ -1,19 +1,51 @@
 // The audit trail. Each filter has its own index. A filter by time scans the index on `at` from that time on.
 
+const EVENT =
+  'id, at, actor, actor_email, origin, remote_address, request_id, action, subject_kind, subject, before, after'
+const COLUMNS = `${EVENT}, count`
+
 // Keeps the order of the entries. The email address of an operator who has just been removed comes from the previous event.
 export const insertAuditEvents = `
   INSERT INTO audit_events (
-           at, actor, actor_email, origin, remote_address, request_id, action, subject_kind, subject, before, after)
+           at, actor, actor_email, origin, remote_address, request_id, action, subject_kind, subject, before, after, chained_at)
   SELECT CAST($2 AS bigint), $3,
          coalesce((SELECT email FROM operators WHERE name = $3),
                   (SELECT actor_email FROM audit_events WHERE actor = $3 ORDER BY id DESC LIMIT 1)),
          $4, $5, $6,
-         value ->> 'action', value ->> 'subjectKind', value ->> 'subject', value ->> 'before', value ->> 'after'
+         value ->> 'action', value ->> 'subjectKind', value ->> 'subject', value ->> 'before', value ->> 'after',
+         CAST($7 AS bigint)
     FROM rows_of($1)
-   ORDER BY CAST(value ->> 'position' AS bigint)`
+   ORDER BY CAST(value ->> 'position' AS bigint)
+  RETURNING ${EVENT}`
 
-const COLUMNS =
-  'id, at, actor, actor_email, origin, remote_address, request_id, action, subject_kind, subject, before, after, count'
+export const linkAuditEvents = `
+  UPDATE audit_events
+     SET chained_at = CAST(value ->> 'chainedAt' AS bigint),
+         previous_at = CAST(value ->> 'previousAt' AS bigint),
+         previous_hash = value ->> 'previousHash',
+         hash = value ->> 'hash'
+    FROM rows_of($1)
+   WHERE id = CAST(value ->> 'id' AS bigint)`
+
+// The last event before the first one that is not chained.
+export const findAuditHead = `
+  SELECT id, at, hash
+    FROM audit_events
+   WHERE id = (SELECT max(id)
+                 FROM audit_events
+                WHERE id < coalesce((SELECT min(id) FROM audit_events WHERE chained_at IS NULL), 9007199254740991))
+     AND hash IS NOT NULL`
+
+export const listUnchained = `
+  SELECT ${EVENT} FROM audit_events WHERE chained_at IS NULL ORDER BY id LIMIT $1`
+
+// The hash is that of the columns before it.
+export const listAuditLinks = `
+  SELECT ${EVENT}, chained_at, previous_at, previous_hash, hash
+    FROM audit_events
+   WHERE id > $1
+   ORDER BY id
+   LIMIT $2`
 
 // 1.0.0 does not store email addresses. During a rolling upgrade it may run beside this program.
 const EMAIL = 'coalesce(actor_email, (SELECT email FROM operators WHERE name = actor)) AS actor_email'

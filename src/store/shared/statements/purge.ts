@@ -21,7 +21,15 @@ export const OLD_ROWS: Record<Exclude<Purgeable, 'tokens'>, OldRows[]> = {
       'at < $1 AND id <= (SELECT max(id) FROM (SELECT id FROM refused_requests ORDER BY id LIMIT $2) oldest) ORDER BY id',
     ],
   ],
-  'audit events': [['audit_events', 'id', 'at < $1 ORDER BY at']],
+  // Those before the first one that is younger, so that what is left is one chain: clocks go back, and differ between nodes.
+  'audit events': [
+    [
+      'audit_events',
+      'id',
+      `id < (SELECT coalesce(min(CASE WHEN at >= $1 THEN id END), max(id) + 1)
+               FROM (SELECT id, at FROM audit_events ORDER BY id LIMIT $2) oldest) ORDER BY id`,
+    ],
+  ],
   'idempotency records': [['idempotency_keys', 'digest', 'created_at < $1 ORDER BY created_at']],
   'sign-ins': [
     ['login_codes', 'digest', 'ends_at <= $1'],
