@@ -10,6 +10,7 @@ import { createApplications } from './applications.ts'
 import { findHead, verifyAudit } from './audit-chain.ts'
 import { type AuditQuery, listRemovals, namesOfSubjects, searchAuditEvents } from './audit-trail.ts'
 import type { Context } from './context.ts'
+import { createFederated } from './federated.ts'
 import { createHandOvers } from './hand-overs.ts'
 import { createOperators } from './operators.ts'
 import { LOOKED_AT, type RefusalQuery, searchRefusedRequests } from './refusals.ts'
@@ -29,12 +30,15 @@ export interface AdministrationOptions {
   conditions?: Conditions | undefined
   /** Where hand-over links lead; undefined if they are off. */
   handOverUrl?: string | undefined
+  /** The audience of federated credentials unless they have another one. */
+  publicUrl?: string | undefined
 }
 
 export type Administration = ReturnType<typeof createAdministration>
 
 /** What operators can do. A method that throws OperatorError has changed nothing. */
-export function createAdministration({ store, now, observe, author, conditions, handOverUrl }: AdministrationOptions) {
+export function createAdministration({ store, now, observe, author, conditions, ...urls }: AdministrationOptions) {
+  const { handOverUrl, publicUrl = '' } = urls
   const audit = () => ({ author, at: now(), publicFields: PUBLIC_FIELDS, ...conditions })
   const context: Context = {
     store,
@@ -47,6 +51,7 @@ export function createAdministration({ store, now, observe, author, conditions, 
     applications: createApplications(context),
     suites: createSuites(context),
     secrets: createSecrets(context),
+    federated: createFederated(context, { observe, publicUrl }),
     handOvers: createHandOvers(context, handOverUrl),
     operators: createOperators(context),
     seed: createSeed(context),

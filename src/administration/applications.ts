@@ -10,6 +10,7 @@ import {
   namedSuites,
 } from '../domain/application.ts'
 import type { Change, ChangeEvent, ChangeResult } from '../domain/change.ts'
+import type { FederatedRule } from '../domain/federation.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import {
   digestGenerated,
@@ -19,6 +20,8 @@ import {
   isImported,
   MAX_IMPORTED,
   matchesImported,
+  type NewSecret,
+  newFederated,
   type Secret,
   secretState,
 } from '../domain/secret.ts'
@@ -26,7 +29,15 @@ import { unknownSuite } from '../domain/suite.ts'
 import type { Clock } from '../domain/time.ts'
 import type { Context, ReadContext } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
-import { importedSecretSchema, registrationSchema, settingsSchema, takenId, updateSchema, valid } from './rules.ts'
+import {
+  type FederatedInput,
+  importedSecretSchema,
+  registrationSchema,
+  settingsSchema,
+  takenId,
+  updateSchema,
+  valid,
+} from './rules.ts'
 import { createSearch, type ListedApplication, withUse } from './search.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
 
@@ -38,7 +49,7 @@ export type ApplicationSettings = z.infer<typeof settingsSchema>
 export interface RegisteredApplication extends ApplicationValues, Pick<ApplicationChanges, keyof ApplicationExtras> {
   clientId: string
   status?: Application['status'] | undefined
-  /** The generated secret, which is shown only once. Undefined if the secret was imported. */
+  /** The generated secret, which is shown only once; empty if it has none. Undefined if the secret was imported. */
   clientSecret: string | undefined
 }
 
@@ -91,10 +102,11 @@ function createApplicationChanges(context: Context) {
 
   /** Sets an application to these values. Resolves to what differed. Throws OperatorError with everything that is wrong. */
   async function set(clientId: string, settings: ApplicationSettings): Promise<ChangeResult> {
-    const { status, suites, ...values } = valid(settingsSchema, settings)
+    const { status, suites, federated, ...values } = valid(settingsSchema, settings)
     await find(context, clientId)
     await assertSuites(context, suites, unknownSuiteField)
-    return change({ type: 'application updated', clientId, values, status, suites })
+    const credentials = federated?.map((rule) => federatedOf(rule, now()))
+    return change({ type: 'application updated', clientId, values, status, suites, federated: credentials })
   }
 
   /** Imports a secret in addition to the others. Throws OperatorError if it equals an active one, or if there are too many. */
@@ -170,17 +182,19 @@ export async function prepareApplication(registration: Registration, now: Clock,
     clientSecret,
     suites = [],
     status = 'active',
+    federated = [],
     ...fields
   } = valid(registrationSchema, registration)
   const values = { ...fields, status, ...extrasOf(fields) }
-  const generated = generateSecret()
-  const digest = clientSecret === undefined ? digestGenerated(generated) : await digestImported(clientSecret)
+  const generated = federated.length === 0 ? generateSecret() : ''
+  const digest =
+    clientSecret === undefined ? generated && digestGenerated(generated) : await digestImported(clientSecret)
   const createdAt = now()
   const newApplication: NewApplication = {
     clientId,
     ...values,
     createdAt,
-    secrets: [{ digest, createdAt }],
+    secrets: [...(digest ? [{ digest, createdAt }] : []), ...federated.map((rule) => federatedOf(rule, createdAt))],
     suites: suites === 'all' ? suites : [...new Set(suites)],
     skipNamesake,
   }
@@ -190,6 +204,11 @@ export async function prepareApplication(registration: Registration, now: Clock,
     ...values,
   }
   return { newApplication, registered }
+}
+
+/** The stored form of a federated credential that keeps the rules. */
+export function federatedOf({ ends_at, ...rule }: FederatedInput, createdAt: number): NewSecret {
+  return newFederated(rule as FederatedRule, { createdAt, endsAt: ends_at ? Date.parse(ends_at) : null })
 }
 
 export function applicationRegistered({ clientId, name, suites }: NewApplication): ChangeEvent {

@@ -151,10 +151,15 @@ export function pick(fields: Fields, names: readonly string[]): Fields {
   return Object.fromEntries(names.filter((name) => fields[name] !== undefined).map((name) => [name, fields[name]]))
 }
 
-/** Whether two values of a field are equal. The suites of an application have no order. */
+/** Whether two values of a field are equal. Suites and federated credentials have no order. */
 export function isSame(one: unknown, other: unknown): boolean {
-  const sorted = (value: unknown) => (Array.isArray(value) ? [...new Set(value)].sort() : value)
+  const sorted = (value: unknown) => (Array.isArray(value) ? [...new Set(value.map(entryText))].sort() : value)
   return isDeepStrictEqual(sorted(one), sorted(other))
+}
+
+/** What has no value is left out. */
+function entryText(entry: unknown): string {
+  return typeof entry === 'string' ? entry : JSON.stringify(entry, (_, value) => value ?? undefined)
 }
 
 export function planText({ changes, add, change, remove, unchanged }: ReturnType<typeof planOf>): string {
@@ -171,7 +176,7 @@ export function planText({ changes, add, change, remove, unchanged }: ReturnType
 /** Shows what is added to and removed from a list or labels. */
 function differenceText(before: unknown, after: unknown): string {
   if (before === null || typeof before !== 'object') return `${shown(before)} → ${shown(after)}`
-  const texts = (value: unknown) => new Set<string>(Array.isArray(value) ? value : labelTexts(value as Labels))
+  const texts = (value: unknown) => new Set(Array.isArray(value) ? value.map(entryText) : labelTexts(value as Labels))
   const added = [...texts(after).difference(texts(before))].map((text) => `+${shown(text)}`)
   const removed = [...texts(before).difference(texts(after))].map((text) => `-${shown(text)}`)
   return [...added, ...removed].join(' ')

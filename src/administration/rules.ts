@@ -1,8 +1,11 @@
 import * as z from 'zod'
 import { type ApplicationField, LIMITS, MAX_CLIENT_ID_LENGTH, type OptionalTexts } from '../domain/application.ts'
+import { isIssuerUrl, publicKeysIn } from '../domain/federation.ts'
 import { ROLES } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { camelCased } from '../domain/text.ts'
+import { MAX_FEDERATED } from '../domain/secret.ts'
+import { camelCased, sortedByName } from '../domain/text.ts'
+import { timestamp } from '../domain/time.ts'
 import { ANNOTATIONS, APPLICATION, APPLICATION_TEXTS, LABEL_KEY, OPTIONAL_TEXTS, SUITE_URL } from '../views/registry.ts'
 import { textInput } from '../views/schema.ts'
 import { isRange } from '../web/address.ts'
@@ -64,6 +67,66 @@ const lists = {
 
 const extras = z.object({ ...annotations, quota, ...lists }).partial().shape
 
+// Without patterns and lengths in their schemas, because the API would refuse with words of its own.
+const isClaimText = (text: string) => /^\P{Cc}{1,500}$/u.test(text)
+
+const claimInput = (subject: string) =>
+  textInput(subject).refine(isClaimText, `${subject} must be 1 to 500 characters on one line`)
+
+const MAX_CLAIMS = 10
+
+const CLAIMS = z
+  .record(z.string(), z.string('A claim must be text'), 'The claims must be texts by their names')
+  .refine((claims) => Object.entries(claims).flat().every(isClaimText), 'A claim must be name=value')
+  .refine((claims) => Object.keys(claims).length <= MAX_CLAIMS, `There may be at most ${MAX_CLAIMS} claims`)
+
+/** A federated credential, with the names of JSON. What is left out becomes null, or empty. */
+export const federatedSchema = z
+  .strictObject({
+    issuer: claimInput('The issuer').describe('The `iss` of its JWTs: an https URL; any text if `keys` are given'),
+    subject: claimInput('The subject')
+      .refine((text) => !/[^:/]\*|\*[^:/]/.test(text), 'In the subject, * must be all that is between two of : and /')
+      .describe('Their `sub`, in which `*` stands for one segment between `:` and `/`'),
+    audience: claimInput('The audience').nullable().optional().describe('One of their `aud`; by default, PUBLIC_URL'),
+    claims: CLAIMS.optional().describe('Further claims that they must have, with their values: at most 10'),
+    keys: z
+      .array(z.record(z.string(), z.unknown()), 'The keys must be a list of JWKs')
+      .refine((keys) => !problemOf(keys), { abort: true, error: ({ input }) => String(problemOf(input)) })
+      .nullable()
+      .optional()
+      .describe("The issuer's public keys (JWK); by default, they are fetched from it"),
+    ends_at: z
+      .string('The end must be a time')
+      .refine((text) => /T.*(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text)), {
+        abort: true,
+        error: 'The end must be a time with its zone, such as 2027-01-31T12:00:00Z',
+      })
+      .nullable()
+      .optional()
+      .describe('When it ends; by default, never'),
+  })
+  .refine(({ issuer, keys }) => keys || isIssuerUrl(issuer), {
+    path: ['issuer'],
+    error: 'The issuer must be an https URL without a query',
+  })
+  // In the order of the view, because entries of lists are compared as texts.
+  .overwrite(({ issuer, subject, audience = null, claims = {}, keys = null, ends_at = null }) => ({
+    ...{ issuer, subject, audience, claims: sortedByName(claims), keys: keys && publicKeysIn({ keys }) },
+    ends_at: ends_at && timestamp(Date.parse(ends_at)),
+  }))
+  .meta({ title: 'FederatedInput', description: 'Which JWTs are accepted in the place of a secret' })
+
+export type FederatedInput = z.infer<typeof federatedSchema>
+
+const federated = z
+  .array(federatedSchema, 'The federated credentials must be a list')
+  .refine(
+    (rules) => new Set(rules.map((rule) => JSON.stringify(rule))).size === rules.length,
+    'One of them is there twice',
+  )
+  .refine(({ length }) => length <= MAX_FEDERATED, `There may be at most ${MAX_FEDERATED} federated credentials`)
+  .optional()
+
 const status = z
   .enum(['active', 'suspended'], { error: 'The status must be active or suspended' })
   .describe('`suspended`: it gets no tokens, and its tokens are refused')
@@ -91,6 +154,7 @@ export const registrationSchema = z.object({
     .describe('The suites to approve it for, or `"all"` for those that exist at this moment; by default, none'),
   status: status.optional(),
   ...extras,
+  federated: federated.describe('Federated credentials. With one of them, it gets no secret unless you import one'),
 })
 
 export const updateSchema = z.object({ ...fields, ...extras }).partial()
@@ -106,6 +170,7 @@ export const settingsSchema = z.object({
     .array(z.string(), 'The suites must be a list')
     .describe('The suites that it is approved for, and no others'),
   ...extras,
+  federated: federated.describe('Its federated credentials, and no others: those that are missing here end'),
 })
 
 export const importedSecretSchema = registrationSchema.pick({ clientSecret: true }).required()
@@ -136,6 +201,24 @@ export const operatorSchema = z.object({
   ),
   role: z.enum(ROLES, { error: 'The role must be admin or viewer' }),
 })
+
+/** The list of keys in the text of a JWK Set; if there is none, the text, which the schema refuses. */
+export function keysIn(text: string): NonNullable<FederatedInput['keys']> {
+  try {
+    return JSON.parse(text).keys
+  } catch {
+    return text as never
+  }
+}
+
+/** Why a list of JWKs cannot be used; undefined if it can be. */
+function problemOf(keys: unknown): string | undefined {
+  try {
+    publicKeysIn({ keys })
+  } catch (error) {
+    return `The keys cannot be used: ${(error as Error).message}`
+  }
+}
 
 /** Parses an input. Throws OperatorError with everything that is wrong. */
 export function valid<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {

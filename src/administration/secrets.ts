@@ -7,6 +7,7 @@ import {
   type SecretState,
   secretState,
 } from '../domain/secret.ts'
+import { DAY } from '../domain/usage.ts'
 import type { Context, ReadContext } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 import { stepsOf } from './pages.ts'
@@ -91,6 +92,16 @@ export function createSecrets(context: Context) {
   }
 
   return { list, pages, browse, rotate, revoke }
+}
+
+/** The active secrets that are not needed any more: none was used for a week, while a federated credential was. */
+export function replacedSecrets(all: readonly ListedSecret[], now: number): ListedSecret[] {
+  const active = all.filter(({ state }) => state === 'active')
+  const secrets = active.filter(({ federated }) => !federated)
+  const since = now - 7 * DAY
+  const isUsed = ({ createdAt, lastUsedAt = 0 }: ListedSecret) => Math.max(createdAt, lastUsedAt) > since
+  const isReplaced = active.some(({ federated, lastUsedAt = 0 }) => federated && lastUsedAt > since)
+  return isReplaced && !secrets.some(isUsed) ? secrets : []
 }
 
 /** Adds the state and the last use of secrets. */

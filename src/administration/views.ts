@@ -13,12 +13,11 @@ import {
   suiteFields,
   suiteSource,
 } from '../views/registry.ts'
-import { choice, fields, list, object, text, time, view, whole } from '../views/schema.ts'
+import { choice, fields, list, object, type SourceOf, text, time, view, whole } from '../views/schema.ts'
 import type { RegisteredApplication, ShownApplication } from './applications.ts'
 import type { Diagnosis } from './diagnosis.ts'
 import type { ListedAdminKey, ListedOperator } from './operators.ts'
 import type { ListedApplication } from './search.ts'
-import type { ListedSecret } from './secrets.ts'
 import type { RegisteredSuite, ShownSuite } from './suites.ts'
 import type { Explanation } from './why.ts'
 
@@ -118,7 +117,7 @@ export const listedApplicationView = (listed: ListedApplication) => view(LISTED_
 
 export const shownApplicationView = (shown: ShownApplication) => view(SHOWN_APPLICATION, applicationSource(shown))
 
-const REGISTERED = NEW_APPLICATION.omit({ suites: true })
+const REGISTERED = NEW_APPLICATION.omit({ suites: true, federated: true })
 
 /** Includes a generated secret, which is shown only once. An answer stored by an older version may lack some fields. */
 export function registeredApplicationView(registered: RegisteredApplication) {
@@ -136,7 +135,7 @@ export function registeredSuiteView({ suiteId, clientSecret, name, ...annotation
   return { id: suiteId, client_id: suiteId, client_secret: clientSecret, ...texts }
 }
 
-export const secretView = (secret: ListedSecret) => view(SECRET, secret)
+export const secretView = (secret: SourceOf<typeof SECRET>) => view(SECRET, secret)
 export type SecretView = ReturnType<typeof secretView>
 
 export const operatorView = (operator: ListedOperator) => view(OPERATOR, operator)

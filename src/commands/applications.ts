@@ -5,6 +5,7 @@ import { fields, optionalFields } from '../administration/rules.ts'
 import type { SearchFilter } from '../administration/search.ts'
 import { listedApplicationView, registeredApplicationView, shownApplicationView } from '../administration/views.ts'
 import { type ApplicationValues, columnsOf, labelTexts, OPTIONAL_COLUMNS } from '../domain/application.ts'
+import { addRuleOptions, type RuleOptions, ruleIn } from './federated.ts'
 import { administer, type CreateOption, createOption } from './shared/administer.ts'
 import {
   type AnnotationOptions,
@@ -33,7 +34,7 @@ import { labelled, number, registeredApplicationText, SHOWN_ONCE, secretsTable, 
 const WITHOUT_SUITES =
   'The application is approved for no suite, so its tokens are valid nowhere: applications approve CLIENT_ID --suite ID.'
 
-interface RegisterOptions extends ApplicationValues, AnnotationOptions, CreateOption, JsonOption {
+interface RegisterOptions extends ApplicationValues, AnnotationOptions, RuleOptions, CreateOption, JsonOption {
   clientId?: string
   clientSecretFile?: string
   suite?: string[]
@@ -79,27 +80,29 @@ function quotaOption(): Option {
 function addRegister(applications: Command, terminal: Terminal): void {
   const command = addCommand(applications, 'register', 'register an application, and print its credentials once')
   for (const option of textOptions(fields)) command.addOption(option.makeOptionMandatory())
-  addListOptions(addAnnotations(command.addOption(quotaOption()), optionalFields))
+  addRuleOptions(addListOptions(addAnnotations(command.addOption(quotaOption()), optionalFields)))
     .option('--client-id <id>', 'the client id, if it already has one (default: a new one)')
     .option('--client-secret-file <file>', 'a file with the secret that it already has, or - for standard input')
     .option('--suite <id>', 'a suite to approve it for; may be repeated (default: none)', collect)
     .addOption(new Option('--all-suites', 'approve it for every suite').conflicts('suite'))
     .addOption(createOption())
     .action(async (options: RegisterOptions) => {
-      const { clientId, clientSecretFile, suite, allSuites, create, json: _, ...values } = annotated(options)
+      const { clientId, clientSecretFile, suite, allSuites, create, json: _, ...given } = annotated(options)
+      const { issuer, subject, audience, claim, ends, ...values } = given
       const clientSecret = clientSecretFile === undefined ? undefined : await readSecret(terminal, clientSecretFile)
+      const isFederated = [issuer, subject, audience, claim, ends].some((option) => option !== undefined)
+      const federated = isFederated ? [ruleIn(options)] : undefined
+      const suites = allSuites ? 'all' : suite
       const registered = await administer(
         terminal,
-        ({ applications }) =>
-          applications.register({ ...values, clientId, clientSecret, suites: allSuites ? 'all' : suite }),
+        ({ applications }) => applications.register({ ...values, clientId, clientSecret, suites, federated }),
         { create },
       )
-      const { suites } = registered
-      const text = registeredApplicationText(registered, { suites: suites.join(', ') || 'none' })
-      const result = { ...registeredApplicationView(registered), suites }
-      if (clientSecret !== undefined) await print(terminal, options, result, text)
+      const text = registeredApplicationText(registered, { suites: registered.suites.join(', ') || 'none' })
+      const result = { ...registeredApplicationView(registered), suites: registered.suites }
+      if (!registered.clientSecret) await print(terminal, options, result, text)
       else await printSecret(registered.clientId, terminal, options, result, `${text}\n\n${SHOWN_ONCE}`)
-      if (suites.length === 0) say(terminal, options, 'warning', WITHOUT_SUITES)
+      if (registered.suites.length === 0) say(terminal, options, 'warning', WITHOUT_SUITES)
     })
 }
 
@@ -200,7 +203,7 @@ function addApprovals(applications: Command, terminal: Terminal): void {
 function applicationText(application: ShownApplication): string {
   const { suites, tokens_valid_from, last_token_at, applied_at, secrets, labels, quota, ...shown } =
     shownApplicationView(application)
-  const { source_addresses, public_labels, report_only, ...rest } = shown
+  const { source_addresses, public_labels, report_only, federated, ...rest } = shown
   const optional = columnsOf(application, OPTIONAL_COLUMNS)
   const values = {
     ...rest,

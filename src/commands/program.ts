@@ -16,6 +16,7 @@ const COMMANDS: Record<string, () => Promise<Add>> = {
   applications: async () => (await import('./applications.ts')).addApplications,
   suites: async () => (await import('./suites.ts')).addSuites,
   secrets: async () => (await import('./secrets.ts')).addSecrets,
+  federated: async () => (await import('./federated.ts')).addFederated,
   tokens: async () => (await import('./applications.ts')).addTokens,
   why: async () => (await import('./why.ts')).addWhy,
   audit: async () => (await import('./audit.ts')).addAudit,

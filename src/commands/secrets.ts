@@ -5,6 +5,8 @@ import { administer } from './shared/administer.ts'
 import { addCommand, type JsonOption, print, printSecret, show, type Terminal } from './shared/terminal.ts'
 import { labelled, number, secretsTable, upToAYear } from './shared/text.ts'
 
+export const secretId = number(/^\d{1,15}$/, 'It must be a number from secrets list.')
+
 const ID = 'the client id of an application, or the id of a suite'
 
 export function addSecrets(program: Command, terminal: Terminal): void {
@@ -38,7 +40,7 @@ export function addSecrets(program: Command, terminal: Terminal): void {
 
   addCommand(secrets, 'revoke', 'end one secret now')
     .argument('<id>', ID)
-    .argument('<secret-id>', 'its id in "secrets list"', number(/^\d{1,15}$/, 'It must be a number from secrets list.'))
+    .argument('<secret-id>', 'its id in "secrets list"', secretId)
     .option('--force', 'even if it is the last active one')
     .action(async (owner: string, id: number, options: JsonOption & { force?: boolean }) => {
       const isNew = await administer(terminal, ({ secrets }) => secrets.revoke(owner, id, options)).catch(withForce)
@@ -49,7 +51,7 @@ export function addSecrets(program: Command, terminal: Terminal): void {
 }
 
 /** Adds to the message how to revoke even the last active secret. */
-function withForce(error: unknown): never {
+export function withForce(error: unknown): never {
   if (!(error instanceof OperatorError) || error.kind !== 'last secret') throw error
   throw new OperatorError(`${error.message} To do it anyway, use --force.`, { cause: error })
 }

@@ -63,7 +63,7 @@ export type StoredKind = 'application' | 'suite' | 'operator' | 'hand-over links
 export type PublicFieldsOf = Readonly<Record<StoredKind, (stored: never) => PublicFields>>
 
 /** Fields that servers of 1.0.0, which may run beside this one, do not have. They are part of a version unless they are empty. */
-const ADDED = ['managed_by', 'url', 'source_addresses', 'public_labels', 'report_only']
+const ADDED = ['managed_by', 'url', 'source_addresses', 'public_labels', 'report_only', 'federated']
 
 /** Identifies the state of an application or a suite: it changes whenever a public field does. */
 export function versionOf(fields: PublicFields): string {

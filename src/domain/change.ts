@@ -10,13 +10,14 @@ import { timestamp } from './time.ts'
  * `Audit`. `owner`: a client id or a suite id.
  */
 export type Change =
-  /** Sets the given fields; `suites` to exactly these, ignoring unknown ones. */
+  /** Sets the given fields; `suites` to exactly these, ignoring unknown ones; `federated` to exactly these that are not revoked. */
   | {
       type: 'application updated'
       clientId: string
       values: ApplicationChanges
       status?: Application['status']
       suites?: readonly string[]
+      federated?: readonly NewSecret[] | undefined
     }
   | { type: 'application suspended' | 'application resumed'; clientId: string }
   /** Also removes its secrets. Its tokens are kept until the purge. */

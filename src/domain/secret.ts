@@ -1,7 +1,7 @@
 import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { FederatedRule } from './federation.ts'
-import { randomString } from './text.ts'
+import { randomString, sortedByName } from './text.ts'
 
 // Secrets, and the links by which they are handed over.
 
@@ -105,6 +105,9 @@ export function originOf(secret: Pick<Secret, 'digest' | 'federated'>): 'generat
 /** How many unrevoked imported secrets an application may have: every refusal has to check each of them. */
 export const MAX_IMPORTED = 2
 
+/** How many unrevoked federated credentials an application may have. */
+export const MAX_FEDERATED = 20
+
 /** The imported secrets to compare with a presented one; if all are revoked, the last one, so that the log has the reason. */
 export function importedCandidates(secrets: readonly Secret[]): readonly Secret[] {
   const imported = secrets.filter(isImported)
@@ -115,8 +118,7 @@ export function importedCandidates(secrets: readonly Secret[]): readonly Secret[
 /** A new federated credential. Its digest identifies the rule, and is never that of a secret that somebody can present. */
 export function newFederated(rule: FederatedRule, times: Pick<NewSecret, 'createdAt' | 'endsAt'>): NewSecret {
   const { issuer, subject, audience, keys } = rule
-  const claims = Object.fromEntries(Object.entries(rule.claims).sort(([one], [other]) => (one < other ? -1 : 1)))
-  const federated = { issuer, subject, audience, claims, keys }
+  const federated = { issuer, subject, audience, claims: sortedByName(rule.claims), keys }
   return { digest: `$federated$${hash('sha256', JSON.stringify(federated), 'base64url')}`, federated, ...times }
 }
 

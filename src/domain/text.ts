@@ -70,6 +70,11 @@ export function many(number: number, thing: string, things = `${thing}s`): strin
   return `${number.toLocaleString('en')} ${number === 1 ? thing : things}`
 }
 
+/** The same fields in the order of their names. */
+export function sortedByName<Value>(fields: Readonly<Record<string, Value>>): Record<string, Value> {
+  return Object.fromEntries(Object.entries(fields).sort(([one], [other]) => (one < other ? -1 : 1)))
+}
+
 /** `developerEmail` for `developer_email`. */
 export type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`

@@ -51,7 +51,13 @@ export async function startAdmin(
         now: Date.now,
         observe,
         administration: (author, conditions) =>
-          createAdministration({ ...context, author, conditions, handOverUrl: handOverUrl(config) }),
+          createAdministration({
+            ...context,
+            author,
+            conditions,
+            handOverUrl: handOverUrl(config),
+            publicUrl: config.PUBLIC_URL,
+          }),
         signIn: createSignIn({ ...context, onlyProvider: config.OPERATORS === 'provider' }),
         provider: await loadProvider(config),
         statistics,

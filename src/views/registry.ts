@@ -4,7 +4,7 @@ import type { PublicFieldsOf } from '../domain/audit-event.ts'
 import { type Operator, ROLES } from '../domain/operator.ts'
 import { type HandOverLink, originOf, type Secret } from '../domain/secret.ts'
 import { resourceUrl, type Suite } from '../domain/suite.ts'
-import { visible, visibleOnOneLine } from '../domain/text.ts'
+import { sortedByName, visible, visibleOnOneLine } from '../domain/text.ts'
 import { timestamp } from '../domain/time.ts'
 import { choice, lineInput, list, object, shownTexts, text, textInput, time, VISIBLE, view, whole } from './schema.ts'
 
@@ -28,7 +28,7 @@ const LABELS = z
   })
   .refine((labels) => Object.keys(labels).length <= MAX_LABELS, `There may be at most ${MAX_LABELS} labels`)
   // Always in the same order, because a change is a difference of the stored texts.
-  .overwrite((labels) => Object.fromEntries(Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1))))
+  .overwrite(sortedByName)
   .describe('Labels: at most 20 keys of a-z 0-9 . _ - / (63 characters), each with a value of up to 200 characters')
 
 const NOTE = textInput('The note')
@@ -75,6 +75,22 @@ export const SUITE_URL = textInput('The URL')
   .overwrite((url) => resourceUrl(url) ?? '')
   .describe('The URL of the API, for which clients ask tokens for it alone (the resource of RFC 8707); empty for none')
 
+const FEDERATED_RULE = object('FederatedRule', 'What a JWT must have to stand for a secret', {
+  issuer: text('Its claim `iss`'),
+  subject: text('Its claim `sub`, in which `*` stands for one segment'),
+  audience: text('One of the values of its claim `aud`; null for PUBLIC_URL').nullable(),
+  claims: z.record(z.string(), z.string()).describe('Further claims, and the value that each must have'),
+  keys: list(
+    'The public keys of the issuer (JWK); null if they are fetched from it',
+    z.record(z.string(), z.string()),
+  ).nullable(),
+})
+
+const FEDERATED = object('FederatedCredential', 'What a JWT must have to stand for a secret, and until when', {
+  ...FEDERATED_RULE.shape,
+  ends_at: time('When it ends or ended; null if never').nullable(),
+})
+
 export const APPLICATION = object('ApprovedApplication', 'An application that is approved for a suite', {
   client_id: text('The client id'),
   ...shownTexts(APPLICATION_TEXTS),
@@ -89,6 +105,7 @@ export const APPLICATION = object('ApprovedApplication', 'An application that is
   public_labels: list('The keys of the labels that suites and gateways see, at most 10', z.string()),
   report_only: list('What is reported instead of refused', choice(LIMITS, 'A limit')),
   applied_at: appliedAt,
+  federated: list('The federated credentials that were not removed, oldest first', FEDERATED),
 })
 
 /** What a registration can set. */
@@ -96,7 +113,10 @@ export const NEW_APPLICATION = APPLICATION.omit({ created_at: true, tokens_valid
 
 /** The source of a view of an application, which may have more fields. */
 export function applicationSource<Shown extends Application>({ tokensValidFrom, ...application }: Shown) {
-  return { ...application, tokensValidFrom: tokensValidFrom || null }
+  const federated = application.secrets.flatMap(({ federated, endsAt, revokedAt }) =>
+    federated && revokedAt === null ? { ...federated, endsAt } : [],
+  )
+  return { ...application, tokensValidFrom: tokensValidFrom || null, federated }
 }
 
 export const applicationFields = (application: Application) => view(APPLICATION, applicationSource(application))
@@ -114,17 +134,6 @@ export const SUITE = object('ListedSuite', 'A suite in a list', {
 export const suiteSource = <Shown extends Suite>({ suiteId: id, ...suite }: Shown) => ({ id, ...suite })
 
 export const suiteFields = (suite: Suite) => view(SUITE, suiteSource(suite))
-
-const FEDERATED_RULE = object('FederatedRule', 'What a JWT must have to stand for a secret', {
-  issuer: text('Its claim `iss`'),
-  subject: text('Its claim `sub`, in which `*` stands for one segment'),
-  audience: text('One of the values of its claim `aud`; null for PUBLIC_URL').nullable(),
-  claims: z.record(z.string(), z.string()).describe('Further claims, and the value that each must have'),
-  keys: list(
-    'The public keys of the issuer (JWK); null if they are fetched from it',
-    z.record(z.string(), z.string()),
-  ).nullable(),
-})
 
 export const SECRET = object('Secret', 'A secret without its value, or a federated credential', {
   id: whole('Its id'),
@@ -150,12 +159,11 @@ export const OWNED_SECRET = object('OwnedSecret', 'A secret and its owner', {
   ...SECRET.shape,
 })
 
-const AUDITED = SECRET.omit({ state: true, last_used_at: true })
+const AUDITED = SECRET.omit({ state: true, last_used_at: true, federated: true })
 
-/** A secret in audit events, without its last use: a use is not a change. Without a rule it is as in 1.0.0 (see versionOf). */
+/** A secret in audit events, without its last use: a use is not a change. Rules are in the field `federated` of applications. */
 function secretFields(secret: Secret) {
-  const { federated, ...fields } = view(AUDITED, { ...secret, origin: originOf(secret) })
-  return federated ? { ...fields, federated } : fields
+  return view(AUDITED, { ...secret, origin: originOf(secret) })
 }
 
 export const ADMIN_KEY = object('AdminKey', 'An admin key, without its value', {

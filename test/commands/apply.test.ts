@@ -17,6 +17,7 @@ import { AUDIT, AUTHOR } from '../support/on.ts'
 import { expectAll, fails, misused, shell } from '../support/shell.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
 import { ownCertificate, testByTls } from '../support/tls.ts'
+import { createSigner } from '../support/workload-issuer.ts'
 
 const STORE = { id: 'store', name: 'Store API', labels: { by: 'file' } }
 const shop = (more: object = {}, n: number | string = '') => ({
@@ -145,6 +146,59 @@ for (const way of ['the database', 'a server']) {
       ['apps list', { json: [marked, marked] }],
       ['suites list', { json: [marked] }],
       [`apply ${write('b', named)} ${options}`, NONE],
+    ])
+  })
+}
+
+for (const way of ['the database', 'a server']) {
+  t.test(`Apply to ${way}: an application has the federated credentials of the file, and no others`, async (t) => {
+    const { run, json, write, server, secrets } = await setting(t)
+    const to = way === 'a server' ? server() : ''
+    const rule = (subject: string, more: object = {}) => ({ issuer: 'https://issuer.example', subject, ...more })
+    const given = { issuer: 'spire', subject: 'spiffe://a/b', keys: [(await createSigner()).jwk] }
+    const file = (name: string, ...federated: object[]) =>
+      write(name, { suites: [STORE], applications: [shop({ federated })] })
+    const apply = (place: string) => `apply ${place} --yes --secrets-to ${secrets}${to}`
+    const first = file('a', rule('one'), rule('two', { claims: { b: '2', a: '1' } }), given)
+    t.match(await run(apply(first)), { status: 0, out: sum(2, 0, 0) })
+    t.match(fs.readFileSync(secrets, 'utf8'), 'client_secret  none: it has federated credentials\n')
+    const changes = file(
+      'b',
+      given,
+      rule('two', { claims: { a: '1', b: '3' } }),
+      rule('one', { ends_at: '2030-01-31T12:00:00+01:00' }),
+    )
+    await expectAll(t, { run }, [
+      [`apply ${first} --dry-run${to}`, NONE],
+      [`apply ${write('c', { applications: [shop()] })} --dry-run${to}`, NONE],
+      [
+        `apply ${changes} --dry-run${to}`,
+        {
+          status: 2,
+          out: /~ application shop .*\n {4}federated \+\{"issuer".*"ends_at":"2030-01-31T11:00:00\.000Z"\} -\{"issuer"/s,
+        },
+      ],
+      [apply(changes), sum(0, 1, 0)],
+      [apply(changes), NONE],
+      ['export', { out: /\n {4}federated:\n {6}- issuer: spire\n/ }],
+    ])
+    t.match(await json('secrets list shop'), [
+      { federated: { subject: 'one' }, state: 'revoked' },
+      { federated: { subject: 'two' }, state: 'revoked' },
+      { federated: { subject: 'spiffe://a/b' }, state: 'active' },
+      { federated: { claims: { a: '1', b: '3' } }, state: 'active' },
+      { ends_at: '2030-01-31T11:00:00.000Z', state: 'active' },
+    ])
+    const { out } = await run('export')
+    await expectAll(t, { run }, [[`apply ${write('d', out)} --dry-run${to}`, NONE]])
+    t.match(await run(apply(file('e'))), { out: sum(0, 1, 0) })
+    t.match(await json('apps show shop'), { federated: [] })
+    await expectAll(t, { run }, [
+      [
+        apply(file('f', rule('a*'))),
+        fails(/f:1:\d+ applications\[0\]\.federated\[0\]\.subject: In the subject, \* must be/),
+      ],
+      [apply(file('g', { ...rule('a'), secret: 'x' })), fails(/federated\[0\]\.secret: There is no such field/)],
     ])
   })
 }

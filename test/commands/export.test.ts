@@ -50,6 +50,15 @@ applications:
       - owner
     report_only:
       - quota
+    federated:
+      - issuer: https://issuer.example
+        subject: repo:a/b
+        audience: null
+        claims:
+          a.b: "1"
+          ref: main
+        keys: null
+        ends_at: 2030-01-31T11:00:00.000Z
   - client_id: b
     name: A
     developer_email: a@b.example
@@ -61,6 +70,7 @@ applications:
     source_addresses: []
     public_labels: []
     report_only: []
+    federated: []
 `
 
 t.test('Export: a file of everything, in a fixed order and without secrets, which apply finds unchanged', async (t) => {
@@ -70,7 +80,9 @@ t.test('Export: a file of everything, in a fixed order and without secrets, whic
     await applications.register({ clientId: 'b' })
     const more = { suites: ['store', 'orders'], status: 'suspended' as const, labels: { owner: 'web' }, quota: 7 }
     const lists = { sourceAddresses: ['192.0.2.0/24'], publicLabels: ['owner'], reportOnly: ['quota' as const] }
-    await applications.register({ clientId: '#1', name: 'null', ...more, ...lists })
+    const rule = { issuer: 'https://issuer.example', subject: 'repo:a/b', claims: { ref: 'main', 'a.b': '1' } }
+    const federated = [{ ...rule, ends_at: '2030-01-31T12:00:00+01:00' }]
+    await applications.register({ clientId: '#1', name: 'null', ...more, ...lists, federated })
   })
   const world = await createAdminWorld(t, env)
   const url = await world.listen()

@@ -42,6 +42,22 @@ TOKEN=$(ask -d client_secret=$CLIENT_SECRET | field access_token)
 echo client_id $CLIENT_ID; echo client_secret $CLIENT_SECRET; echo access_token $TOKEN
 `
 
+/** A JWT of an issuer, and its keys. */
+const JWT = `
+node -e "
+const { generateKeyPairSync, sign } = require('crypto')
+const { readFileSync, writeFileSync } = require('fs')
+const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+writeFileSync('jwks.json', JSON.stringify({ keys: [publicKey.export({ format: 'jwk' })] }))
+const [, aud] = /^PUBLIC_URL=(.*)$/m.exec(readFileSync('.env', 'utf8')) ?? []
+const times = { iat: Date.now() / 1000, exp: Date.now() / 1000 + 600 }
+const claims = { iss: 'https://issuer.example', sub: 'system:serviceaccount:shop:backend', aud, ...times }
+const text = [{ alg: 'ES256' }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
+const signature = sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: 'ieee-p1363' })
+writeFileSync('token.jwt', text + '.' + signature.toString('base64url'))
+"
+`
+
 /** The same with a refused request that the log and `why` know of. */
 const REFUSED = `${SERVER}
 FAIL= ask -d client_secret=wrong -H 'X-Request-Id: 9b8c5f3a1d7e42c06f0a'
@@ -91,6 +107,11 @@ const PAGES: Record<string, Preparation> = {
       // As the page says, 2: something would change.
       'applications.yaml --dry-run': 'applications.yaml --dry-run || [ $? = 2 ]',
     },
+  },
+  'docs/federated.md': {
+    before: `${SERVER}${JWT}`,
+    replace: { 'http://localhost:8080': 'http://127.0.0.1:8080' },
+    prints: /ok {4}It matches the federated credential[\s\S]*"access_token"/,
   },
   'docs/operations/backup-and-upgrade.md': {
     before: `${SERVER} mkdir backups`,

@@ -69,7 +69,7 @@ export async function createAdminWorld(
     now,
     observe,
     administration: (author, conditions) =>
-      createAdministration({ store, now, observe, author, conditions, handOverUrl }),
+      createAdministration({ store, now, observe, author, conditions, handOverUrl, publicUrl: config.PUBLIC_URL }),
     signIn: createSignIn({ store, now, observe, ...(onlyProvider && { onlyProvider }) }),
     provider: undefined,
     statistics: {

@@ -72,6 +72,7 @@ const APPROVED = {
   public_labels: ['environment'],
   report_only: ['source_addresses'],
   applied_at: null,
+  federated: [],
 }
 
 const USE = { last_token_at: '2027-01-15T09:00:01.000Z' }
@@ -385,6 +386,48 @@ function secretsOperations(
   }
 }
 
+const RULE = { issuer: 'https://token.actions.githubusercontent.com', subject: 'repo:acme/shop:ref:refs/heads/main' }
+
+const FEDERATED: Record<string, OperationText> = {
+  'POST /admin/v1/applications/{client_id}/federated': {
+    operationId: 'addFederatedCredential',
+    summary: 'Add a federated credential to an application',
+    description: lines(
+      'From the next request on, JWTs with these claims are accepted where its secret stood. The secrets stay valid. It is listed',
+      'and revoked with them.',
+    ),
+    request: one('rule', 'A branch of a repository at GitHub', RULE),
+    answer: 'Its id.',
+    examples: one('added', 'It is the next of the secrets', { id: 6 }),
+    conflict: {
+      'same-credential': problem(
+        'The application has the same one',
+        'refused',
+        `${CLIENT_ID} already has this federated credential: 6.`,
+      ),
+    },
+    wrong: {
+      'wrong-issuer': problem('The issuer is no URL', 'invalid', 'The issuer must be an https URL without a query.', [
+        { detail: 'The issuer must be an https URL without a query', pointer: '#/issuer' },
+      ]),
+      ...known('unknown-field', 'key-reused'),
+    },
+  },
+  'POST /admin/v1/applications/{client_id}/federated/test': {
+    operationId: 'testFederatedToken',
+    summary: 'Would this JWT be accepted?',
+    description: 'Does what a token request with this JWT does, and says how far it comes. Nothing is changed or kept.',
+    request: one('token', 'A JWT', { token: 'eyJhbGciOiJFUzI1NiJ9.e30.AAAA' }),
+    whileMoved: true,
+    answer: 'What was checked.',
+    examples: one('refused', 'It is refused', {
+      accepted: false,
+      steps: [{ ok: false, text: 'The application has no federated credential.' }],
+    }),
+    wrong: known('unknown-field'),
+  },
+}
+
 const SUITES: Record<string, OperationText> = {
   'GET /admin/v1/suites': {
     operationId: 'listSuites',
@@ -639,6 +682,7 @@ export const OPERATIONS: Record<string, OperationText> = {
     CLIENT_ID,
     [3, 5],
   ),
+  ...FEDERATED,
   ...secretsOperations('/admin/v1/suites/{suite_id}/secrets', ['Suite', 'a suite'], 'store', [1, 4]),
   ...SUITES,
   ...EXPORT,

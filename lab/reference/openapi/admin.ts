@@ -138,14 +138,14 @@ function operation(route: Route, text: OperationText | undefined): Part {
 
 /** The group of an operation: the first part of its path, up to a hyphen. */
 function tagOf(path: string): string {
-  if (path.startsWith('/admin/v1/applications/{client_id}/secrets')) return 'Secrets of applications'
+  if (/^\/admin\/v1\/applications\/\{client_id\}\/(secrets|federated)/.test(path)) return 'Secrets of applications'
   const [first = '', ...rest] = path.split(/[/-]/)[3] ?? ''
   return first.toUpperCase() + rest.join('')
 }
 
 /** Whether it changes an application or a suite that exists. */
 function isChange({ method, path }: Route): boolean {
-  return method !== 'GET' && /\{(client|suite)_id\}(?!\/approvals)/.test(path)
+  return method !== 'GET' && /\{(client|suite)_id\}(?!\/approvals|\/federated\/test)/.test(path)
 }
 
 /** The parameters in the query and the headers. */

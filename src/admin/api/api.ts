@@ -8,6 +8,7 @@ import { ProblemError, RefusedOperator } from '../wire/problem.ts'
 import { createNotFoundHandler } from '../wire/routing.ts'
 import { applications } from './applications.ts'
 import { exports } from './export.ts'
+import { federated } from './federated.ts'
 import { operators } from './operators.ts'
 import { query } from './query.ts'
 import { createRoutes } from './routes.ts'
@@ -27,7 +28,7 @@ export function adminApi(api: FastifyInstance, context: AdminContext): void {
     route.schema = { querystring: query(), ...route.schema }
   })
   const addRoute = createRoutes(api, context)
-  for (const resource of [applications, secrets, suites, usage, exports, operators, auditEvents, refusals])
+  for (const resource of [applications, secrets, federated, suites, usage, exports, operators, auditEvents, refusals])
     resource(addRoute)
   statistics(api, context)
 }

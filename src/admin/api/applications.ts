@@ -28,11 +28,11 @@ const LIST = {
 
 const SHOW = answer(SHOWN_APPLICATION)
 
-const { client_id, ...OTHER_FIELDS } = NEW_APPLICATION.shape
+const { client_id, federated: _, ...OTHER_FIELDS } = NEW_APPLICATION.shape
 
 const REGISTERED = object('RegisteredApplication', 'An application with its secret', {
   client_id,
-  client_secret: text('The secret. It is shown only once'),
+  client_secret: text('The secret. It is shown only once; empty if it has federated credentials instead'),
   ...OTHER_FIELDS,
 })
 

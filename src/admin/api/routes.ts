@@ -26,7 +26,7 @@ export type AddRoute = <Body>(
 
 export function createRoutes(api: FastifyInstance, context: AdminContext): AddRoute {
   return (method, url, schema, handle) => {
-    const hasVersion = /:(client_id|suite_id|owner)\b(?!\/approvals)/.test(url)
+    const hasVersion = /:(client_id|suite_id|owner)\b(?!\/approvals|\/federated\/test)/.test(url)
     const [status = '204'] = Object.keys(schema.response ?? {})
     api.route({
       method,

@@ -20,6 +20,7 @@ import {
   type PageInstructions,
   similarRefusalsPanel,
 } from './diagnosis.ts'
+import { addFederated, federatedForm } from './federated.ts'
 import {
   allOrNone,
   canChange,
@@ -88,6 +89,7 @@ export function application(console: FastifyInstance, context: AdminContext): vo
   changeNames(console, applications)
   removeOwner(console, context, applications)
   changeSecrets(console, context, applications)
+  addFederated(console, context, applications)
   changeHandOvers(console, context, applications)
 }
 
@@ -118,6 +120,8 @@ function createView(context: AdminContext) {
     const base = pathOf(clientId)
     const live = liveApplication(explanation, instructions, at)
     const use = tryIt({ clientId, suites: approved, publicUrl: about.urls.publicUrl })
+    const stateOf = statesOf(errors)
+    const federated = federatedForm(base, request, stateOf, about.urls.publicUrl)
     const hint =
       'Its tokens, the checks that found them valid, and what was refused: its requests, and checks of its tokens,'
     const usage = { clientId, base, kinds: ['tokens', 'checks', 'refusals'], hint } as const
@@ -134,7 +138,7 @@ ${lastTokenAt === undefined && use}
 ${await usagePanel(context, request, usage)}
 ${live.refusals}
 ${section('approvals', 'Approvals', approvals(approved, await listChoices(administration)), mayChange && html`<a class="button" href="${`${base}/edit#approvals`}">Edit approvals</a>`)}
-${secretsPanel({ base, secrets, now: at, request, handsOver: handOvers.isOn, hours: statesOf(errors)('hours') })}
+${secretsPanel({ base, secrets, now: at, request, handsOver: handOvers.isOn, federated, hours: stateOf('hours') })}
 ${handOversPanel(base, links, { canChange: mayChange, now: at })}
 ${lastTokenAt !== undefined && use}
 ${await lastChanges(administration, { kind: 'application', id: clientId })}

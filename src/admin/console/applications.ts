@@ -12,11 +12,12 @@ import { listChoices, PARENT, suiteChoices } from './application.ts'
 import { approvalForm, approvalsChanged, changeApprovals, headOf } from './approvals.ts'
 import { age, badge, emptyState, labelCount, links, name, note, number, sentence } from './components.ts'
 import { badges, whyRefused } from './diagnosis.ts'
+import { federatedInputs, ruleIn } from './federated.ts'
 import { canChange, field, fieldsOf, hidden, newRequestKey, select, textsIn } from './forms.ts'
 import type { Page } from './layout.ts'
 import { listPage, numberIn, PAGE_SIZE } from './list.ts'
 import { changesIn, optionalInputs, registrationForm } from './owner.ts'
-import { credentialsPage, tryIt } from './secrets.ts'
+import { copyable, credentialsPage, tryIt } from './secrets.ts'
 
 const ANY = { value: '', label: 'Any' }
 
@@ -215,7 +216,7 @@ export function newApplication(console: FastifyInstance, context: AdminContext):
     parent: PARENT,
     title: 'Register an application',
     lead: 'Register each program of a partner as an application. It gets a client id and a secret, which is shown once.',
-    errorsAt: { 'taken id': 'client_id', suites: 'suite' },
+    errorsAt: { 'taken id': 'client_id', suites: 'suite', federated: 'issuer' },
     first: 'name',
     inputs: async (request, stateOf) => {
       const { body } = request
@@ -227,6 +228,8 @@ export function newApplication(console: FastifyInstance, context: AdminContext):
           ? html`<p class="hint">There are no suites yet. You can approve it for suites later.</p>`
           : suiteChoices(suites, all('suite'), stateOf('suite'))
       }
+<details${text('issuer') !== '' && html` open`}><summary>A workload’s own JWTs instead of a secret</summary>
+<div class="form">${federatedInputs(body, stateOf, context.about.urls.publicUrl)}</div></details>
 <details${clientId !== '' && html` open`}><summary>Use an existing client id</summary>
 ${field({ label: 'Client id', name: 'client_id', value: clientId, isCode: true, hint: 'The one that it has on another server. The secret is new in any case.', ...stateOf('client_id') })}</details>
 ${optionalInputs(OPTIONAL, body, stateOf)}`
@@ -238,6 +241,7 @@ ${optionalInputs(OPTIONAL, body, stateOf)}`
         ...(changesIn(values) as unknown as ApplicationValues),
         suites: all('suite'),
         clientId: text('client_id') || undefined,
+        federated: text('issuer') ? [ruleIn(request.body)] : undefined,
       }
       const { applications, handOvers } = administrationOf(context, request)
       const registered = await applications.register(wanted, repeatable)
@@ -253,18 +257,30 @@ function registeredPage(
   handsOver: boolean,
 ): Page {
   const base = path`/applications/${clientId}`
-  // The secret shown here ends when the link is used.
-  const handOver = html`<form method="post" action="${base}/hand-over-links">${hidden({ request_key: newRequestKey(), overlap: '0' })}<button class="button">Make a hand-over link instead</button></form>`
-  return credentialsPage({
+  const page = {
     title: `${named} is registered`,
     heading: html`<span>${name(named)} is registered</span>`,
     section: '/applications',
     trail: [PARENT],
+  } as const
+  const warning =
+    suites.length === 0 &&
+    note('warn', html`<p>It is not approved for any suite yet, so its tokens are not valid anywhere.</p>`)
+  const leave = html`<a class="button primary" href="${base}">Go to the application</a>`
+  const another = html`<a class="button" href="/new-application">Register another one</a>`
+  if (clientSecret === '') {
+    const content = html`${copyable('client-id', 'Client id', clientId)}<p>It has no secret: its client sends a JWT of its platform as the client secret.</p>${warning}<div class="buttons">${leave}${another}</div>`
+    return { ...page, content }
+  }
+  // The secret shown here ends when the link is used.
+  const handOver = html`<form method="post" action="${base}/hand-over-links">${hidden({ request_key: newRequestKey(), overlap: '0' })}<button class="button">Make a hand-over link instead</button></form>`
+  return credentialsPage({
+    ...page,
     clientId,
     clientSecret,
     advice: 'Send both to the developer in a safe way. If the secret is lost, rotate it to get a new one.',
-    content: html`${suites.length === 0 && note('warn', html`<p>It is not approved for any suite yet, so its tokens are not valid anywhere.</p>`)}
+    content: html`${warning}
 ${tryIt({ clientId, clientSecret, suites, publicUrl })}
-<div class="buttons"><a class="button primary" href="${base}">Go to the application</a>${handsOver && handOver}<a class="button" href="/new-application">Register another one</a></div>`,
+<div class="buttons">${leave}${handsOver && handOver}${another}</div>`,
   })
 }

@@ -69,6 +69,8 @@ const DONE = {
   'nothing-changed': 'Nothing has changed.',
   'secret-shown': 'The new secret was shown once. It cannot be shown again.',
   'secret-revoked': 'The secret is revoked.',
+  'federated-added': 'The federated credential is added: its JWTs are accepted from the next request on.',
+  'credential-revoked': 'The federated credential is revoked.',
   'link-withdrawn': 'The hand-over link is withdrawn.',
   removed: 'It is removed, with its secrets and approvals.',
   'tokens-revoked': 'All tokens of the application are revoked.',

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { BrowsedSecret, ListedSecret } from '../../administration/secrets.ts'
+import { type BrowsedSecret, type ListedSecret, replacedSecrets } from '../../administration/secrets.ts'
+import { labelTexts } from '../../domain/application.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { HOUR } from '../../domain/usage.ts'
 import { type Client, curl, quoted } from '../../web/curl.ts'
@@ -8,7 +9,7 @@ import { snippets } from '../../web/snippets.ts'
 import type { About, AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { idOf } from '../wire/routing.ts'
-import { age, badge, section, table, time } from './components.ts'
+import { age, badge, facts, note, section, sentence, table, time } from './components.ts'
 import {
   canChange,
   confirm,
@@ -60,13 +61,14 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
     async (request, reply) => {
       const { id, secret_id } = request.params
       const base = `${section}${path`/${id}`}`
-      await find(id, request)
+      const owner = await find(id, request)
       assertNewSignIn(context, request, base)
       const force = fieldsOf(request.body).text('force') === 'yes'
       const { secrets } = administrationOf(context, request)
       try {
         await secrets.revoke(id, idOf(secret_id), { force })
-        return redirectDone(reply, base, 'secret-revoked')
+        const isFederated = owner.secrets.some((secret) => secret.id === idOf(secret_id) && secret.federated)
+        return redirectDone(reply, base, isFederated ? 'credential-revoked' : 'secret-revoked')
       } catch (error) {
         return show(id, reply, refusedFor(error))
       }
@@ -106,6 +108,8 @@ interface SecretsPanel {
   request: FastifyRequest
   /** Whether the form can make a hand-over link, too. Undefined for suites. */
   handsOver?: boolean
+  /** The form that adds a federated credential. */
+  federated?: Html
   hours: FieldState
 }
 
@@ -120,8 +124,15 @@ export function secretsPanel(panel: SecretsPanel): Html {
   const rows = panel.secrets
     .toReversed()
     .map((secret) => [...secretCells(secret, panel.now), revocation(secret, panel)])
-  const content = table('Secrets, newest first', SECRET_COLUMNS, rows, mayChange && 'Revoke')
-  return section('secrets', 'Secrets', content, mayChange && rotation(panel))
+  const replaced = replacedSecrets(panel.secrets, panel.now).map(({ id }) => id)
+  const advice =
+    replaced.length > 0 &&
+    note(
+      'good',
+      html`<p>A federated credential is in use, and no secret was used for a week. Revoke what is not needed any more: secret ${replaced.join(', ')}.</p>`,
+    )
+  const content = html`${advice}${table('Secrets, newest first', SECRET_COLUMNS, rows, mayChange && 'Revoke')}${rules(panel.secrets)}`
+  return section('secrets', 'Secrets', content, mayChange && html`${rotation(panel)}${panel.federated}`)
 }
 
 /** The form that creates a new secret. It is open if it has an error. */
@@ -137,14 +148,31 @@ ${field({ label: 'Or a number of hours', name: 'hours', type: 'number', value: t
 
 /** The cells of SECRET_COLUMNS. */
 export function secretCells(secret: ListedSecret | BrowsedSecret, now: number): Part[] {
-  const { id, origin, createdAt, endsAt, lastUsedAt } = secret
+  const { id, origin, createdAt, endsAt, lastUsedAt, federated } = secret
   return [
-    html`secret ${id} <span class="hint">· ${origin}</span>`,
+    html`${nounOf(secret)} ${id} <span class="hint">· ${origin}</span>${federated && html` <code title="${federated.subject}">${federated.subject}</code>`}`,
     stateBadge(secret),
     time(endsAt),
     time(createdAt),
     age(lastUsedAt, now, 'not used yet'),
   ]
+}
+
+function nounOf(secret: Pick<ListedSecret, 'federated'> | undefined): string {
+  return secret?.federated ? 'credential' : 'secret'
+}
+
+/** What the JWTs of the active federated credentials must have. Undefined if there are none. */
+function rules(secrets: readonly ListedSecret[]): Html | undefined {
+  const active = secrets.filter(({ state }) => state === 'active')
+  const entries = active.flatMap(({ id, federated }) => {
+    if (!federated) return []
+    const { issuer: iss, subject: sub, audience: aud = null, claims, keys } = federated
+    const names = labelTexts({ iss, sub, ...(aud !== null && { aud }), ...claims })
+    const text = [...names, ...(keys ? [`Given keys: ${keys.length}`] : [])].join('\n')
+    return [[`Credential ${id}`, html`<div class="lines">${text}</div>`] as const]
+  })
+  if (entries.length > 0) return facts(entries)
 }
 
 function stateBadge({ state, endsAt }: Pick<ListedSecret, 'state' | 'endsAt'>): Html {
@@ -153,31 +181,35 @@ function stateBadge({ state, endsAt }: Pick<ListedSecret, 'state' | 'endsAt'>): 
 }
 
 /** The button that revokes a secret. For the last active one, a checkbox must be ticked as well. */
-function revocation({ id, state }: ListedSecret, { base, secrets, now }: SecretsPanel): Html | undefined {
+function revocation(secret: ListedSecret, { base, secrets, now }: SecretsPanel): Html | undefined {
+  const { id, state } = secret
   if (state !== 'active') return
-  const active = secrets.filter((secret) => secret.state === 'active')
+  const active = secrets.filter((one) => one.state === 'active')
   const isLast = active.length === 1
   return confirm({
     label: 'Revoke',
     action: `${base}/secrets/${id}/revoke`,
-    subject: `secret ${id}`,
+    subject: `${nounOf(secret)} ${id}`,
     consequences: isLast
-      ? html`<p>This is the last active secret. Without it, all requests are refused until you create a new one.</p>
-<label class="choice"><input type="checkbox" name="force" value="yes" required><span>Yes, revoke the last secret</span></label>`
-      : html`<p>Requests with this secret are refused from now on. This cannot be undone.</p><p>${whatRemains(id, active, now)}</p>`,
+      ? html`<p>This is the last active ${nounOf(secret)}. Without it, all requests are refused until you create a new one.</p>
+<label class="choice"><input type="checkbox" name="force" value="yes" required><span>Yes, revoke the last ${nounOf(secret)}</span></label>`
+      : html`<p>Requests with this ${nounOf(secret)} are refused from now on. This cannot be undone.</p><p>${whatRemains(id, active, now)}</p>`,
   })
 }
 
 /** Which active secret was used last, and how long the others stay valid. */
 function whatRemains(id: number, active: readonly ListedSecret[], now: number): Html {
   const [used] = active.toSorted((one, other) => (other.lastUsedAt ?? 0) - (one.lastUsedAt ?? 0))
-  const who = used?.id === id ? 'This secret' : `Secret ${used?.id}`
+  const who = used?.id === id ? `This ${nounOf(used)}` : sentence(`${nounOf(used)} ${used?.id}`)
   const use = used?.lastUsedAt
     ? html`${who} was used last, ${age(used.lastUsedAt, now)}.`
     : 'None of the active secrets has been used yet.'
   const others = active.filter((secret) => secret.id !== id)
   const ends = others.map(({ endsAt }) => endsAt)
-  const rest = others.length === 1 ? `Secret ${others[0]?.id} stays valid` : `The ${others.length} others stay valid`
+  const rest =
+    others.length === 1
+      ? `${sentence(nounOf(others[0]))} ${others[0]?.id} stays valid`
+      : `The ${others.length} others stay valid`
   return ends.includes(null)
     ? html`${use} ${rest}.`
     : html`${use} ${rest} until ${time(Math.max(...ends.map(Number)))}${others.length > 1 && ' at the latest'}.`

@@ -46,7 +46,7 @@ export async function administer<Result>(
   action: (administration: Administration, on: (conditions: Conditions) => Administration) => Promise<Result>,
   { create = false, dryRun = false, onMissing }: AdministerOptions = {},
 ): Promise<Result> {
-  const { DATABASE_URL, LOG_LEVEL } = readCommandConfig(terminal)
+  const { DATABASE_URL, LOG_LEVEL, PUBLIC_URL: publicUrl } = readCommandConfig(terminal)
   const { createAdministration } = await import('../../administration/administration.ts')
   const { openStore } = await import('../../store/open.ts')
   const observe = commandLog(terminal, LOG_LEVEL)
@@ -57,7 +57,7 @@ export async function administer<Result>(
     return openStore(dryRun ? { kind: 'sqlite', file: ':memory:' } : DATABASE_URL, { ...options, create: true })
   })
   try {
-    const given = { store, now: Date.now, observe, author: commandAuthor() }
+    const given = { store, now: Date.now, observe, author: commandAuthor(), publicUrl }
     const on = (conditions?: Conditions) => createAdministration({ ...given, conditions })
     return await action(on(), on)
   } finally {

@@ -62,6 +62,14 @@ export function moment(text: string, now = Date.now()): number {
   return time
 }
 
+/** Parses a date with an optional time, as `moment` does, or how long from now. Returns milliseconds since the epoch. Throws a usage error. */
+export function ending(text: string, now = Date.now()): number {
+  return MOMENT.test(text)
+    ? moment(text)
+    : now +
+        duration(text, 'It must be a date and a time, or how long from now: 2027-01-31, 2027-01-31T06:30Z, 12h, 90d.')
+}
+
 /** Returns a parser of numbers that match a pattern. It throws a usage error. */
 export function number(pattern: RegExp, message: string): (text: string) => number {
   return (text) => {
@@ -84,7 +92,8 @@ export function registeredApplicationText(
   more: Record<string, string> = {},
 ): string {
   const { clientId, clientSecret = 'the imported one', name, developerEmail } = application
-  return registeredText(`${name} (${developerEmail})`, { client_id: clientId, client_secret: clientSecret, ...more })
+  const client_secret = clientSecret || 'none: it has federated credentials'
+  return registeredText(`${name} (${developerEmail})`, { client_id: clientId, client_secret, ...more })
 }
 
 export function registeredSuiteText({ suiteId, clientSecret, name }: RegisteredSuite): string {
@@ -99,7 +108,7 @@ function registeredText(title: string, values: Record<string, string>): string {
 export function secretsTable(secrets: readonly SecretView[], unused = 'never'): string {
   const rows = secrets.map((secret) => [
     String(secret.id),
-    secret.origin,
+    secret.federated ? `federated: ${secret.federated.subject}` : secret.origin,
     secret.created_at,
     secret.last_used_at ?? unused,
     stateText(secret),

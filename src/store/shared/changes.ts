@@ -71,12 +71,14 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
   'session ended': ({ operator, sessionId }) => ask(operators.deleteSession, [operator, sessionId]),
 }
 
-function* updateApplication({ clientId, values, status, suites }: ChangeOf<'application updated'>): Work<unknown[][]> {
+function* updateApplication(change: ChangeOf<'application updated'>, at: number): Work<unknown[][]> {
+  const { clientId, values, status, suites, federated } = change
   const quota = values.quota === null ? 0 : values.quota
   const texts = Object.values(columnsOf(values, TEXT_COLUMNS))
   const lists = Object.values(columnsOf(values, LIST_COLUMNS)).map((list) => list && JSON.stringify(list))
   yield* ask(sql.updateApplication, [clientId, ...texts, labelsColumn(values.labels), ...lists, quota])
   if (status) yield* ask(sql.setStatus, [clientId, status])
+  if (federated) yield* setFederated(clientId, federated, at)
   if (!suites) return []
   yield* ask(sql.withdrawOthers, [clientId, namesJson(suites)])
   return yield* ask(sql.approve, [rowsJson(suites.map((suite) => ({ clientId, suite })))])
@@ -94,6 +96,16 @@ function* assertOwnUrls(): Work<void> {
   if (!shared) return
   const message = `The suites ${shared.join(' and ')} cannot have the same URL`
   throw new OperatorError(`${message}.`, { kind: 'invalid', fields: [{ field: 'url', message }] })
+}
+
+/** Revokes the federated credentials that are not among these, and adds those that are missing. */
+function* setFederated(owner: string, wanted: readonly NewSecret[], at: number): Work<void> {
+  const keyOf = ({ digest, endsAt }: NewSecret) => `${digest} ${endsAt ?? ''}`
+  yield* ask(sql.revokeOtherFederated, [owner, at, namesJson(wanted.map(keyOf))])
+  const rows = yield* ask<[key: string]>(sql.listFederated, [owner])
+  const kept = new Set(rows.map(([key]) => key))
+  const missing = wanted.filter((one) => !kept.has(keyOf(one)))
+  yield* insertSecrets(missing.map((secret) => ({ owner, ...secret })))
 }
 
 /** Notes when a change that names what manages an application or a suite has changed anything. */

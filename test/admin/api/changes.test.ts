@@ -22,6 +22,8 @@ const NONE = { length: 0 }
 const REVOKED = { state: 'revoked', revoked_at: at(START) }
 const APPROVED = { client_ids: ['a'], approved: true }
 const ACTIVE = { state: 'active', revoked_at: null }
+const RULE = { issuer: 'https://issuer.example', subject: 'repo:a/b:ref:refs/heads/*' }
+const FEDERATED = { ...RULE, audience: null, claims: {}, keys: null, ends_at: null }
 
 /**
  * A request for each route that makes a change, in an order in which each can be made. `again`: the status of the same request
@@ -56,6 +58,14 @@ const CHANGES: [
   ['secret rotated', ['POST', `${S}/secrets`], undefined, S, { secrets: [{ ends_at: at(START + DAY) }, ACTIVE] }],
   ['secret revoked', ['DELETE', `${S}/secrets/1`], 204, `${S}/secrets`, { secrets: [REVOKED, ACTIVE] }],
   ['secret revoked', ['DELETE', `${S}/secrets/4?force=true`], 204, S, { secrets: [REVOKED, REVOKED] }],
+  ['secret added', ['POST', `${A}/federated`, RULE], 409, A, { secrets: { 2: ACTIVE }, federated: [FEDERATED] }],
+  [
+    'application updated',
+    ['PUT', A, { ...SETTINGS, federated: [] }],
+    200,
+    A,
+    { secrets: { 2: REVOKED }, federated: NONE },
+  ],
   ['application removed', ['DELETE', A], 404, A, 404],
   ['suite removed', ['DELETE', S], 404, S, 404],
   ['application registered', ['POST', '/applications', SUSPENDED], 409, A, SUSPENDED],

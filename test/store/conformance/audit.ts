@@ -54,7 +54,7 @@ export function auditConformance(t: Test, harness: Harness): void {
     const shown = {
       ...{ client_id: 'a', ...columnsOf(application('a'), TEXT_COLUMNS), status: 'active' },
       ...{ suites: ['store'], created_at: TIME, tokens_valid_from: null, secrets: [GENERATED] },
-      ...{ labels: {}, quota: null, source_addresses: [], public_labels: [], report_only: [] },
+      ...{ labels: {}, quota: null, source_addresses: [], public_labels: [], report_only: [], federated: [] },
     }
     const ofSuite = {
       id: 'store',

@@ -1,8 +1,10 @@
 import type { Test } from 'tap'
 import { type Application, TEXT_FIELDS } from '../../../src/domain/application.ts'
+import type { NewSecret } from '../../../src/domain/secret.ts'
 import type { Store } from '../../../src/domain/store.ts'
 import { application, DIGEST, suite } from '../../support/newcomers.ts'
 import { AUDIT, on } from '../../support/on.ts'
+import { credential } from '../../support/workload-issuer.ts'
 import { START } from '../../support/world.ts'
 import {
   changesOf,
@@ -317,6 +319,34 @@ export function suiteConformance(t: Test, harness: Harness): void {
     t.strictSame(await at(), [START + 4, START + 1])
     await change(START + 5, { managedBy: '' })
     t.strictSame(await at(), [null, null])
+  })
+
+  test('Store: an application has exactly the federated credentials that are set', async (t, store) => {
+    await register(store, 'a', 'b')
+    const [one, two, three] = ['one', 'two', 'three'].map((subject) => credential('https://a.example', { subject }))
+    const ending = { ...(two as NewSecret), endsAt: START + 500 }
+    const set = async (at: number, ...federated: (NewSecret | undefined)[]) => {
+      const wanted = federated as NewSecret[]
+      const change = { type: 'application updated', clientId: 'a', values: {}, federated: wanted } as const
+      return (await store.change(change, { ...AUDIT, at })).changed
+    }
+    const state = async () =>
+      (await secretsOf(store, 'a')).map(({ federated, endsAt, revokedAt }) => [federated?.subject, endsAt, revokedAt])
+    const secret = [undefined, null, null]
+    await on(store).addSecret('b', one as NewSecret)
+    t.equal(await set(START + 1, one, two), true)
+    t.strictSame(await state(), [secret, ['one', null, null], ['two', null, null]])
+    t.equal(await set(START + 2, two, one), false)
+    t.equal(await set(START + 3, three, one, ending), true, 'another end is another credential')
+    const ended = ['two', START + 3, START + 3]
+    const all = [secret, ['one', null, null], ended, ['three', null, null], ['two', START + 500, null]]
+    t.strictSame(await state(), all)
+    t.equal(await set(START + 600, one, three, ending), false, 'also after its end')
+    t.equal(await set(START + 700), true)
+    const times = (await state()).map(([, endsAt, revokedAt]) => [endsAt, revokedAt])
+    const now = [START + 700, START + 700]
+    t.strictSame(times, [[null, null], now, [START + 3, START + 3], now, [START + 500, START + 700]])
+    t.equal((await secretsOf(store, 'b'))[1]?.revokedAt, null)
   })
 
   test('RFC 6749 §2.2: an id is unique, among applications and suites together', async (t, store) => {

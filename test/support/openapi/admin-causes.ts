@@ -58,10 +58,16 @@ export const CAUSES: Record<string, Cause> = {
   'unknown-client-id': { change: withBody({ client_ids: ['nobody'] }) },
   'wrong-approved': { change: withBody({ approved: 'yes' }) },
   'nothing-to-change': { change: (sent) => ({ ...sent, body: '{}' }) },
+  'wrong-issuer': { change: withBody({ issuer: 'github' }) },
+  'addFederatedCredential same-credential': { before: unchanged },
   'wrong-overlap': { change: withBody({ overlap_seconds: 31_536_001 }) },
   'key-reused': {
     before: withKey,
-    change: (sent) => withKey(withBody(sent.body?.includes('"name"') ? { name: 'A' } : { overlap_seconds: 1 })(sent)),
+    change: (sent) => {
+      const isRule = sent.body?.includes('"issuer"')
+      const other = sent.body?.includes('"name"') ? { name: 'A' } : isRule ? { subject: 'x' } : { overlap_seconds: 1 }
+      return withKey(withBody(other)(sent))
+    },
   },
   'registerApplication taken-id': { change: withBody({ client_id: 'store' }) },
   'registerSuite taken-id': { change: withBody({ id: 'store' }) },

@@ -199,6 +199,17 @@ export const revokeSecret = `
               AND (other.application_id = secrets.application_id OR other.suite_id = secrets.suite_id)
               AND (other.ends_at IS NULL OR other.ends_at > $3)))`
 
+// The rule and the end identify a federated credential that is not revoked.
+const FEDERATED = `federated IS NOT NULL AND revoked_at IS NULL AND ${OWNED}`
+const KEY = `digest || ' ' || coalesce(CAST(ends_at AS text), '')`
+
+export const listFederated = `SELECT ${KEY} FROM secrets WHERE ${FEDERATED}`
+
+export const revokeOtherFederated = `
+  UPDATE secrets
+     SET ends_at = CASE WHEN ends_at < $2 THEN ends_at ELSE $2 END, revoked_at = $2
+   WHERE ${FEDERATED} AND ${KEY} NOT IN (SELECT value FROM texts_of($3))`
+
 // Hand-over links. The view is in views.sql of either folder in migrations/.
 
 // Read before and after a change, for the audit trail.
