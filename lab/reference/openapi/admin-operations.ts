@@ -79,7 +79,7 @@ const USE = { last_token_at: '2027-01-15T09:00:01.000Z' }
 
 const APPLICATION = { ...APPROVED, ...USE, secrets: secretsOf(3, 5) }
 
-const SUITE = { id: 'store', name: 'Store API', url: '', created_at: EIGHT, ...ANNOTATIONS, applied_at: null }
+const SUITE = { id: 'store', name: 'Store API', created_at: EIGHT, ...ANNOTATIONS, applied_at: null, url: '' }
 
 const adminKey = (id: number, lastUsedAt: string | null) => ({
   id,

@@ -30,7 +30,9 @@ export async function createDescribedAdmin(t: Test, { trouble }: { trouble?: Tro
   await suites.register({ suiteId: 'store', name: 'Store API', ...noted })
   await suites.register({ suiteId: 'reports', name: 'Reports API' })
   const demo = { name: 'Demo', developerEmail: 'developer@demo.example', clientId, suites: ['store'] }
-  await applications.register({ ...demo, ...noted, quota: 3600 })
+  const lists = { sourceAddresses: ['192.0.2.0/24'], publicLabels: ['environment'] }
+  const reportOnly = ['source_addresses' as const]
+  await applications.register({ ...demo, ...noted, quota: 3600, ...lists, reportOnly })
   clock.time += HOUR
   for (const owner of ['store', clientId]) await secrets.rotate(owner, 24 * HOUR)
   const { key: applicationKey } = (await store.findApplication(clientId)) as Application
