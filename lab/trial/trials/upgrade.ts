@@ -6,7 +6,7 @@ import { checkOutRelease } from '../../bench/world/release.ts'
 import { startMixedLoad } from '../soak/load.ts'
 import type { Trial, World } from '../trial.ts'
 import type { Ports } from '../world/client.ts'
-import { fillStore, makeData, type Store } from '../world/data.ts'
+import { fillStore, makeData, runCommand, type Store } from '../world/data.ts'
 import { addOperator, logIn } from '../world/operator.ts'
 import { withPostgres } from '../world/postgres.ts'
 import { type Server, startServer } from '../world/server.ts'
@@ -67,6 +67,7 @@ async function oneNodeAfterTheOther(world: World, url: string, { old, next }: Pr
   }
   await load.stop()
   const { holds, text } = await load.audit()
+  const chain = await verifyAudit(store)
   for (const node of nodes.slice(-2)) await node.stop()
   const errors = nodes.flatMap((node) => node.log().match(/"level":"(error|fatal)"/g) ?? []).length
   const unexpected = [...load.found.unexpected]
@@ -74,7 +75,7 @@ async function oneNodeAfterTheOther(world: World, url: string, { old, next }: Pr
   world.expect(
     holds && unexpected.every(([what]) => BUSY.test(what)) && errors <= busy,
     'two nodes on PostgreSQL, replaced one after the other: last release, this program, and one back and forth',
-    `${load.requests()} requests; ${text}; ${errors} errors in the logs`,
+    `${load.requests()} requests; ${text}; ${errors} errors in the logs; ${chain}`,
   )
 }
 
@@ -97,12 +98,19 @@ async function stopAndStart(world: World, { old, next }: Programs): Promise<void
   await underLoad(world)
   await load.stop()
   const { holds, text } = await load.audit()
+  const chain = await verifyAudit(store)
   await server.stop()
   world.expect(
     holds && [...load.found.unexpected.keys()].every((what) => what === CLOSED),
     'SQLite: the last release stopped, this program started, and one back and forth',
-    `${load.requests()} requests; ${text}; pauses of ${pauses.join(', ')} s`,
+    `${load.requests()} requests; ${text}; pauses of ${pauses.join(', ')} s; ${chain}`,
   )
+}
+
+/** Throws if the audit events are not one chain. */
+async function verifyAudit(store: Store): Promise<string> {
+  const { events, chained_later } = await runCommand(store, ['audit', 'verify'])
+  return `${events} audit events are one chain, of which ${(chained_later as { events: number }).events} were chained later`
 }
 
 async function startLoad(world: World, store: Store, port: Ports, adminPort: Ports) {
