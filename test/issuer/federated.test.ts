@@ -94,6 +94,17 @@ t.test(
   },
 )
 
+t.test('Federation: an application without any secret gets tokens through a day of renewals', async (t) => {
+  const { jwt, send, administration, id, secretIds, later, credentials, post } = await createFederatedWorld(t)
+  const [secretId] = (await secretIds()) as [number]
+  await administration.revokeSecret(id, secretId)
+  for (let hours = 0; hours < 24; hours++) {
+    t.strictSame(await send(await jwt()), [200], `${hours} h`)
+    later(HOUR)
+  }
+  t.equal((await post(credentials)).statusCode, 401)
+})
+
 t.test('Federation: all four algorithms are accepted', async (t) => {
   const { jwt, send, state, later } = await createFederatedWorld(t)
   const signers = await Promise.all(['RS256', 'PS256', 'ES256', 'EdDSA'].map((alg) => createSigner(alg, alg)))
