@@ -35,7 +35,7 @@ export function matchesSubject(pattern: string, subject: string): boolean {
 }
 
 /** How far the clock of an issuer may differ, in seconds. */
-const TOLERANCE_S = 60
+export const TOLERANCE_S = 60
 
 /** How long a JWT may live, in seconds: 24 hours, and ten minutes because Entra ID dates `iat` back by five. */
 const LONGEST_LIFE_S = 24 * 60 * 60 + 600

@@ -11,7 +11,7 @@ import type { AuthenticationReason } from '../domain/reasons.ts'
 import { AuthenticationRefused } from '../domain/refusal.ts'
 import { type FederatedCredential, isFederated, type Secret, secretState } from '../domain/secret.ts'
 import { timestamp } from '../domain/time.ts'
-import { mismatchOf, timeProblem } from './claims.ts'
+import { mismatchOf, TOLERANCE_S, timeProblem } from './claims.ts'
 import { createIssuerKeys, type InTurn, type KeyOptions } from './keys.ts'
 
 /** The types of a JWT that can authenticate its subject (RFC 8725 §3.11). Some platforms leave the type out. */
@@ -35,7 +35,7 @@ export type Examine = ReturnType<typeof createExaminer>
 
 /**
  * Returns a function that examines the JWT of a client with these secrets. It resolves to the active federated credential that
- * the JWT matches, and to when the JWT ends. It throws AuthenticationRefused, whose detail says what is wrong.
+ * the JWT matches, and to when the JWT is no longer accepted. It throws AuthenticationRefused, whose detail says what is wrong.
  * What takes time depends on the JWT alone, so that nobody can tell clients apart by it. `publicUrl`: the audience unless a rule
  * has its own.
  */
@@ -57,12 +57,11 @@ export function createExaminer({ publicUrl, ...options }: KeyOptions & { publicU
     passed(`Its issuer is ${shown(claims.iss)}, and the signature is right.`)
     const wrongTime = timeProblem(claims, now())
     if (wrongTime) refuse('federated token not valid now', wrongTime)
-    const endsAt = Number(claims.exp) * 1000
-    passed(`It is valid until ${timestamp(endsAt)}.`)
+    passed(`It is valid until ${timestamp(Number(claims.exp) * 1000)}.`)
     if (isAssertion) assertOnlyAudience(claims, publicUrl)
     const secret = matching(signed, claims, publicUrl)
     passed(`It matches the federated credential ${secret.id}.`)
-    return { secret, endsAt }
+    return { secret, endsAt: (Number(claims.exp) + TOLERANCE_S) * 1000 }
   }
 
   /** The active credentials of a client whose keys verify the JWT. Throws AuthenticationRefused if there are none. */

@@ -9,6 +9,9 @@ import { createTurns, type Party } from './turns.ts'
 
 const REMEMBERED = 10_000
 
+/** As for imported secrets, but a signature takes less than a millisecond, and the programs of a cluster may share an address. */
+const QUEUE = { concurrency: 2, perParty: 32, total: 256 }
+
 /** How long a JWT is remembered before it is examined again, because its issuer may have withdrawn the key. */
 const REMEMBERED_MS = 5 * MINUTE
 
@@ -23,9 +26,9 @@ export type Federated = ReturnType<typeof createFederated>
 
 /** Authenticates by federated credentials. A JWT that was examined is remembered for a while, so that it costs what a secret costs. */
 export function createFederated({ examine, now }: { examine: Examine; now: Clock }) {
-  /** By the digest of a rule and the hash of a JWT that matches it: when it was examined, and when the JWT ends. */
+  /** By the digest of a rule and the hash of a JWT that matches it: when it was examined, and until when the JWT is accepted. */
   const remembered = new Map<string, { examinedAt: number; endsAt: number }>()
-  const turns = createTurns('too many federated tokens to check')
+  const turns = createTurns('too many federated tokens to check', QUEUE)
 
   /** Finds the credential that a JWT was found to match before, an active one if there is any. */
   function findVerified(secrets: readonly Secret[], { clientSecret, isAssertion }: Presented): Secret | undefined {
