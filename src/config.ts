@@ -408,7 +408,6 @@ function isSame(one: AdminPlace | undefined, other: Address | undefined): boolea
   return one.host === other.host && one.port === other.port
 }
 
-/** Whether a text is an address, or a CIDR range that is not as wide as all addresses. */
 function isHttpUrl(text: string): boolean {
   return /^https?:\/\/[^\s"\\]+$/.test(text) && URL.canParse(text)
 }

@@ -98,18 +98,11 @@ function* ofCertificates({ at, certificates, name }: Statistics): Generator<Matt
 function* ofIssuers({ at, issuers, name }: Statistics): Generator<Matter> {
   for (const { issuer, problem, fetchedAt } of issuers) {
     const end = Number(fetchedAt) + KEPT_MS
-    const [tone, effect] =
-      end > at
-        ? (['warn', `Those that are known are used until ${timestamp(end)}.`] as const)
-        : (['bad', 'None of its JWTs is accepted.'] as const)
-    const subject = { kind: 'server', id: name, name } as const
-    const more = { id: issuer, subject, remedy: '`token-server doctor` says more.' }
-    yield matter(
-      ['issuer away', tone, '/secrets'],
-      `Issuer ${issuer}`,
-      `Its keys could not be fetched: ${problem}. ${effect}`,
-      more,
-    )
+    const isKept = end > at
+    const effect = isKept ? `Those that are known are used until ${timestamp(end)}.` : 'None of its JWTs is accepted.'
+    const detail = `Its keys could not be fetched: ${problem}. ${effect}`
+    const more = { id: issuer, subject: server(name), remedy: '`token-server doctor` says more.' }
+    yield matter(['issuer away', isKept ? 'warn' : 'bad', '/secrets'], `Issuer ${issuer}`, detail, more)
   }
 }
 
