@@ -12,6 +12,7 @@ import {
 import type { Issuers } from '../domain/store.ts'
 import { visibleOnOneLine } from '../domain/text.ts'
 import { type Clock, MINUTE, timestamp } from '../domain/time.ts'
+import { failureTexts } from '../web/answers.ts'
 import { fetchLimited } from '../web/fetch.ts'
 
 /** How long discovery and keys of an issuer may take together, in milliseconds. */
@@ -132,7 +133,6 @@ async function fetchJson(url: string, signal: AbortSignal): Promise<Partial<Clai
     if (response.status !== 200) throw new Error(`it answered ${response.status}`)
     return await response.json()
   } catch (error) {
-    const { message, code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
-    throw new Error(`${shown(url)}: ${visibleOnOneLine(String([message, code].find(Boolean))).slice(0, 200)}`)
+    throw new Error(`${shown(url)}: ${visibleOnOneLine(String(failureTexts(error)[0])).slice(0, 200)}`)
   }
 }
