@@ -21,6 +21,9 @@ const TIMEOUT_MS = 5000
 /** From which age on keys are fetched again while they are still used. */
 const REFRESH_MS = 10 * MINUTE
 
+/** From which age on a JWT waits for that, unless its issuer was away: the key may have been withdrawn since. */
+const STALE_MS = 60 * MINUTE
+
 /** How often a process looks whether another one has fetched the keys. */
 const LOOK_MS = 250
 
@@ -56,7 +59,7 @@ export function createIssuerKeys({ store, now, observe, timeout = TIMEOUT_MS }: 
     const hasKey = keysNamed(known.keys, header).length > 0
     if (hasKey && isYounger(known, REFRESH_MS)) return known
     const refreshed = refresh(known)
-    if (!hasKey) return refreshed.then(read)
+    if (!hasKey || (known.problem === null && !isYounger(known, STALE_MS))) return refreshed.then(read)
     refreshed.catch(() => {})
     return known
   }

@@ -77,6 +77,14 @@ t.test('Federation: keys older than ten minutes are used, and fetched again in t
   t.equal(events.length, length, 'nothing has changed')
 })
 
+t.test('Federation: a key that was withdrawn more than an hour after the last fetch is no longer used', async (t) => {
+  const { kids, later, state } = await createKeyWorld(t)
+  await kids('first')
+  state.keys = [(await createSigner('second')).jwk]
+  later(60 * MINUTE)
+  t.strictSame(await kids('first'), ['second'])
+})
+
 t.test('Federation: keys are used for 24 hours while their issuer is away, by a new process, too', async (t) => {
   const { issuer, asked, later, join, stop, kids, events } = await createKeyWorld(t)
   await kids('first')
