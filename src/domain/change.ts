@@ -86,7 +86,7 @@ export interface ChangeResult {
   /** These fields before and after the change; null if it did not exist. */
   readonly before: PublicFields | null
   readonly after: PublicFields | null
-  /** The id of the secret, admin key, session or hand-over link that was added, or of the link that was used. */
+  /** The id of the admin key, session or hand-over link that was added, or of the link that was used. */
   readonly id: number | undefined
 }
 

@@ -225,14 +225,14 @@ function labelsColumn(labels: Labels | undefined): string | undefined {
   return labels && JSON.stringify(labels)
 }
 
-function* rotate(owner: string, { secret, othersEndAt, deleteEndedBefore }: Rotation, at: number): Work<unknown[][]> {
+function* rotate(owner: string, { secret, othersEndAt, deleteEndedBefore }: Rotation, at: number): Work<never[]> {
   yield* ask(sql.deleteEndedSecrets, [owner, deleteEndedBefore])
   yield* ask(sql.endSecrets, [owner, othersEndAt, othersEndAt > at ? null : at])
   if (othersEndAt <= at) yield* ask(sql.deleteHandOverLinksFor, [owner])
   return yield* insertSecrets([{ owner, ...secret }])
 }
 
-function insertSecrets(secrets: readonly (NewSecret & { owner: string })[]): Work<[id: number][]> {
+function insertSecrets(secrets: readonly (NewSecret & { owner: string })[]): Work<never[]> {
   const rows = secrets.map(({ federated, ...secret }) => {
     if (!federated) return secret
     return { ...secret, federated: JSON.stringify(federated), keysFrom: federated.keys ? null : federated.issuer }

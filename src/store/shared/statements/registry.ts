@@ -113,8 +113,7 @@ export const insertSecrets = `
     LEFT JOIN applications a ON a.client_id = value ->> 'owner'
     LEFT JOIN suites s ON s.suite_id = value ->> 'owner' AND value ->> 'federated' IS NULL
    WHERE a.id IS NOT NULL OR s.id IS NOT NULL
-   ORDER BY CAST(value ->> 'position' AS bigint)
-  RETURNING id`
+   ORDER BY CAST(value ->> 'position' AS bigint)`
 
 export const approve = `
   INSERT INTO approvals (application_id, suite_id)
