@@ -90,15 +90,10 @@ export function addFederated(program: Command, terminal: Terminal): void {
 }
 
 function credentialsTable(credentials: readonly (SecretView & { client_id: string })[]): string {
-  const rows = credentials.map(({ client_id, id, federated, last_used_at, ...secret }) => [
-    client_id,
-    String(id),
-    federated?.issuer ?? '',
-    federated?.subject ?? '',
-    federated?.audience ?? 'PUBLIC_URL',
-    labelTexts(federated?.claims ?? {}).join(' '),
-    last_used_at ?? 'never',
-    stateText(secret),
-  ])
+  const rows = credentials.map(({ client_id, id, federated, last_used_at, ...secret }) => {
+    const { issuer, subject, audience, claims } = federated as NonNullable<typeof federated>
+    const rule = [issuer, subject, audience ?? 'PUBLIC_URL', labelTexts(claims).join(' ')]
+    return [client_id, String(id), ...rule, last_used_at ?? 'never', stateText(secret)]
+  })
   return table(['client id', 'id', 'issuer', 'subject', 'audience', 'claims', 'last used', 'state'], rows)
 }

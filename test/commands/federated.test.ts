@@ -1,11 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import t from 'tap'
 import { REGISTRATION_OPTIONS } from '../support/registration.ts'
 import { expectAll, fails, misused, startShell } from '../support/shell.ts'
 import { createSigner, SUBJECT, sign } from '../support/workload-issuer.ts'
 
 const ISSUER = 'https://issuer.example'
+const OTHER = 'federated add a --issuer https://other.example --subject x --audience x --ends 2030-01-31'
 const RULE = `--issuer ${ISSUER} --subject ${SUBJECT}`
 /** The default of PUBLIC_URL. */
 const AUDIENCE = 'http://localhost:8080'
@@ -28,20 +30,14 @@ async function setting(t: Parameters<typeof startShell>[0]) {
 }
 
 t.test('Federated: a credential is added, listed, tested and removed, and the secret stays', async (t) => {
-  const { run, json, jwks, signed } = await setting(t)
+  const { run, json, jwks, signed, file } = await setting(t)
   const options = `${RULE} --claim ref=main --claim a.b=1=2 --ends 90d --jwks-file ${jwks}`
   const added = await run(`federated add a ${options}`)
   t.match(added, { status: 0, out: 'The federated credential 4 is added to a.\n' })
   t.match(added.events, [{ msg: 'secret added', client_id: 'a' }])
   await expectAll(t, { run }, [
-    [
-      'federated add a --issuer https://other.example --subject x --audience x',
-      { json: { client_id: 'a', id: 5, status: 'added' } },
-    ],
-    [
-      'federated add a --issuer https://other.example --subject x --audience x',
-      fails('a already has this federated credential: 5.\n'),
-    ],
+    [OTHER, { json: { client_id: 'a', id: 5, status: 'added' } }],
+    [OTHER, fails('a already has this federated credential: 5.\n')],
     ['federated add s https://issuer.example', misused(/--issuer/)],
     [`federated add s ${RULE}`, fails(/^There is no application with the client id s\.\n$/)],
     [
@@ -54,9 +50,14 @@ t.test('Federated: a credential is added, listed, tested and removed, and the se
       `federated add a ${RULE} --jwks-file -`,
       fails('The keys cannot be used: it has no public key for RS256, PS256, ES256, EdDSA.\n', '{"keys":[]}'),
     ],
+  ])
+  const database = new Database(file)
+  database.prepare('INSERT INTO secret_uses VALUES (5, 0)').run()
+  database.close()
+  await expectAll(t, { run }, [
     [
       'federated list',
-      /^client id +id +issuer .*\na +4 +https:\/\/issuer\.example +system:\S+ +PUBLIC_URL +a\.b=1=2 ref=main +never +ends at \S+\na +5 .* x /,
+      /^client id +id +issuer .*\na +4 +https:\/\/issuer\.example +system:\S+ +PUBLIC_URL +a\.b=1=2 ref=main +never +ends at \S+\na +5 .* x +1970-01-01T00:00:00\.000Z +ends at 2030-01-31T00:00:00\.000Z\n$/,
     ],
     ['federated list b', /^client id .* state\n$/],
     ['federated list nobody', fails(/no application/)],

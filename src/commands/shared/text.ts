@@ -62,12 +62,11 @@ export function moment(text: string, now = Date.now()): number {
   return time
 }
 
-/** Parses a date with an optional time, as `moment` does, or how long from now. Returns milliseconds since the epoch. Throws a usage error. */
-export function ending(text: string, now = Date.now()): number {
-  return MOMENT.test(text)
-    ? moment(text)
-    : now +
-        duration(text, 'It must be a date and a time, or how long from now: 2027-01-31, 2027-01-31T06:30Z, 12h, 90d.')
+/** Parses a moment, or a duration from now on. Returns milliseconds since the epoch. Throws a usage error. */
+export function ending(text: string): number {
+  if (MOMENT.test(text)) return moment(text)
+  const message = 'It must be a date and a time, or how long from now: 2027-01-31, 2027-01-31T06:30Z, 12h, 90d.'
+  return Date.now() + duration(text, message)
 }
 
 /** Returns a parser of numbers that match a pattern. It throws a usage error. */
