@@ -3,7 +3,7 @@ import { openClient } from '../world/client.ts'
 import type { Cluster } from './cluster.ts'
 
 const CLIENTS = 12
-const OVERLAP_MS = 3000
+const OVERLAP_MS = 5000
 
 /** The latest moment at which a client begins to use the new secret: before the old one ends. */
 const LATEST_MS = 2400

@@ -16,7 +16,7 @@ const APPLICATIONS = 20
 /** What a client sees of a server that ends: the only thing that may happen while no server runs. */
 const CLOSED = 'the connection was closed'
 
-/** A call of the admin listener that has waited for the migration, which waited for it. */
+/** A call of the admin listener that reads several views has waited for the migration, which waited for it. */
 const BUSY = /^(GET|POST|DELETE) .*: 503$/
 
 export const upgrade: Trial = {

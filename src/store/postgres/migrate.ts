@@ -67,7 +67,7 @@ export async function migrate(
       }
       if (!create) throw new StoreMissing(`The database ${place} is empty`)
       await ask(sql.createMigrations)
-    }
+    } else if (current < latest) await ask(sql.lockInOrder)
     for (const [index, { name, sql: statements }] of migrations.entries()) {
       if (index < current) continue
       await ask(statements)

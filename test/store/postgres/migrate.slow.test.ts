@@ -50,6 +50,26 @@ t.test('Migrations: one that PostgreSQL ends because of a deadlock is retried', 
   t.strictSame(await migrated, { from: 3, to: 4 })
 })
 
+t.test(
+  'Migrations: a request that is under way gets all its locks, in whatever order, and no deadlock ends it',
+  async (t) => {
+    for (const [first, second] of [
+      ['INSERT INTO tokens SELECT * FROM tokens', 'SELECT registry FROM changes'],
+      // Locks the view, and not yet its tables.
+      ["COMMENT ON VIEW suites_as_json IS 'All'", 'SELECT id FROM suites'],
+    ] as const) {
+      const url = await createEmptyDatabase()
+      await migrateAt(url, { folder: folderBefore(t, 'postgres', '_suite_urls.sql') })
+      const request = await begin(t, url, first)
+      const migrated = migrateAt(url, { maxTries: 1 })
+      await untilLocked(url, 'NOT granted')
+      await request.ask(second)
+      request.end()
+      t.match(await migrated, { to: LATEST_POSTGRES }, first)
+    }
+  },
+)
+
 t.test('Migrations: a view that stays as it is can be read meanwhile', async (t) => {
   const url = await createEmptyDatabase()
   const comment = "COMMENT ON VIEW v IS 'All'"

@@ -70,6 +70,24 @@ export const lockRefusals = "SELECT pg_advisory_xact_lock(7033017, 3), set_confi
 
 export const lockMigrations = 'SELECT pg_advisory_xact_lock(7033017, 1)'
 
+/**
+ * Before a migration changes tables under other programs: all others wait before they hold a lock that it needs. Who writes locks
+ * `tokens` before `changes`; who reads locks `changes` before views and tables, and views before their tables.
+ */
+export const lockInOrder = `
+  DO $$
+    DECLARE view text;
+    BEGIN
+      IF to_regclass('tokens') IS NULL OR to_regclass('changes') IS NULL THEN RETURN; END IF;
+      LOCK TABLE changes IN EXCLUSIVE MODE;
+      LOCK TABLE tokens IN EXCLUSIVE MODE;
+      LOCK TABLE changes IN ACCESS EXCLUSIVE MODE;
+      FOR view IN SELECT viewname FROM pg_views WHERE schemaname = current_schema() ORDER BY viewname LOOP
+        -- Changes nothing, and locks the view without its tables, which LOCK TABLE would lock, too.
+        EXECUTE format('ALTER VIEW %I RESET (security_barrier)', view);
+      END LOOP;
+    END $$`
+
 // Also looks for this column, because other programs have a table of that name, too.
 export const findMigrations = `
   SELECT EXISTS (
