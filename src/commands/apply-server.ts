@@ -87,10 +87,8 @@ function createCalls(url: string, key: string, wait: NonNullable<Options['wait']
       if (!isLost && ![429, 503].includes(answer.response.status)) return { ...answer, tries }
       const [why = '', code = ''] = isLost ? failureTexts(answer) : []
       if (/CERT|LEAF/.test(code)) {
-        const own = /ISSUER|LEAF|SELF_SIGNED/.test(code)
-          ? ' If it is by an authority of your own, name that with --ca-file.'
-          : ''
-        throw new OperatorError(`The certificate of ${origin} is not accepted: ${withPeriod(why)}${own}`)
+        const advice = 'If it is by an authority of your own, name that with --ca-file.'
+        throw new OperatorError(`The certificate of ${origin} is not accepted: ${withPeriod(why)} ${advice}`)
       }
       if (tries < TRIES) {
         const asked = isLost ? undefined : retryAfterIn(answer.response.headers)

@@ -12,16 +12,16 @@ type Server = Awaited<ReturnType<typeof startServer>>
 const EXPAND = `
   ALTER TABLE applications ADD COLUMN colour TEXT;
   ALTER TABLE secrets ADD COLUMN uses INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE tokens ADD COLUMN audience TEXT;
+  ALTER TABLE tokens ADD COLUMN tenant TEXT;
   ALTER TABLE changes ADD COLUMN notes INTEGER NOT NULL DEFAULT 0;
   CREATE TABLE notes (id INTEGER PRIMARY KEY, note TEXT);
-  CREATE INDEX tokens_by_audience ON tokens (audience);
+  CREATE INDEX tokens_by_tenant ON tokens (tenant);
   UPDATE applications SET colour = name;
-  UPDATE tokens SET audience = 'all';`
+  UPDATE tokens SET tenant = 'all';`
 
 /** What the release after it takes away. */
 const CONTRACT = `
-  DROP INDEX tokens_by_audience;
+  DROP INDEX tokens_by_tenant;
   DROP TABLE notes;
   ALTER TABLE applications DROP COLUMN colour;
   UPDATE compatibility SET oldest_program = '98.0.0';`

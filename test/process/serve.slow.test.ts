@@ -77,7 +77,7 @@ t.test('Serve: it starts beside a process that writes, and purges when it can', 
   t.teardown(() => other.close())
   other.exec('BEGIN IMMEDIATE')
   const server = await startServer(t, env)
-  await until(() => server.lines.length === 2)
+  await until(() => server.messages().length === 2)
   t.match(JSON.parse(server.lines[1] as string), { level: 'warn', err: { message: /SQLITE_BUSY/ } })
   t.match(await server.stop(), { status: 0 })
 })

@@ -11,7 +11,7 @@ import { type Block, blocksOf, documentsIn, fieldsOf, type Preparation, startShe
 const REASONS = [
   ...['systemd', 'Docker', 'a cluster', 'root', 'another machine', 'a package of a release'],
   ...['minutes of load', 'minutes of compiling', 'all tests', 'a program that Debian does not have'],
-  ...['certbot', 'it needs a receiver'],
+  ...['certbot', 'it needs a receiver', 'it needs a JWT'],
 ]
 
 const LANGUAGES = ['sh', 'bash', 'shell', 'console']

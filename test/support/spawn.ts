@@ -119,7 +119,9 @@ export async function startServer(
     logged,
     /** The messages of its log, but for those of tokens and of a new database. */
     messages: () =>
-      lines.map((line) => JSON.parse(line).msg).filter((message) => !/^(token issued|database created)$/.test(message)),
+      lines
+        .map((line) => JSON.parse(line).msg)
+        .filter((message) => message !== 'audit head' && !/^(token issued|database created)$/.test(message)),
     exited,
     beginToken,
     token,

@@ -648,7 +648,7 @@ const HISTORY: Record<string, OperationText> = {
       store: {
         ...{ kind: 'sqlite', is_up: true, can_write: true, can_check: true, problem: null },
         ...{ database_bytes: 4096, log_bytes: 0, last_backup_at: null },
-        audit_head: { id: 1245, at: '2026-11-22T09:00:00.000Z', hash: 'pCQk1pMUKQbcVUwZxx6hXCxXHV5Yc0cCCqJ6vFYVJ5E' },
+        audit_head: null,
       },
     }),
   },

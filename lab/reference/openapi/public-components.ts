@@ -209,6 +209,7 @@ export const EXAMPLES: Examples = {
   ),
   ...refusal('too many failures', 'Too many wrong credentials from this address'),
   ...refusal('too many imported secrets to check', 'Too many imported secrets wait to be checked'),
+  ...refusal('too many federated tokens to check', 'Too many JWTs in place of secrets wait to be checked'),
   ...refusal('store unavailable', 'The store cannot be read or written'),
   ...everywhere('fragment in the address', 'The address has a `#`'),
   ...everywhere('Host header missing', 'An HTTP/1.1 request without a `Host`'),

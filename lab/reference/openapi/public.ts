@@ -236,7 +236,7 @@ function formAnswers(): Part {
 function busyOrUnavailable(): Part {
   return refused(
     'The store cannot be used now, or too many imported secrets wait to be checked.',
-    known('store unavailable', 'too many imported secrets to check'),
+    known('store unavailable', 'too many imported secrets to check', 'too many federated tokens to check'),
     RETRY_AFTER,
   )
 }

@@ -153,7 +153,7 @@ export function secretCells(secret: ListedSecret | BrowsedSecret, now: number): 
     html`${nounOf(secret)} ${id} <span class="hint">· ${origin}</span>${federated && html` <code title="${federated.subject}">${federated.subject}</code>`}`,
     stateBadge(secret),
     time(endsAt),
-    time(createdAt),
+    age(createdAt, now),
     age(lastUsedAt, now, 'not used yet'),
   ]
 }
