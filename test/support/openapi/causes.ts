@@ -71,4 +71,5 @@ export const CAUSES: Record<string, Cause> = {
   'too-many-failures': { change: wrongSecret, before: wrongSecret, times: 10 },
   'token-quota-exceeded': { trouble: 'quota exceeded', before: unchanged },
   'too-many-imported-secrets-to-check': { trouble: 'too many checks' },
+  'too-many-federated-tokens-to-check': { trouble: 'too many JWTs' },
 }

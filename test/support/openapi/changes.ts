@@ -5,7 +5,12 @@ import type { Sent } from './exchange.ts'
 export type Change = (sent: Sent, answer: DocumentedAnswer) => Sent
 
 /** What can be wrong with a server; one without patience refuses what does not arrive at once. */
-export type Trouble = `store ${'gone' | 'closed' | 'moved'}` | 'quota exceeded' | 'too many checks' | 'no patience'
+export type Trouble =
+  | `store ${'gone' | 'closed' | 'moved'}`
+  | 'quota exceeded'
+  | 'too many checks'
+  | 'too many JWTs'
+  | 'no patience'
 
 /** How to provoke a documented answer. */
 export interface Cause {

@@ -55,8 +55,9 @@ export async function createDescribedWorld(
   const { port } = app.server.address() as AddressInfo
   const ask = (sent: Sent): Promise<Answered> => exchange(port, sent)
 
-  if (trouble === 'too many checks') {
-    const refusal = new RequestRefused('too many imported secrets to check')
+  if (trouble === 'too many checks' || trouble === 'too many JWTs') {
+    const what = trouble === 'too many checks' ? 'imported secrets' : 'federated tokens'
+    const refusal = new RequestRefused(`too many ${what} to check` as const)
     const refuse = () => Promise.reject(refusal)
     Object.assign(issuer, { authenticate: refuse, grant: refuse })
   }
