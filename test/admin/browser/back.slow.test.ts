@@ -63,3 +63,12 @@ for (const javaScriptEnabled of [true, false]) {
     await leaveAndReturn(t, recipient.page, secret, () => recipient.page.goto(`${console.address}/health/live`))
   })
 }
+
+browserTest('Secrets: a reload shows a new one again, also with scripts', async (t) => {
+  const { console } = await startBoth(t)
+  const { page } = await signIn(await startOrdinaryBrowser(t), console)
+  const credentials = await registerApplication(page, console.origin)
+  await page.reload()
+  t.strictSame(await shownCredentials(page), credentials)
+  t.equal((await console.command('secrets', 'list', credentials.clientId)).length, 1, 'and makes no second one')
+})

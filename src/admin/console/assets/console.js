@@ -27,11 +27,14 @@ function nameZone() {
   }
 }
 
-/** Removes the message from the URL, so that a reload does not show it again. */
+/**
+ * Removes the message from the URL, so that a reload does not show it again. A URL without one stays: after `replaceState`, a
+ * reload would not repeat the request of a form, which shows a new secret again.
+ */
 function removeDone() {
   const url = new URL(location.href)
   for (const name of ['done', 'changed']) url.searchParams.delete(name)
-  history.replaceState(history.state, '', url)
+  if (url.href !== location.href) history.replaceState(history.state, '', url)
 }
 
 /** Shows the copy buttons if the browser has a clipboard API. @param {ParentNode} part */
