@@ -1,23 +1,16 @@
-import { spawn } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createIdentityProvider } from '../../src/administration/identity-provider.ts'
 import { cookieOf, createConsoleWorld } from '../support/console-world.ts'
-import { freePort } from '../support/free-port.ts'
+import { PASSWORD, startKeycloak } from '../support/keycloak.ts'
 import { needs } from '../support/needs.ts'
 import { CLIENT } from '../support/provider.ts'
-import { runProgram } from '../support/run-program.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
 
-/** The version that the bench compares with. */
-const POM = readFileSync(join(import.meta.dirname, '../../lab/bench/servers/java/pom.xml'), 'utf8')
-const [, VERSION] = /<keycloak.version>(.+)<\/keycloak.version>/.exec(POM) ?? []
-
 const CALLBACK = 'https://console.example/login/callback'
 const HOST = { host: 'console.example' }
-const PASSWORD = 'A password & more'
 
 /** The client and the mapper that docs/console.md describes, and anna, who is in the group platform. */
 const REALM = {
@@ -47,27 +40,9 @@ const REALM = {
   ],
 }
 
-/** Keycloak, from Maven's repository, with this realm. */
-async function startKeycloak(t: Test) {
-  const folder = temporaryFolder(t)
-  const artifact = `-Dartifact=org.keycloak:keycloak-quarkus-dist:${VERSION}:zip`
-  const unpack = ['org.apache.maven.plugins:maven-dependency-plugin:3.10.0:unpack', artifact]
-  const { out } = await runProgram('mvn', ['-q', '-B', ...unpack, `-DoutputDirectory=${folder}`], { cwd: folder })
-  const name = readdirSync(folder).find((name) => name.startsWith('keycloak-'))
-  if (!name) throw new Error(`Maven has not unpacked Keycloak: ${out}`)
-  const home = join(folder, name)
-  mkdirSync(join(home, 'data/import'), { recursive: true })
-  writeFileSync(join(home, 'data/import/company.json'), JSON.stringify(REALM))
-  const port = await freePort()
-  const admin = { KC_BOOTSTRAP_ADMIN_USERNAME: 'boss', KC_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD }
-  const options = ['--http-host=127.0.0.1', `--http-port=${port}`, '--import-realm']
-  const child = spawn(join(home, 'bin/kc.sh'), ['start-dev', ...options], {
-    env: { ...process.env, ...admin },
-    stdio: 'ignore',
-    // Its script starts Java: both end.
-    detached: true,
-  })
-  t.teardown(() => process.kill(-(child.pid as number), 'SIGKILL'))
+/** Keycloak with this realm. */
+async function startCompany(t: Test) {
+  const { port } = await startKeycloak(t, REALM)
   const address = `http://127.0.0.1:${port}`
   await until(async () => (await fetch(`${address}/realms/company`).catch(() => undefined))?.ok === true, 400_000)
 
@@ -109,7 +84,7 @@ t.test(
   'Keycloak: an operator signs in, and is refused after leaving the group',
   { skip, timeout: 600_000 },
   async (t) => {
-    const { issuer, removeFromGroup } = await startKeycloak(t)
+    const { issuer, removeFromGroup } = await startCompany(t)
     const secretFile = join(temporaryFolder(t), 'secret')
     writeFileSync(secretFile, CLIENT.secret)
     const rules = { admin: { claim: 'groups', values: ['platform'] }, viewer: undefined }

@@ -29,7 +29,7 @@ export type Signer = Awaited<ReturnType<typeof createSigner>>
 export async function startIssuer(t: Test) {
   const signer = await createSigner()
   const state = { keys: [signer.jwk] as object[], answers: {} as Record<string, Answer>, asked: [] as string[] }
-  const { issuer, stop } = await listenSecurely(t, ({ url = '' }, response) => {
+  const { issuer, certificateFile, stop } = await listenSecurely(t, ({ url = '' }, response) => {
     state.asked.push(url)
     const answer = state.answers[url] ?? state.answers['*']
     if (answer) return answer(response)
@@ -40,17 +40,17 @@ export async function startIssuer(t: Test) {
     if (!known[url]) return response.writeHead(404).end()
     return response.setHeader('content-type', 'application/json').end(JSON.stringify(known[url]))
   })
-  return { issuer, state, signer, stop }
+  return { issuer, certificateFile, state, signer, stop }
 }
 
 /** A server on a free port, with a certificate that this process trusts until the test ends. */
 export async function listenSecurely(t: Test, handle: RequestListener) {
-  const { certificate, key } = makeCertificate(temporaryFolder(t))
+  const { certificate, key, files } = makeCertificate(temporaryFolder(t))
   const trusted = tls.getCACertificates('default')
   tls.setDefaultCACertificates([...trusted, certificate])
   t.teardown(() => tls.setDefaultCACertificates(trusted))
   const { port, stop } = await listenHere(t, createServer({ cert: certificate, key }, handle))
-  return { issuer: `https://127.0.0.1:${port}`, stop }
+  return { issuer: `https://127.0.0.1:${port}`, certificateFile: files.certificate, stop }
 }
 
 export type WorkloadIssuer = Awaited<ReturnType<typeof startIssuer>>
