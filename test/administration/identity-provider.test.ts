@@ -224,7 +224,7 @@ t.test('Provider: one that is away, slow or another refuses nobody for good', as
   const { client, settings, state, answerFor, identify, close } = await start(t)
   const other = { ...settings, issuer: settings.issuer.replace('127.0.0.1', 'localhost') }
   await t.rejects(createIdentityProvider(other, Date.now).begin(BROWSER), away(/issuer/))
-  const patient = createIdentityProvider(settings, Date.now, { timeout: 0.1 })
+  const patient = createIdentityProvider(settings, Date.now, { timeout: 1 })
   state.isHanging = true
   await t.rejects(patient.begin(BROWSER), away(/timed out/))
   state.isHanging = false
