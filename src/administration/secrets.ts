@@ -21,14 +21,6 @@ export interface ListedSecret extends Secret {
 
 export type BrowsedSecret = OwnedSecret & Pick<ListedSecret, 'state'>
 
-interface SecretQuery {
-  matches: (secret: BrowsedSecret, now: number) => boolean
-  /** Secrets with a lower rank come first. */
-  rank: (secret: BrowsedSecret) => number
-  from: number
-  limit: number
-}
-
 /** How many secrets are read per step, which takes about a millisecond. */
 const READ_AT_A_TIME = 500
 
@@ -50,20 +42,13 @@ export function createSecrets(context: Context) {
   }
 
   /** The matching secrets of all owners, in the order of their ids, step by step. */
-  async function* pages(matches: SecretQuery['matches']): AsyncGenerator<BrowsedSecret[]> {
+  async function* pages(matches: (secret: BrowsedSecret, now: number) => boolean): AsyncGenerator<BrowsedSecret[]> {
     const time = now()
     const read = (last?: OwnedSecret) => store.listOwnedSecrets({ after: last?.id, limit: READ_AT_A_TIME })
     for await (const step of stepsOf(read, READ_AT_A_TIME)) {
       const secrets = step.map((secret) => ({ ...secret, state: secretState(secret, time) }))
       yield secrets.filter((secret) => matches(secret, time))
     }
-  }
-
-  async function browse({ matches, rank, from, limit }: SecretQuery) {
-    const matching = (await Array.fromAsync(pages(matches))).flat()
-    // The difference of two infinite ranks is NaN.
-    matching.sort((one, other) => rank(one) - rank(other) || 0)
-    return { secrets: matching.slice(from, from + limit), total: matching.length }
   }
 
   /** Adds a secret, and ends the others after at most `overlap` milliseconds. */
@@ -91,7 +76,7 @@ export function createSecrets(context: Context) {
     )
   }
 
-  return { list, pages, browse, rotate, revoke }
+  return { list, pages, rotate, revoke }
 }
 
 /** The active secrets that are not needed any more: none was used for a week, while a federated credential was. */

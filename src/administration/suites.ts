@@ -7,12 +7,13 @@ import { digestGenerated, generateSecret } from '../domain/secret.ts'
 import type { Page } from '../domain/store.ts'
 import { type NewSuite, type Suite, type SuiteChanges, unknownSuite } from '../domain/suite.ts'
 import type { Clock } from '../domain/time.ts'
+import { beginningsOf, type Counts, PERIODS, sumOf } from '../domain/usage.ts'
 import { searchAuditEvents } from './audit-trail.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 import { allPages, type PageQuery, pageOf, stepsOf } from './pages.ts'
 import { MAX_APPROVALS, suiteSchema, suiteUpdateSchema, takenId, valid } from './rules.ts'
-import type { SearchFilter } from './search.ts'
+import { byName, type SearchFilter } from './search.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
 
 export type SuiteRegistration = z.infer<typeof suiteSchema>
@@ -28,7 +29,8 @@ export interface ShownSuite extends Suite {
 
 type SuiteFilter = Pick<SearchFilter, 'labels'>
 
-export interface ListedSuite extends ShownSuite {
+/** With what it did in the last hour. */
+export interface ListedSuite extends ShownSuite, Counts {
   /** Number of approved applications; MANY_APPROVED means that many or more. */
   approved: number
 }
@@ -112,9 +114,9 @@ function createSuiteApprovals(context: Context) {
 
   /**
    * Undoes the change of approvals that an audit event belongs to, except for applications that were changed since. Resolves to
-   * the client ids of those that it changed, and of the others. Throws OperatorError if it is a different kind of change.
+   * the suite, the client ids of those that it changed, and of the others. Throws OperatorError if it is a different kind of change.
    */
-  async function undoApprovals(eventId: number): Promise<{ changed: string[]; left: string[] }> {
+  async function undoApprovals(eventId: number): Promise<{ suite: string; changed: string[]; left: string[] }> {
     const [made] = Number.isSafeInteger(eventId) ? await store.listAuditEvents({ before: eventId + 1, limit: 1 }) : []
     const type = OPPOSITE[made?.action as keyof typeof OPPOSITE]
     if (made?.id !== eventId || made.requestId === undefined || !type)
@@ -142,14 +144,17 @@ function createSuiteApprovals(context: Context) {
       changed.push(...subjects)
       left.push(...new Set(clientIds).difference(new Set(subjects)))
     }
-    return { changed, left }
+    return { suite, changed, left }
   }
 
   return { changeApprovals, undoApprovals }
 }
 
+const mostFirst = (of: 'checks' | 'refusals') => (one: Counts, other: Counts) => other[of] - one[of]
+
 function createSuiteLists(context: Context) {
-  const { store } = context
+  const { store, now } = context
+  const idsOf = (suites: readonly Suite[]) => suites.map(({ suiteId }) => suiteId)
 
   async function list({ labels = [] }: SuiteFilter = {}): Promise<Suite[]> {
     const all = await allPages<Suite>(store.listSuites)
@@ -160,16 +165,44 @@ function createSuiteLists(context: Context) {
     const found = async ({ after = 0, limit }: Page<Suite['key'] | number>) =>
       (await list({ labels })).filter(({ key }) => key > after).slice(0, limit)
     const { rows, next } = await pageOf<Suite>(query, labels ? found : store.listSuites)
-    const ids = rows.map(({ suiteId }) => suiteId)
-    const counts = await store.countApproved(ids, MANY_APPROVED)
-    const allSecrets = rows.flatMap(({ secrets }) => secrets)
+    return { rows: await listed(rows), next }
+  }
+
+  /** A page of suites in the order of `sort`: `name`, or most `checks` or `refusals` in the last hour; else oldest first. */
+  async function browse({
+    labels,
+    sort = '',
+    from,
+    limit,
+  }: SuiteFilter & { sort?: string | undefined; from: number; limit: number }) {
+    const all = await list({ labels })
+    if (sort === 'name') all.sort((one, other) => byName(one.name, other.name))
+    const counted = sort === 'checks' || sort === 'refusals' ? (await withCounts(all)).sort(mostFirst(sort)) : all
+    return { suites: await listed(counted.slice(from, from + limit)), total: all.length }
+  }
+
+  async function listed(suites: readonly Suite[]): Promise<ListedSuite[]> {
+    const approved = await store.countApproved(idsOf(suites), MANY_APPROVED)
+    const allSecrets = suites.flatMap(({ secrets }) => secrets)
     const secrets = new Map((await listSecrets(context, allSecrets)).map((secret) => [secret.id, secret]))
-    const listed = rows.map((suite, at) => ({
+    return (await withCounts(suites)).map((suite, at) => ({
       ...suite,
       secrets: suite.secrets.map(({ id }) => secrets.get(id) as ListedSecret),
-      approved: counts[at] as number,
+      approved: approved[at] as number,
     }))
-    return { rows: listed, next }
+  }
+
+  /** Adds what they did in the last hour. */
+  async function withCounts(suites: readonly Suite[]): Promise<(Suite & Counts)[]> {
+    const { span } = PERIODS['1h']
+    const beginnings = beginningsOf(PERIODS['1h'], now())
+    const all: (Suite & Counts)[] = []
+    const addStep = async (step: Suite[]) => {
+      const counted = Map.groupBy(await store.listUsage(idsOf(step), span, beginnings), ({ clientId }) => clientId)
+      all.push(...step.map((suite) => ({ ...suite, ...sumOf(counted.get(suite.suiteId) ?? []) })))
+    }
+    await inSteps(suites, addStep, LOOKED_UP_AT_A_TIME)
+    return all
   }
 
   return {
@@ -177,6 +210,7 @@ function createSuiteLists(context: Context) {
     list,
     listFirst: (limit: number) => store.listSuites({ limit }),
     listPage,
+    browse,
     listApproved: (suiteId: string) => allPages<Application>((page) => store.listApprovedApplications(suiteId, page)),
     listApprovedPage: (suiteId: string, query: PageQuery) =>
       pageOf<Application>(query, (page) => store.listApprovedApplications(suiteId, page)),

@@ -187,6 +187,8 @@ export interface Usage {
   addUsage(counts: readonly ClientCounts[], at: number): Promise<void>
   /** The counts of these clients in the spans that began at these times, oldest first. Spans without counts are left out. */
   listUsage(clientIds: readonly string[], span: number, beginnings: readonly number[]): Promise<SpanCounts[]>
+  /** The client ids of applications that got more than `tokens` tokens in a clock hour that began at `since` or later. */
+  listBusy(since: number, tokens: number): Promise<string[]>
 }
 
 /** The last refusals, as reported by all processes: for operators to see. */

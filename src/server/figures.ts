@@ -1,5 +1,6 @@
+import { countStates } from '../administration/search.ts'
 import { usageOf, usageOfAll } from '../administration/usage.ts'
-import { ClocksDiffer, type Figures, type Store } from '../domain/store.ts'
+import { ClocksDiffer, type Store } from '../domain/store.ts'
 import { asSentence } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
 import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
@@ -55,9 +56,6 @@ const MAX_NODES = 100
 /** How long the last known usage is shown while it is being read again, which takes a second for 10,000 applications. */
 const USAGE_GRACE_MS = 10 * 60_000
 
-type StoreSource = Figures &
-  Pick<Store, 'ping' | 'findToken' | 'clockOffset' | 'nodes' | 'listUsage' | 'listNames' | 'listIssuers'>
-
 const NO_ANSWER: StoreState = {
   isUp: false,
   canWrite: false,
@@ -72,7 +70,7 @@ const WRITE_TIMEOUT_MS = 700
 const WRITE_WAITS = new Error('a write is waiting: another process may lock the database')
 
 /** Finds out what works: tries a write if requests have failed, otherwise only the read that a check makes. */
-async function stateOf(store: StoreSource, isDoubted: boolean): Promise<StoreState> {
+async function stateOf(store: Store, isDoubted: boolean): Promise<StoreState> {
   const [written, checked] = await Promise.allSettled([
     within<unknown>(WRITE_TIMEOUT_MS, store.ping(isDoubted), WRITE_WAITS),
     store.findToken(NO_TOKEN),
@@ -85,9 +83,9 @@ async function stateOf(store: StoreSource, isDoubted: boolean): Promise<StoreSta
 
 /** The figures of a store that may hang, or may not be open yet. */
 function createStoreFigures(newFailures: () => number, { now, monotonic }: Clocks) {
-  let store: StoreSource | undefined
+  let store: Store | undefined
   const opened = async () => store ?? Promise.reject(new Error('The store is not open yet.'))
-  const share = <Figure>(maxAge: number, read: (store: StoreSource) => Promise<Figure>, grace = 0) =>
+  const share = <Figure>(maxAge: number, read: (store: Store) => Promise<Figure>, grace = 0) =>
     shareFigure(async () => read(await opened()), { maxAge, grace, timeout: STORE_TIMEOUT_MS, monotonic })
   const state = share(0, (store) => stateOf(store, newFailures() > 0))
   const measured = share(MAX_AGE_MS, (store) => store.measure(now()))
@@ -95,9 +93,10 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
   const nodes = share(LIVE_MAX_AGE_MS, async (store) => store.nodes?.list(MAX_NODES))
   const issuers = share(MAX_AGE_MS, (store) => listTroubledIssuers(store, now()))
   const live = share(LIVE_MAX_AGE_MS, (store) => countLiveTokens(store, now))
+  const states = share(MAX_AGE_MS, (store) => countStates({ store, now }))
   const usage = new Map(
     PERIOD_NAMES.map((period) => {
-      const read = (store: StoreSource) => usageOfAll({ store, now }, period)
+      const read = (store: Store) => usageOfAll({ store, now }, period)
       return [period, share(USAGE_INTERVAL_MS, read, USAGE_GRACE_MS)]
     }),
   )
@@ -114,13 +113,15 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
   }
 
   return {
-    open(opened: StoreSource): void {
+    open(opened: Store): void {
       store = opened
     },
 
     readState,
 
     readUsage: async (period: Period) => (await usage.get(period)?.())?.figure,
+
+    readStates: async () => (await states()).figure,
 
     /** The figures of /metrics, and those that only the statistics have. */
     async readAll() {

@@ -65,6 +65,7 @@ export async function startStatistics(
     readTrouble: async () => (await trouble()).figure,
     outages: outages.list,
     readUsage: storeFigures.readUsage,
+    readStates: storeFigures.readStates,
     async read() {
       const { readAll, readUsage } = storeFigures
       const [figures, { figure }, usage = []] = await Promise.all([readAll(), trouble(), readUsage('1h')])

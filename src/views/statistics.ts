@@ -204,6 +204,11 @@ export type WorkerStatistics = SourceOf<typeof WORKER>
 
 export type NodeStatistics = ServerNode & Pick<SourceOf<typeof NODE>, 'isThis' | 'isGone'>
 
+/** `heavy`: client ids. */
+export type ApplicationStates = { readonly heavy: readonly string[] } & Readonly<
+  Record<'all' | 'quiet' | 'suspended', number>
+>
+
 export interface StatisticsSource {
   /** Resolves soon even if the store or a worker hangs: missing values are those of the last call, or undefined. */
   read(): Promise<Statistics>
@@ -213,4 +218,6 @@ export interface StatisticsSource {
   outages(): readonly Outage[]
   /** What each active application did in a period, a minute or two late. Resolves soon; undefined if not known yet. */
   readUsage(period: Period): Promise<readonly ApplicationCounts[] | undefined>
+  /** Which applications are heavy, and how many are quiet or suspended, up to 15 seconds late. Resolves soon; undefined if not known yet. */
+  readStates(): Promise<ApplicationStates | undefined>
 }

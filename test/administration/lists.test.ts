@@ -241,7 +241,7 @@ t.test('Suites: an undo of approvals reaches only the change that the audit even
   await by('anna').changeApprovals('s1', ['out'], false)
   await by('anna').changeApprovals('s1', ['p'], true)
   const [event] = await store.listAuditEvents({ limit: 1 })
-  t.strictSame(await suites.undoApprovals(Number(event?.id)), { changed: ['p'], left: [] })
+  t.strictSame(await suites.undoApprovals(Number(event?.id)), { suite: 's1', changed: ['p'], left: [] })
   t.strictSame(idsOf(await suites.listApproved('s1')), ['q', 'other'])
 })
 

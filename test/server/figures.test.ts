@@ -188,6 +188,19 @@ t.test('Store figures: they describe the store, and all exist before it is open'
   t.strictSame((await measureNow()).secrets_ending, endingIn(0, 1))
 })
 
+t.test('Store figures: states of applications are counted at most every 15 seconds', async (t) => {
+  const { readStates, open, store, clock, administration, credentials } = await createFigures(t)
+  t.equal(await readStates(), undefined)
+  open(store)
+  const states = { heavy: [], all: 1, quiet: 1, suspended: 0 }
+  t.strictSame(await readStates(), states)
+  await administration.suspend(credentials.client_id)
+  clock.monotonic += 14_999
+  t.strictSame(await readStates(), states)
+  clock.monotonic += 1
+  t.strictSame(await readStates(), { heavy: [], all: 1, quiet: 0, suspended: 1 })
+})
+
 t.test('Store figures: queries run at most every 15 seconds', async (t) => {
   const { measure, open, store, clock } = await createFigures(t)
   let times = 0

@@ -14,6 +14,7 @@ import { listenForAdmin } from '../../src/admin/listener.ts'
 import { type AdminServer, createAdminServer } from '../../src/admin/server.ts'
 import { createAdministration } from '../../src/administration/administration.ts'
 import { findTrouble } from '../../src/administration/refusals.ts'
+import { countStates } from '../../src/administration/search.ts'
 import { createSignIn } from '../../src/administration/sign-in.ts'
 import { usageOfAll } from '../../src/administration/usage.ts'
 import { readConfig } from '../../src/config.ts'
@@ -77,6 +78,7 @@ export async function createAdminWorld(
       readTrouble: () => findTrouble({ store, now }),
       outages: () => statistics.outages,
       readUsage: (period) => usageOfAll({ store, now }, period),
+      readStates: () => countStates({ store, now }),
     },
     about: describe(config, START),
     adminUrl: undefined,

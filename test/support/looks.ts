@@ -99,6 +99,7 @@ async function fill({ env, command }: Console, count: number): Promise<string[]>
     `/applications/${long}/edit`,
     `/applications/${long}/remove`,
     `/applications?for=${suite}`,
+    '/applications?columns=&columns=Client+id&columns=Labels&columns=Secret+ends',
     '/applications?sort=used&status=quiet',
     '/applications?search=nobody-is-called-this',
     '/search?q=x',

@@ -1,19 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
 import type { ShownApplication } from '../../administration/applications.ts'
-import { endingSecret } from '../../administration/diagnosis.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
 import { type Application, columnsOf } from '../../domain/application.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { firstTen } from '../../domain/text.ts'
-import { DAY, sinceFullHour } from '../../domain/usage.ts'
+import { sinceFullHour } from '../../domain/usage.ts'
 import { address, type Html, html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
 import { age, card, emptyState, facts, liveControls, name, note, section, sentence, time } from './components.ts'
 import {
-  badges,
   diagnosisNote,
   instructionsFor,
   liveDiagnosis,
@@ -150,11 +148,9 @@ ${mayChange && destructiveActions(application, base)}`)}`,
 
 /** The parts of the page that change while it is open. `instructions` are those of the explanation. */
 export function liveApplication(explanation: Explanation, { buttons }: PageInstructions, now: number) {
-  const { application, health, refusals } = explanation
-  const isFailing = health === 'wrong' && refusals.some(({ lastAt }) => lastAt > now - DAY)
+  const { application } = explanation
   return {
     ...liveDiagnosis(explanation, buttons, now),
-    state: html`<span data-live="state">${application && badges(application, { isFailing, endsSoon: endingSecret(application.secrets, now) !== undefined, now })}</span>`,
     // It may have been removed in the meantime.
     figures: html`<div data-live="figures">${application && figures(application, now)}</div>`,
   }

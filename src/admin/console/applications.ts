@@ -1,17 +1,17 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RegisteredApplication } from '../../administration/applications.ts'
-import { type BrowseQuery, isHeavy, isQuiet, type ListedApplication } from '../../administration/search.ts'
+import { type BrowseQuery, isQuiet, type ListedApplication } from '../../administration/search.ts'
 import { LISTED_APPLICATION, listedApplicationView } from '../../administration/views.ts'
 import { APPLICATION_COLUMNS, type ApplicationValues } from '../../domain/application.ts'
-import type { Suite } from '../../domain/suite.ts'
-import { DAY, MANY_TOKENS } from '../../domain/usage.ts'
+import { secretState } from '../../domain/secret.ts'
+import { MANY_TOKENS } from '../../domain/usage.ts'
 import { address, type Html, html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { listChoices, PARENT, suiteChoices } from './application.ts'
 import { approvalForm, approvalsChanged, changeApprovals, headOf } from './approvals.ts'
-import { age, badge, emptyState, labelCount, links, name, note, number, sentence } from './components.ts'
-import { badges, whyRefused } from './diagnosis.ts'
+import { age, badge, emptyState, labelCount, labelLinks, name, note, number, sentence, time } from './components.ts'
+import { badges, findTroubled, whyRefused } from './diagnosis.ts'
 import { federatedInputs, ruleIn } from './federated.ts'
 import { canChange, field, fieldsOf, hidden, newRequestKey, select, textsIn } from './forms.ts'
 import type { Page } from './layout.ts'
@@ -21,9 +21,8 @@ import { copyable, credentialsPage, tryIt } from './secrets.ts'
 
 const ANY = { value: '', label: 'Any' }
 
-/** Which applications the list shows, by `status` in the URL. */
 const VIEWS = [
-  ['', 'All', ''],
+  ['', 'All'],
   ['failing', 'Failing', 'Their pages report a problem, and they were refused in the last day.'],
   [
     'heavy',
@@ -39,22 +38,17 @@ const VIEWS = [
   ['suspended', 'Suspended', 'They get no tokens, and those that they have are refused.'],
 ] as const
 
-/** How many applications with ending secrets are read. */
-const MAX_ENDING = 1000
-
-const WEEK_MS = 7 * DAY
-
 /** Precedes the id of an excluded suite; ids never begin with it. */
 const NOT = '!'
 
+const line = (label: string) => ({ label, kind: 'line' }) as const
+
 const COLUMNS = [
-  'Application',
-  'Developer',
-  'Status',
-  'Suites',
-  { label: 'Last token', kind: 'line' } as const,
-  number('Tokens/h'),
+  ...['Application', 'Client id', 'Labels', 'Developer', 'Status', 'Suites'],
+  ...[line('Secret ends'), line('Registered'), line('Last token'), number('Tokens/h')],
 ]
+
+const SHOWN = ['Developer', 'Status', 'Suites', 'Last token', 'Tokens/h']
 
 const SORTS = {
   Application: ['name', 'ascending'],
@@ -66,8 +60,6 @@ const REGISTER = html`<a class="button primary" href="/new-application">Register
 
 /** What is searched for, by the names in the URL; empty text matches anything. `for` is the suite to approve applications for. */
 const FILTERS = ['search', 'status', 'suite', 'label', 'sort', 'for'] as const
-
-type Filter = Record<(typeof FILTERS)[number], string>
 
 type Asked = Awaited<ReturnType<typeof askedFor>>
 
@@ -82,32 +74,30 @@ export function listApplications(console: FastifyInstance, context: AdminContext
     register: REGISTER,
     caption: 'Applications',
     columns: COLUMNS,
+    shown: SHOWN,
+    views: ['status', VIEWS],
     sorts: SORTS,
     cells: row,
-    pages: ['from', 'First', 'Next'],
+    pages: 'from',
     ask: (_, request) => ask(request),
-    async read({ applications }, { query }, { after, limit }) {
+    async read({ applications }, { query, counts }, { after, limit }) {
       const { applications: rows, total } = await applications.browse({ ...query, from: numberIn(after) ?? 0, limit })
-      return { rows, total }
+      return { rows, total, counts }
     },
     form: {
       button: 'Search',
-      kept: ({ status, sort, for: target }) => ({
-        ...(status && { status }),
-        ...(sort && { sort }),
-        ...(target && { for: target }),
-      }),
-      inputs: async (asked, _, administration) => inputs(asked, await listChoices(administration)),
+      kept: ['status', 'sort', 'for'],
+      inputs: async (asked) => inputs(asked),
     },
     empty: (asked, { isNew, canChange }) => (isNew ? nothingYet(canChange) : nothingFound(asked)),
     file: { list: 'applications', schema: LISTED_APPLICATION, view: listedApplicationView },
     readAll: ({ applications }, { query }) => applications.pages(query),
-    async page({ asked: { filter, target }, after = '', rows, total = 0, form, summary, listed, links }, _, request) {
-      const all = html`${rows.length > 0 && html`<p class="hint">${summary}</p>`}${listed}`
+    async page({ asked, after = '', rows, total = 0, form, summary, listed, links }, _, request) {
+      const { filter, target, canTick } = asked
       const count = total > PAGE_SIZE && total
-      const list = target && rows.length > 0 ? approvalForm(target, { ...filter, from: after }, count, all) : all
-      const content = html`${await approvalsChanged(context, request)}${views(filter)}${form}${list}${links}`
-      return { ...(target && headOf(target)), content }
+      const list = canTick && rows.length > 0 ? approvalForm(asked, { ...filter, from: after }, count, listed) : listed
+      const content = html`${await approvalsChanged(context, request)}${form}${summary}${list}${links}`
+      return { ...(target && headOf(target)), ...(canTick && { scripts: ['ticks.js'] }), content }
     },
   })
 
@@ -122,14 +112,16 @@ export function listApplications(console: FastifyInstance, context: AdminContext
 
 /** The query of the list, or of its file. */
 async function askedFor(context: AdminContext, request: FastifyRequest) {
-  const { suites, listEndingSecrets } = administrationOf(context, request)
-  const now = context.now()
-  const idsOf = (clients: readonly { id: string }[] = []) => new Set(clients.map(({ id }) => id))
-  const failing = idsOf((await context.statistics.readTrouble())?.failing)
-  const ending = idsOf(await listEndingSecrets(now + WEEK_MS, MAX_ENDING))
+  const administration = administrationOf(context, request)
+  const { suites } = administration
+  const troubled = await findTroubled(context, administration, 'application')
+  const { failing, ending, now } = troubled
   const filter = textsIn(FILTERS, request.query)
   const { search: text, status, suite, label, sort } = filter
-  const within = status === 'failing' ? failing : status === 'ending' ? ending : undefined
+  const isWhole = `${text}${suite}${label}` === ''
+  const states = isWhole || status === 'heavy' ? await context.statistics.readStates() : undefined
+  const heavy = new Set(states?.heavy)
+  const within = status === 'failing' ? failing : status === 'ending' ? ending : status === 'heavy' ? heavy : undefined
   const isWithout = suite.startsWith(NOT)
   const approved = isWithout ? await suites.listApproved(suite.slice(NOT.length)) : []
   const without = new Set(approved.map(({ clientId }) => clientId))
@@ -142,10 +134,13 @@ async function askedFor(context: AdminContext, request: FastifyRequest) {
     accepts:
       (within !== undefined || isWithout) &&
       (({ clientId }) => within?.has(clientId) !== false && !without.has(clientId)),
-    uses: status === 'heavy' ? isHeavy : status === 'quiet' ? (one) => isQuiet(one, now) : undefined,
+    uses: status === 'quiet' ? (one) => isQuiet(one, now) : undefined,
   }
+  const known = { ...states, '': states?.all, heavy: states?.heavy.length, failing: failing.size, ending: ending.size }
   const target = filter.for !== '' && canChange(request) ? await suites.show(filter.for) : undefined
-  return { filter, query, target, failing, ending, now }
+  const choices = await listChoices(administration)
+  const canTick = canChange(request) && choices.length > 0
+  return { filter, query, counts: isWhole ? known : undefined, target, choices, canTick, ...troubled }
 }
 
 function nothingYet(canChange = false): Html {
@@ -155,15 +150,8 @@ function nothingYet(canChange = false): Html {
   )
 }
 
-function views(filter: Filter): Html {
-  const hrefOf = (status: string) => address('/applications', { ...filter, status })
-  const all = VIEWS.map(([view, label]) => [hrefOf(view), label] as const)
-  const hint = VIEWS.find(([view]) => view === filter.status)?.[2]
-  return html`${links('tabs', 'Views', all, hrefOf(filter.status))}${hint && html`<p class="hint">${hint}</p>`}`
-}
-
-function inputs({ filter, target }: Asked, suites: readonly Suite[]): Html[] {
-  const named = suites.map(({ suiteId, name }) => ({ value: suiteId, label: name }))
+function inputs({ filter, target, choices }: Asked): Html[] {
+  const named = choices.map(({ suiteId, name }) => ({ value: suiteId, label: name }))
   const others = target ? [{ value: `${NOT}${target.suiteId}`, label: `Not ${target.name}` }] : []
   const placeholder = 'Name, client id, email, label or note'
   return [
@@ -184,19 +172,24 @@ ${text !== '' && html`<p>This list has no removed applications: <a href="${addre
   )
 }
 
-function row(application: ListedApplication, { now, target, failing, ending }: Asked) {
-  const { clientId, suites, lastTokenAt, tokensThisHour } = application
+function row(application: ListedApplication, { now, canTick, failing, ending }: Asked) {
+  const { clientId, labels, suites, secrets, createdAt, lastTokenAt, tokensThisHour } = application
   const page = path`/applications/${clientId}`
-  const id = html`<code title="${clientId}">${clientId}</code>`
+  const active = secrets.filter((secret) => secretState(secret, now) === 'active')
+  const ends = active.map(({ endsAt }) => endsAt ?? Infinity)
+  const end = ending.get(clientId) ?? Math.max(...ends)
+  const box = html`<input type="checkbox" name="client_id" value="${clientId}" aria-label="Tick ${application.name}"> `
   return [
-    target
-      ? html`<label class="choice"><input type="checkbox" name="client_id" value="${clientId}"><span>${name(application.name)}${id}</span></label>`
-      : html`<a href="${page}">${name(application.name)}</a> ${id}${labelCount(application.labels, page)}`,
+    html`${canTick && box}<a href="${page}">${name(application.name)}</a> <code title="${clientId}">${clientId}</code>${labelCount(labels, page)}`,
+    html`<code>${clientId}</code>`,
+    labelLinks(labels, '/applications'),
     name(application.developerEmail),
     badges(application, { isFailing: failing.has(clientId), endsSoon: ending.has(clientId), now }),
     suites.length === 0
       ? badge('none', 'warn')
       : html`<span class="cut" title="${suites.join(', ')}">${suites.join(', ')}</span>`,
+    time(Number.isFinite(end) ? end : null, ends.length > 0 ? 'never' : 'none'),
+    time(createdAt),
     age(lastTokenAt, now),
     tokensThisHour.toLocaleString('en'),
   ]

@@ -19,18 +19,17 @@ interface List {
   showList: (request: FastifyRequest, reply: FastifyReply, errors: readonly FieldError[]) => Promise<FastifyReply>
 }
 
-type Route = { Params: { id: string } }
-
 /** Approves many applications for a suite, or withdraws their approvals, and can undo that. */
 export function changeApprovals(
   console: FastifyInstance,
   context: AdminContext,
   { findMatching, showList }: List,
 ): void {
-  console.post<Route>('/suites/:id/approvals', async (request, reply) => {
-    const { id } = request.params
+  console.post('/applications', async (request, reply) => {
     const { applications, suites } = administrationOf(context, request)
     const { all, text } = fieldsOf(request.body)
+    if (text('undo')) return undo(request, reply)
+    const id = text('target')
     const isApproval = text('change') === 'approve'
     const isAll = text('matching') === 'all'
     const ids = new Set(isAll ? (await findMatching(request)).map(({ clientId }) => clientId) : all('client_id'))
@@ -49,7 +48,7 @@ export function changeApprovals(
     const isAsked = size > (isApproval ? 1 : 0) || managed.length > 0
     if (isAsked && !isConfirmed) {
       const which = isAll ? hidden({ matching: 'all' }) : [...ids].flatMap((id) => hidden({ client_id: id }))
-      const chosen = html`${hidden({ change: text('change'), confirmed: String(size) })}${which}`
+      const chosen = html`${hidden({ target: id, change: text('change'), confirmed: String(size) })}${which}`
       return showPage(
         reply,
         question(await suites.show(id), request, isApproval, size, html`${chosen}${managedHint(managed)}`),
@@ -58,9 +57,9 @@ export function changeApprovals(
     return showChanged(request, reply, await suites.changeApprovals(id, [...ids], isApproval))
   })
 
-  console.post<Route>('/suites/:id/approvals/undo', async (request, reply) => {
+  async function undo(request: FastifyRequest, reply: FastifyReply) {
     const { applications, suites } = administrationOf(context, request)
-    const { changed, left } = await suites.undoApprovals(Number(fieldsOf(request.body).text('event')))
+    const { suite, changed, left } = await suites.undoApprovals(Number(fieldsOf(request.body).text('undo')))
     if (left.length === 0) return showChanged(request, reply, changed)
     const named = await Promise.all(left.slice(0, MAX_NAMED).map((clientId) => applications.find(clientId)))
     const links = named.map((one, n) => {
@@ -70,8 +69,8 @@ export function changeApprovals(
     const more = left.length > MAX_NAMED && html`<p>And ${left.length - MAX_NAMED} more.</p>`
     const content = html`${note('warn', html`<p>Undone for ${many(changed.length, 'application')}. Left unchanged, because something else has changed them since: ${many(left.length, 'application')}.</p><ul>${links}</ul>${more}`)}
 <div class="buttons"><a class="button" href="${listOf(request)}">Back to the list</a></div>`
-    return showPage(reply, { ...headOf(await suites.show(request.params.id)), lead: undefined, content })
-  })
+    return showPage(reply, { ...headOf(await suites.show(suite)), lead: undefined, content })
+  }
 
   async function showChanged(request: FastifyRequest, reply: FastifyReply, changed: readonly string[]) {
     if (changed.length === 0) return redirectDone(reply, listOf(request), 'nothing-changed')
@@ -96,8 +95,9 @@ export async function approvalsChanged(context: AdminContext, request: FastifyRe
   if (event?.id !== id || event.actor !== callerOf(request).operator.name) return
   const done = DONE[event.action as keyof typeof DONE]
   if (!done) return
-  return html`<div class="note good" role="status"><p>${many(event.count, 'application')} ${event.count === 1 ? 'is' : 'are'} ${done}, from the next check on.</p>
-<form method="post" action="${address(path`/suites/${String(query.for)}/approvals/undo`, query)}">${hidden({ event: changed })}<div class="buttons"><button class="button">Undo</button></div></form></div>`
+  const [suite] = [event.before, event.after].flatMap((fields) => fields?.suites) as [string]
+  return html`<div class="note good" role="status" data-ticks-done><p>${many(event.count, 'application')} ${event.count === 1 ? 'is' : 'are'} ${done} for <code>${suite}</code>, from the next check on.</p>
+<form method="post" action="${address('/applications', query)}">${hidden({ undo: changed })}<div class="buttons"><button class="button">Undo</button></div></form></div>`
 }
 
 export function headOf({ suiteId, name: named }: Suite) {
@@ -108,9 +108,12 @@ export function headOf({ suiteId, name: named }: Suite) {
   } satisfies Partial<Page>
 }
 
-/** The form around a list. `count` is how many match, or false if all are on this page. */
+/**
+ * The form around a list, for the suite `target` or one of the `choices`. `count` is how many match, or false if all are on this
+ * page. ticks.js keeps what is ticked on other pages.
+ */
 export function approvalForm(
-  { suiteId }: Suite,
+  { target, choices }: { target: Suite | undefined; choices: readonly Suite[] },
   filter: Record<string, string>,
   count: number | false,
   list: Html,
@@ -118,9 +121,13 @@ export function approvalForm(
   const others =
     count !== false &&
     html`<label class="choice"><input type="checkbox" name="matching" value="all"><span>All that match, on all pages: ${many(count, 'application')}</span></label>`
-  return html`<form class="edit" method="post" action="${address(path`/suites/${suiteId}/approvals`, filter)}" data-guard>
+  const named = choices.map(({ suiteId, name }) => html`<option value="${suiteId}">${name}</option>`)
+  const suite = target
+    ? hidden({ target: target.suiteId })
+    : html`<select name="target" aria-label="Suite" required><option value="">For which suite?</option>${named}</select>`
+  return html`<form class="edit" method="post" action="${address('/applications', filter)}" data-ticks="${target?.suiteId ?? ''}">
 <div class="parts" data-checks>${list}</div>
-<div class="buttons">${allOrNone()}${others}<button class="button primary" name="change" value="approve">Approve</button><button class="button danger-quiet" name="change" value="withdraw">Withdraw approval…</button></div></form>`
+<div class="buttons"><output data-ticked hidden></output>${allOrNone('Clear')}${others}${suite}<button class="button${target && ' primary'}" name="change" value="approve">Approve</button><button class="button danger-quiet" name="change" value="withdraw">Withdraw approval…</button></div></form>`
 }
 
 function managedHint(managed: readonly ApplicationNames[]): Html | undefined {

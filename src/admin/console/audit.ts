@@ -25,7 +25,7 @@ export function auditPage(console: FastifyInstance, context: AdminContext): void
     caption: CAPTION,
     columns: COLUMNS,
     cells: eventCells,
-    pages: ['before', 'Newest', 'Older'],
+    pages: 'before',
     ask: ({ searchAuditEvents }, request) => askedFor(searchAuditEvents, request),
     async read(administration, { query }, { after, limit, isFile }) {
       const page = { ...query, before: numberIn(after), grouped: !isFile, limit }

@@ -54,7 +54,7 @@ export function liveControls(base: string, of: Readonly<Record<string, string>> 
 export function links(
   kind: 'sections' | 'tabs' | 'contents',
   label: string,
-  all: readonly (readonly [href: string, text: string])[],
+  all: readonly (readonly [href: string, text: Part])[],
   current?: string,
 ): Html {
   const items = all.map(
@@ -157,14 +157,12 @@ function cellOf(cell: Part, { label, kind }: Shown, n: number): Html {
   return html`<td role="cell"${kind && html` class="${kind}"`} data-label="${label}"><div>${cell}</div></td>`
 }
 
-/** Links to the first and the next page of a list. Undefined if there is only one page. */
-export function pager(
-  first: string | undefined | false,
-  next: string | undefined,
-  [firstLabel, nextLabel] = ['Newest', 'Older'],
-): Html | undefined {
-  if (!first && next === undefined) return
-  return html`<nav class="pager" aria-label="Pages">${first && html`<a class="button" href="${first}">${firstLabel}</a>`}${
-    next !== undefined && html`<a class="button" href="${next}" rel="next">${nextLabel}</a>`
-  }</nav>`
+/** Links to the first, the previous and the next page of a list, as far as there are any. Undefined if there is only one page. */
+export function pager(hrefs: readonly (string | undefined)[], labels: readonly string[]): Html | undefined {
+  if (hrefs.every((href) => href === undefined)) return
+  const pages = hrefs.map(
+    (href, n) =>
+      href !== undefined && html`<a class="button" href="${href}"${n === 2 && html` rel="next"`}>${labels[n]}</a>`,
+  )
+  return html`<nav class="pager" aria-label="Pages">${pages}</nav>`
 }

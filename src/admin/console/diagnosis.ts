@@ -1,13 +1,17 @@
 import type { FastifyRequest } from 'fastify'
+import type { Administration } from '../../administration/administration.ts'
 import { placeOf } from '../../administration/attention.ts'
-import type { Health } from '../../administration/diagnosis.ts'
+import { endingSecret, type Health } from '../../administration/diagnosis.ts'
 import type { Instructions } from '../../administration/remedies.ts'
 import { isHeavy, isQuiet, type ListedApplication, type RecentUse } from '../../administration/search.ts'
 import type { Explanation } from '../../administration/why.ts'
 import { factsOf, isTokenReason } from '../../domain/reasons.ts'
 import type { RefusalCount, RefusedClient } from '../../domain/refusal.ts'
 import { secretState } from '../../domain/secret.ts'
+import type { Suite } from '../../domain/suite.ts'
+import { DAY } from '../../domain/usage.ts'
 import { type Html, html, type Part, path } from '../../web/html.ts'
+import type { AdminContext } from '../context.ts'
 import {
   age,
   asOf,
@@ -72,23 +76,41 @@ export function instructionsFor(request: FastifyRequest): PageInstructions {
   }
 }
 
+/** How many clients with ending secrets are read. */
+const MAX_ENDING = 1000
+
+export type Troubled = Awaited<ReturnType<typeof findTroubled>>
+
+/** The applications or suites that are failing, and those that lose a secret that they use within a week: when, by id. */
+export async function findTroubled(context: AdminContext, administration: Administration, kind: RefusedClient['kind']) {
+  const now = context.now()
+  const { failing = [] } = (await context.statistics.readTrouble()) ?? {}
+  const ending = await administration.listEndingSecrets(now + 7 * DAY, MAX_ENDING)
+  const isOfKind = (client: { kind: string }) => client.kind === kind
+  return {
+    now,
+    failing: new Set(failing.filter(isOfKind).map(({ id }) => id)),
+    ending: new Map(ending.filter(isOfKind).map(({ id, endsAt }) => [id, endsAt])),
+  }
+}
+
 type Listed = Pick<ListedApplication, 'status' | 'secrets' | keyof RecentUse>
 
-/** The states of an application, in the words of the list. `isFailing` if it is refused now, and was in the last day. */
+/** The states of an application or a suite, in the words of the list. `isFailing` if it is refused now, and was in the last day. */
 export function badges(
-  application: Listed,
+  client: Listed | Pick<Suite, 'secrets'>,
   { isFailing, endsSoon, now }: { isFailing: boolean; endsSoon: boolean; now: number },
 ): Html {
-  const { status, secrets, lastTokenAt } = application
-  if (status === 'suspended') return statusBadge(status)
+  const application = 'status' in client ? client : undefined
+  if (application?.status === 'suspended') return statusBadge(application.status)
   const marks = [
     isFailing && badge('failing', 'bad'),
-    secrets.every((secret) => secretState(secret, now) !== 'active') && badge('no secret', 'bad'),
+    client.secrets.every((secret) => secretState(secret, now) !== 'active') && badge('no secret', 'bad'),
     endsSoon && badge('secret ends', 'warn'),
-    isHeavy(application) && badge('heavy', 'warn'),
-    isQuiet(application, now) && badge(lastTokenAt === undefined ? 'no token yet' : 'quiet'),
-  ].filter((mark) => mark !== false)
-  return html`<span class="badges">${marks.length > 0 ? marks : statusBadge(status)}</span>`
+    application && isHeavy(application) && badge('heavy', 'warn'),
+    application && isQuiet(application, now) && badge(application.lastTokenAt ? 'quiet' : 'no token yet'),
+  ].filter(Boolean)
+  return html`<span class="badges">${marks.length > 0 ? marks : statusBadge('active')}</span>`
 }
 
 const ANSWERS: Record<Health, readonly [tone: Tone, answer: string]> = {
@@ -128,7 +150,10 @@ export function withTimes(text: string, withSeconds = false): Part[] {
 
 /** The parts of the page of an application or a suite that change while it is open. */
 export function liveDiagnosis(explanation: Explanation, buttons: PageInstructions['buttons'], now: number) {
-  const { suite, refusals, similarRefusals } = explanation
+  const { application, suite, health, refusals, similarRefusals } = explanation
+  // It may have been removed in the meantime.
+  const client = application ?? suite
+  const isFailing = health === 'wrong' && refusals.some(({ lastAt }) => lastAt > now - DAY)
   const own =
     refusals.length === 0
       ? html`<p class="quiet-text">No request was refused in the last 30 days.</p>`
@@ -137,6 +162,7 @@ export function liveDiagnosis(explanation: Explanation, buttons: PageInstruction
   const similar = similarRefusalsPanel('similar', 'Refused client ids that look like this one', similarRefusals, now)
   return {
     asOf: html`<div data-live="as-of">${asOf(now)}</div>`,
+    state: html`<span data-live="state">${client && badges(client, { isFailing, endsSoon: endingSecret(client.secrets, now) !== undefined, now })}</span>`,
     status: html`<div data-live="status">${diagnosisNote(explanation, buttons)}</div>`,
     refusals: html`<div class="panel-part" data-live="refusals">${section('refusals', title, html`${own}${DELAY_HINT}`)}${similar}</div>`,
   }

@@ -169,8 +169,9 @@ export function checkboxes(
 }
 
 /** Buttons that tick all checkboxes of a part with `data-checks`, or none. console.js shows them. */
-export function allOrNone(): Html {
-  return html`<div class="buttons" data-tick-buttons hidden>${(['all', 'none'] as const).map((which) => html`<button type="button" class="button" data-tick="${which}">Tick ${which}</button>`)}</div>`
+export function allOrNone(none = 'Tick none'): Html {
+  const labels = { all: 'Tick all', none }
+  return html`<div class="buttons" data-tick-buttons hidden>${Object.entries(labels).map(([which, label]) => html`<button type="button" class="button" data-tick="${which}">${label}</button>`)}</div>`
 }
 
 export function hidden(values: Readonly<Record<string, string>>): Html[] {

@@ -6,11 +6,13 @@ import { view } from '../../views/schema.ts'
 import { type Html, html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { emptyState, name } from './components.ts'
-import { fieldsOf, select } from './forms.ts'
+import { fieldsOf } from './forms.ts'
 import { listPage, numberIn } from './list.ts'
 import { SECRET_COLUMNS, secretCells } from './secrets.ts'
 
 type Test = (secret: BrowsedSecret, now: number) => boolean
+
+const isActive = ({ state }: BrowsedSecret) => state === 'active'
 
 const FILTERS: { value: string; label: string; matches: Test }[] = [
   { value: '', label: 'All active ones', matches: () => true },
@@ -43,23 +45,24 @@ export function listSecrets(console: FastifyInstance, context: AdminContext): vo
     columns: ['Application or suite', ...SECRET_COLUMNS],
     sorts: SORTS,
     cells: (secret: BrowsedSecret) => [ownerOf(secret), ...secretCells(secret, context.now())],
-    pages: ['from', 'First', 'Next'],
+    pages: 'from',
+    views: ['show', FILTERS.map(({ value, label }) => [value, label])],
     ask: async (_, request) => askedFor(request),
-    async read({ secrets }, { matches, rank }, { after, limit }) {
-      const { secrets: rows, total } = await secrets.browse({ matches, rank, from: numberIn(after) ?? 0, limit })
-      return { rows, total }
-    },
-    form: {
-      button: 'Show',
-      kept: ({ sort }) => ({ ...(sort && { sort }) }),
-      inputs: async ({ filter: { show } }) => [select({ label: 'Show', name: 'show', value: show }, FILTERS)],
+    async read({ secrets }, { show, rank }, { after, limit }) {
+      const [from, now] = [numberIn(after) ?? 0, context.now()]
+      const active = (await Array.fromAsync(secrets.pages(isActive))).flat()
+      const shownBy = ({ matches }: { matches: Test }) => active.filter((secret) => matches(secret, now))
+      const counts = Object.fromEntries(FILTERS.map((one) => [one.value, shownBy(one).length]))
+      // The difference of two infinite ranks is NaN.
+      const found = shownBy(show).sort((one, other) => rank(one) - rank(other) || 0)
+      return { rows: found.slice(from, from + limit), total: found.length, counts }
     },
     empty: (_, { isNew }) =>
       isNew
         ? emptyState('No secrets yet', html`<p>Each application and suite gets one when it is registered.</p>`)
         : emptyState('No matches', html`<p>No secret matches.</p>`),
     file: { list: 'secrets', schema: OWNED_SECRET, view: (secret) => view(OWNED_SECRET, secret) },
-    readAll: ({ secrets }, { matches }) => secrets.pages(matches),
+    readAll: ({ secrets }, { show }) => secrets.pages((secret, now) => isActive(secret) && show.matches(secret, now)),
   })
 }
 
@@ -68,8 +71,7 @@ function askedFor({ query }: FastifyRequest) {
   const { text } = fieldsOf(query)
   const [show, sort] = [choiceIn(FILTERS, text('show')), choiceIn(ORDERS, text('sort'))]
   const { rank } = show.value === 'ending' && sort.value === '' ? choiceIn(ORDERS, 'end') : sort
-  const matches: Test = (secret, now) => secret.state === 'active' && show.matches(secret, now)
-  return { filter: { show: show.value, sort: sort.value }, matches, rank }
+  return { filter: { show: show.value, sort: sort.value }, show, rank }
 }
 
 /** The choice with this value, or the first one. */

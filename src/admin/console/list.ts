@@ -7,15 +7,35 @@ import { address, type Html, html, type Part } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { ProblemError } from '../wire/problem.ts'
-import { type Column, type Order, pager, sentence, table } from './components.ts'
+import { type Column, links, type Order, pager, sentence, table } from './components.ts'
 import { exportLinks, type File, FORMATS, sendFile } from './exports.ts'
-import { canChange, type FieldError, type FieldState, field, fieldsOf, formErrors, hidden, statesOf } from './forms.ts'
+import {
+  canChange,
+  checkboxes,
+  type FieldError,
+  type FieldState,
+  field,
+  fieldsOf,
+  formErrors,
+  hidden,
+  statesOf,
+} from './forms.ts'
 import { type Page, type Section, showPage } from './layout.ts'
+import { cookieIn, shortCookie } from './login.ts'
 
 export const PAGE_SIZE = 50
 
 /** How many rows of a file are read in one turn. */
 const AT_A_TIME = 200
+
+/** How long the choice of columns is kept, in seconds. */
+const A_YEAR = 365 * 24 * 60 * 60
+
+/**
+ * Where a page begins, in the query: after so many rows; or before the row with the last of these keys, those of earlier pages come
+ * first. With the labels of the links to the first page, the one before and the one after.
+ */
+const PAGES = { from: ['First', 'Previous', 'Next'], before: ['Newest', 'Newer', 'Older'] } as const
 
 /** The query of a list. `filter` has the names of the URL; empty text matches anything. */
 interface Wanted {
@@ -29,19 +49,27 @@ interface Found<Row> {
   next?: string | number | undefined
   /** How many there are on all pages. Undefined if they are not counted. */
   total?: number | undefined
+  /** How many each view has, by its value. Undefined if they are not counted. */
+  counts?: Readonly<Record<string, number | undefined>> | undefined
 }
 
-export interface List<Asked extends Wanted, Row> extends Pick<Page, 'title' | 'lead'> {
+interface Frame extends Pick<Page, 'title' | 'lead'> {
   path: Section
   /** The word for what a row shows, such as `suite`. */
   noun: string
   caption: string
   columns: readonly Column[]
+  /** Which columns are shown besides the first one until the operator chooses others. Without it, all are. */
+  shown?: readonly string[]
   /** By which columns the rows can be sorted: the value of `sort` in the URL, and the order. */
   sorts?: Readonly<Record<string, readonly [sort: string, order: Order]>>
+  /** A filter whose values are links above the list. */
+  views?: readonly [name: string, all: readonly (readonly [value: string, label: string, hint?: string])[]]
+  pages: keyof typeof PAGES
+}
+
+export interface List<Asked extends Wanted, Row> extends Frame {
   cells: (row: Row, asked: Asked) => readonly Part[]
-  /** The query parameter for where a page begins, and the labels of the links to the first and the next page. */
-  pages: readonly [name: string, first: string, next: string]
   ask: (administration: Administration, request: FastifyRequest) => Promise<Asked>
   read: (
     administration: Administration,
@@ -51,10 +79,10 @@ export interface List<Asked extends Wanted, Row> extends Pick<Page, 'title' | 'l
   /** Reads the rows of a file, unless `read` does. */
   readAll?: (administration: Administration, asked: Asked) => AsyncIterable<readonly Row[]>
   file: Pick<File, 'list' | 'schema'> & { view: (row: Row) => Readonly<Record<string, unknown>> }
-  /** The form of the filter. `kept` has the values without an input. */
+  /** The form of the filter. `kept`: the names without an input. */
   form?: {
     button: string
-    kept?: (filter: Asked['filter']) => Record<string, string>
+    kept?: readonly string[]
     inputs: (asked: Asked, stateOf: (name: string) => FieldState, administration: Administration) => Promise<Part>
   }
   empty: (asked: Asked, why: Emptiness) => Html
@@ -75,8 +103,10 @@ interface Emptiness {
 interface Parts<Asked, Row> extends Found<Row> {
   asked: Asked
   after: string | undefined
+  /** The views and the form of the filter. */
   form: Part
-  summary: Html
+  /** Which of how many rows there are, links to the files, and the choice of columns. */
+  summary: Part
   listed: Html
   links: Part
 }
@@ -87,36 +117,40 @@ export function listPage<Asked extends Wanted, Row>(
   context: AdminContext,
   list: List<Asked, Row>,
 ) {
-  const { path, title, lead, register } = list
-  const [position, ...labels] = list.pages
+  const { path, title, lead, register, pages } = list
 
   async function show(request: FastifyRequest, reply: FastifyReply, errors: readonly FieldError[] = []) {
     const administration = administrationOf(context, request)
     const asked = await list.ask(administration, request)
     const { filter, wrong = [] } = asked
-    const given = fieldsOf(request.query).text(position)
-    const after = position === 'after' ? given || undefined : numberIn(given)?.toString()
+    const trail = fieldsOf(request.query).text(pages).split('.').filter(numberIn)
+    const after = trail.at(-1)
     const found = await list.read(administration, asked, { after, limit: PAGE_SIZE })
-    const { rows, total, next = followingIn(after, total) } = found
-    const following = next === undefined ? undefined : address(path, { ...filter, [position]: String(next) })
+    const { rows } = found
+    const hrefs = positionsBeside(trail, found).map((position) =>
+      position === undefined ? undefined : address(path, { ...filter, [pages]: position }),
+    )
     // The suite to approve for, which is not a filter.
     const isFirst = after === undefined && !isAnySet({ ...filter, for: '' })
     const isBare = isFirst && rows.length === 0 && register !== undefined
+    const chosen = chosenColumns(list, request, reply)
     const parts = {
       ...found,
       asked,
       after,
-      form: !isBare && (await formOf(list, asked, administration)),
-      summary: html`${total !== undefined && `${many(total, list.noun)} · `}${exportLinks(path, filter)}`,
-      listed: listed(list, asked, rows, { isNew: isFirst, canChange: canChange(request), next: following }),
-      links: pager(after !== undefined && address(path, filter), following, labels),
+      form: !isBare && html`${viewLinks(list, filter, found)}${await formOf(list, asked, administration)}`,
+      summary:
+        rows.length > 0 &&
+        html`<div class="list-head"><p class="hint">${placeOf(list, trail, found)}${exportLinks(path, filter)}</p>${chosen && columnChoice(list, filter, chosen)}</div>`,
+      listed: listed(list, asked, rows, { isNew: isFirst, canChange: canChange(request), next: hrefs[2] }, chosen),
+      links: pager(hrefs, PAGES[pages]),
     }
     const { content, ...page }: Page = {
       title,
       section: path,
       lead,
       actions: canChange(request) && !isBare && register,
-      content: html`${parts.form}${rows.length > 0 && html`<p class="hint">${parts.summary}</p>`}${parts.listed}${parts.links}`,
+      content: html`${parts.form}${parts.summary}${parts.listed}${parts.links}`,
       ...(!isBare && (await list.page?.(parts, administration, request))),
     }
     const status = errors.length + wrong.length > 0 ? 422 : 200
@@ -148,9 +182,60 @@ export function listPage<Asked extends Wanted, Row>(
   return show
 }
 
-function followingIn(after: string | undefined, total = 0): number | undefined {
-  const next = (numberIn(after) ?? 0) + PAGE_SIZE
-  return next < total ? next : undefined
+/** Where the first, the previous and the next page begin. Undefined if there is none, or if the first is the previous one. */
+function positionsBeside(trail: readonly string[], { total, next }: Found<unknown>): (string | undefined)[] {
+  const from = numberIn(trail.at(-1)) ?? 0
+  const [before, after] =
+    total === undefined
+      ? [trail.slice(0, -1).join('.'), next && [...trail, next].join('.')]
+      : [from > PAGE_SIZE ? from - PAGE_SIZE : '', from + PAGE_SIZE < total ? from + PAGE_SIZE : undefined]
+  const previous = from > 0 ? String(before) : undefined
+  return [previous ? '' : undefined, previous, after?.toString()]
+}
+
+/** Which rows a page has or, if they are not counted and there are several pages, which page it is. */
+function placeOf({ noun }: Frame, trail: readonly string[], { rows, total, next }: Found<unknown>): string {
+  if (total === undefined) return next === undefined && trail.length === 0 ? '' : `Page ${trail.length + 1} · `
+  if (total <= PAGE_SIZE) return `${many(total, noun)} · `
+  const from = numberIn(trail.at(-1)) ?? 0
+  const [first, last] = [from + 1, from + rows.length].map((row) => row.toLocaleString('en'))
+  return `${first}–${last} of ${many(total, noun)} · `
+}
+
+function viewLinks({ path, views }: Frame, filter: Wanted['filter'], { counts, total }: Found<unknown>) {
+  if (!views) return
+  const [named, all] = views
+  const current = filter[named] ?? ''
+  const hrefOf = (value: string) => address(path, { ...filter, [named]: value })
+  // The counts may be older than the list.
+  const known = counts && { ...counts, [current]: total }
+  const shown = all.map(([value, label]) => {
+    const count = known?.[value]
+    const text = html`${label}${count !== undefined && html` <span class="hint">${count.toLocaleString('en')}</span>`}`
+    return [hrefOf(value), text] as const
+  })
+  const hint = all.find(([value]) => value === current)?.[2]
+  return html`${links('tabs', 'Views', shown, hrefOf(current))}${hint && html`<p class="hint">${hint}</p>`}`
+}
+
+/** The columns to show, by their numbers: what the form asks for, which a cookie keeps. Undefined if they cannot be chosen. */
+function chosenColumns({ columns, shown }: Frame, request: FastifyRequest, reply: FastifyReply): number[] | undefined {
+  if (!shown) return
+  const labels = columns.map(labelOf)
+  const asked = fieldsOf(request.query).all('columns')
+  const isAsked = asked.length > 0
+  const marks = isAsked ? labels.map((label) => Number(asked.includes(label))).join('') : cookieIn(request, 'columns')
+  if (isAsked && marks) reply.header('set-cookie', shortCookie(request, 'columns', marks, A_YEAR))
+  const isShown = (label: string, n: number) => n === 0 || (marks ? marks[n] === '1' : shown.includes(label))
+  return labels.flatMap((label, n) => (isShown(label, n) ? [n] : []))
+}
+
+function columnChoice({ path, columns }: Frame, filter: Wanted['filter'], chosen: readonly number[]): Html {
+  const choices = columns.map((column, n) => {
+    const label = labelOf(column)
+    return { value: label, label, checked: chosen.includes(n) }
+  })
+  return html`<details><summary>Columns</summary><form method="get" action="${path}">${hidden({ ...setIn(filter), columns: '' })}${checkboxes({ label: 'Columns', name: 'columns' }, choices.slice(1))}<button class="button">Show</button></form></details>`
 }
 
 export function listed<Asked extends Wanted, Row>(
@@ -158,20 +243,33 @@ export function listed<Asked extends Wanted, Row>(
   asked: Asked,
   rows: readonly Row[],
   why: Emptiness,
+  chosen: readonly number[] = [...list.columns.keys()],
 ): Html {
-  const all = rows.map((row) => list.cells(row, asked))
-  return all.length > 0 ? table(list.caption, columnsOf(list, asked), all) : list.empty(asked, why)
+  if (rows.length === 0) return list.empty(asked, why)
+  const columns = columnsOf(list, asked.filter)
+  const shown = rows.map((row) => {
+    const cells = list.cells(row, asked)
+    return chosen.map((n) => cells[n])
+  })
+  return table(
+    list.caption,
+    chosen.map((n) => columns[n] as Column),
+    shown,
+  )
+}
+
+function labelOf(column: Column): string {
+  return typeof column === 'string' ? column : column.label
 }
 
 /** A column by which the rows are sorted links to the list in its usual order. */
-function columnsOf<Asked extends Wanted, Row>({ path, columns, sorts = {} }: List<Asked, Row>, { filter }: Asked) {
-  return columns.map((column): Column => {
-    const shown = typeof column === 'string' ? { label: column } : column
-    const [sort, order] = sorts[shown.label] ?? []
+function columnsOf({ path, columns, sorts = {} }: Frame, filter: Wanted['filter']): Column[] {
+  return columns.map((column) => {
+    const [sort, order] = sorts[labelOf(column)] ?? []
     if (sort === undefined) return column
     const isSorted = filter.sort === sort
     return {
-      ...shown,
+      ...(typeof column === 'string' ? { label: column } : column),
       href: address(path, { ...filter, sort: isSorted ? '' : sort }),
       order: isSorted ? order : undefined,
     }
@@ -184,15 +282,20 @@ async function formOf<Asked extends Wanted, Row>(
   administration: Administration,
 ): Promise<Html | undefined> {
   if (!form) return
-  const kept = form.kept?.(asked.filter) ?? {}
-  const isFiltered = Object.entries(asked.filter).some(([name, value]) => value !== '' && !(name in kept))
+  const given = Object.entries(setIn(asked.filter))
+  const kept = Object.fromEntries(given.filter(([name]) => form.kept?.includes(name)))
+  const isFiltered = given.length > Object.keys(kept).length
   return html`<form class="filters" method="get" action="${path}" role="search" aria-label="Filter the ${noun}s">${hidden(kept)}
 ${await form.inputs(asked, statesOf(asked.wrong ?? []), administration)}
 <div class="buttons"><button class="button">${form.button}</button>${isFiltered && html`<a class="button" href="${address(path, kept)}">Clear</a>`}</div></form>`
 }
 
+function setIn(filter: Wanted['filter']): Record<string, string> {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== ''))
+}
+
 export function isAnySet(filter: Wanted['filter']): boolean {
-  return Object.values(filter).some((value) => value !== '')
+  return Object.keys(setIn(filter)).length > 0
 }
 
 /** The number of the row after which a page begins; undefined for the first page. */

@@ -42,7 +42,7 @@ const LIST: List<Asked, RefusedRequest> = {
     'Address',
   ],
   cells: row,
-  pages: ['before', 'Newest', 'Older'],
+  pages: 'before',
   ask: ({ searchRefusedRequests }, request) => askedFor(searchRefusedRequests, request),
   async read({ searchRefusedRequests }, { query }, { after, limit }) {
     const { requests, next } = await searchRefusedRequests({ ...query, before: numberIn(after), limit })
@@ -71,7 +71,7 @@ export function refusalPages(console: FastifyInstance, context: AdminContext): v
       const counted = isWhole && refusedTable(await listLastRefused(), 'None in the last 30 days.')
       const listed = isLive ? live(parts.listed, context.now()) : parts.listed
       return {
-        content: html`${form}${rows.length > 0 && html`<p class="hint">${summary}</p>`}${listed}${links}${counted && section('counted', 'By client, suite and reason', counted)}`,
+        content: html`${form}${summary}${listed}${links}${counted && section('counted', 'By client, suite and reason', counted)}`,
         ...(isLive && {
           scripts: ['live.js'],
           actions: liveControls(address('/refusals', filter), { page: 'refusals', ...filter }),

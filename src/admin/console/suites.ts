@@ -11,11 +11,19 @@ import { address, type Html, html, path } from '../../web/html.ts'
 import type { About, AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
-import { badge, emptyState, facts, labelCount, liveControls, name, note, number, section, time } from './components.ts'
-import { instructionsFor, liveDiagnosis, type PageInstructions, refusedTable } from './diagnosis.ts'
+import { emptyState, facts, labelCount, liveControls, name, note, number, section, time } from './components.ts'
+import {
+  badges,
+  findTroubled,
+  instructionsFor,
+  liveDiagnosis,
+  type PageInstructions,
+  refusedTable,
+  type Troubled,
+} from './diagnosis.ts'
 import { canChange, field, fieldsOf, type Refused, statesOf, textsIn } from './forms.ts'
 import { type Page, showPage } from './layout.ts'
-import { listPage } from './list.ts'
+import { listPage, numberIn } from './list.ts'
 import {
   annotationFacts,
   changeNames,
@@ -30,7 +38,16 @@ import {
 import { changeSecrets, copyable, credentialsPage, howToCheckTokens, secretsPanel } from './secrets.ts'
 import { usagePanel } from './usage.ts'
 
-const COLUMNS = ['Suite', 'Id', 'Secrets', 'Registered', number('Approved applications')] as const
+const COLUMNS = [
+  ...['Suite', 'Id', 'Status', number('Valid checks/h'), number('Refused/h'), number('Approved applications')],
+  { label: 'Registered', kind: 'line' } as const,
+]
+
+const SORTS = {
+  Suite: ['name', 'ascending'],
+  'Valid checks/h': ['checks', 'descending'],
+  'Refused/h': ['refusals', 'descending'],
+} as const
 
 const REGISTER = html`<a class="button primary" href="/new-suite">Register a suite</a>`
 
@@ -41,21 +58,27 @@ export function listSuites(console: FastifyInstance, context: AdminContext): voi
     title: 'Suites',
     lead: 'APIs that check tokens, by themselves or through a gateway. A token is valid only at the suites that its application is approved for.',
     register: REGISTER,
-    caption: 'Suites, oldest first',
+    caption: 'Suites',
     columns: COLUMNS,
+    sorts: SORTS,
     cells: row,
-    pages: ['after', 'Oldest', 'Newer'],
-    ask: async (_, { query }) => ({ filter: textsIn(['label'], query) }),
-    async read({ suites }, { filter: { label } }, { after, limit }) {
-      const found = await suites.listPage({ after, limit, labels: label ? [label] : undefined })
-      return { ...found, total: after || found.next ? undefined : found.rows.length }
+    pages: 'from',
+    ask: async (administration, { query }) => ({
+      filter: textsIn(['label', 'sort'], query),
+      ...(await findTroubled(context, administration, 'suite')),
+    }),
+    async read({ suites }, { filter: { label, sort } }, { after, limit, isFile }) {
+      const labels = label ? [label] : undefined
+      if (isFile) return suites.listPage({ after, limit, labels })
+      const { suites: rows, total } = await suites.browse({ labels, sort, from: numberIn(after) ?? 0, limit })
+      return { rows, total }
     },
     empty: (_, { isNew, canChange }) => (isNew ? nothingYet(canChange) : emptyState('No suite has this label', '')),
     file: { list: 'suites', schema: SUITE, view: suiteView },
     async page({ asked: { filter }, summary, listed, links }) {
       const { label } = filter
-      const all = label !== '' && html`Those with the label <code>${label}</code> · <a href="/suites">All suites</a> · `
-      return { content: html`<p class="hint">${all}${summary}</p>${listed}${links}` }
+      const all = html`<p class="hint">Those with the label <code>${label}</code> · <a href="/suites">All suites</a></p>`
+      return { content: html`${label !== '' && all}${summary}${listed}${links}` }
     },
   })
 }
@@ -67,22 +90,20 @@ function nothingYet(canChange = false): Html {
   )
 }
 
-function row({ suiteId, name: named, labels, secrets, createdAt, approved }: ListedSuite) {
+type Asked = Troubled & { filter: Record<'label' | 'sort', string> }
+
+function row(suite: ListedSuite, { failing, ending, now }: Asked) {
+  const { suiteId, name: named, labels, checks, refusals, approved, createdAt } = suite
   const page = path`/suites/${suiteId}`
   return [
     html`<a href="${page}">${name(named)}</a>${labelCount(labels, page)}`,
     html`<code title="${suiteId}">${suiteId}</code>`,
-    secretsOf(secrets),
-    time(createdAt),
+    badges(suite, { isFailing: failing.has(suiteId), endsSoon: ending.has(suiteId), now }),
+    checks.toLocaleString('en'),
+    refusals.toLocaleString('en'),
     `${approved.toLocaleString('en')}${approved === MANY_APPROVED ? ' or more' : ''}`,
+    time(createdAt),
   ]
-}
-
-function secretsOf(secrets: ListedSuite['secrets']): Html {
-  const active = secrets.filter(({ state }) => state === 'active')
-  if (active.length === 0) return badge('none active', 'bad')
-  const endless = active.some(({ endsAt }) => endsAt === null)
-  return endless ? badge(`${active.length} active`, 'good') : badge(`${active.length} active, ends`, 'warn')
 }
 
 export function newSuite(console: FastifyInstance, context: AdminContext): void {
@@ -171,7 +192,7 @@ function createView(context: AdminContext) {
     const usage = { clientId: suiteId, base, kinds: ['checks', 'refusals'], hint } as const
     const page: Page = {
       title: named,
-      heading: name(named),
+      heading: html`${name(named)} ${live.state}`,
       section: '/suites',
       scripts: ['live.js', 'chart.js'],
       trail: [PARENT],

@@ -137,6 +137,9 @@ export function createUsage({ ask: read, askInBackground, transactInBackground, 
       const rows = await askInBackground(figures.listUsage(beginnings.length), values)
       return toObjects<SpanCounts>(rows, 'clientId', 'since', 'tokens', 'checks', 'refusals')
     },
+
+    listBusy: async (since, tokens) =>
+      (await askInBackground<[clientId: string]>(figures.listBusy, [since, tokens])).map(([clientId]) => clientId),
   }
 }
 

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { browserTest } from '../../support/browser.ts'
 import { signIn, startOnce } from '../../support/console.ts'
+import { run } from '../../support/spawn.ts'
 import { until } from '../../support/until.ts'
 
 const startShared = startOnce(async ({ command }) => {
@@ -20,6 +21,13 @@ async function start(t: Test, options: Parameters<typeof signIn>[2] = {}) {
   return { browser, console, clientId, clientSecret, own: `/applications/${clientId}`, open, approvedFor, ...visitor }
 }
 
+const named = (n: number) => ({
+  name: `Many ${n}`,
+  developer_email: 'dev@partner.example',
+  labels: { many: 'yes' },
+  suites: [],
+})
+
 /** Answers the questions of a page whether to leave it. Returns how many there were. */
 function answerQuestions(page: Page, answer: 'accept' | 'dismiss') {
   const asked: string[] = []
@@ -32,23 +40,20 @@ function answerQuestions(page: Page, answer: 'accept' | 'dismiss') {
 
 browserTest('Lists: all or none are ticked with a button, and what is ticked is not lost by leaving', async (t) => {
   const { page, open, own, complaints } = await start(t)
-  await open('/applications?for=reports')
-  const asked = answerQuestions(page, 'dismiss')
-  const boxes = page.locator('[name=client_id]')
-  await page.getByRole('button', { name: 'Tick all' }).click()
-  t.equal(await page.locator('[name=client_id]:checked').count(), await boxes.count())
-  const leave = () => page.getByRole('link', { name: 'Audit', exact: true }).click({ noWaitAfter: true })
-  await leave()
-  await until(() => asked.length === 1)
-  t.match(page.url(), 'for=reports')
-  await page.getByRole('button', { name: 'Tick none' }).click()
-  t.equal(await page.locator('[name=client_id]:checked').count(), 0)
-
-  page.removeAllListeners('dialog')
-  page.on('dialog', (dialog) => dialog.accept())
-  await open(`${own}/edit`)
-  page.removeAllListeners('dialog')
   const questions = answerQuestions(page, 'accept')
+  await open('/applications?for=reports')
+  const boxes = page.locator('[name=client_id]')
+  const ticked = page.locator('[name=client_id]:checked')
+  await page.getByRole('button', { name: 'Tick all' }).click()
+  t.equal(await ticked.count(), await boxes.count())
+  await page.getByRole('link', { name: 'Audit', exact: true }).click()
+  await page.waitForURL('**/audit')
+  await page.goBack()
+  t.equal(await ticked.count(), await boxes.count())
+  await page.getByRole('button', { name: 'Clear' }).click()
+  t.equal(await ticked.count(), 0)
+
+  await open(`${own}/edit`)
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Another name')
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('The changes are saved.').waitFor()
@@ -57,6 +62,49 @@ browserTest('Lists: all or none are ticked with a button, and what is ticked is 
   t.equal(await page.locator('[name=suite]:checked').count(), 2)
   t.strictSame(questions, [], 'saving, and leaving what was not edited, asks nothing')
   t.strictSame(complaints, [])
+})
+
+browserTest('Lists: what is ticked stays so on other pages, sorted or searched, until it is used', async (t) => {
+  const { console, page, open, complaints } = await start(t)
+  const applications = Array.from({ length: 60 }, (_, n) => ({ ...named(n), client_id: `many-${n}` }))
+  await run(['seed', '-'], { env: console.env, stdin: JSON.stringify({ applications }) })
+  await open('/applications?label=many')
+  const box = (n: number) => page.getByRole('checkbox', { name: `Tick Many ${n}`, exact: true })
+  const approve = page.getByRole('button', { name: 'Approve', exact: true })
+  t.notOk(await approve.isVisible(), 'there is nothing to do yet')
+  await box(59).check()
+  await box(58).check()
+  await page.getByRole('link', { name: 'Next', exact: true }).click()
+  await box(0).check()
+  await page.getByRole('link', { name: 'Application', exact: true }).click()
+  await page.getByText('3 selected').waitFor()
+  t.ok(await box(0).isChecked())
+  await box(1).check()
+  await box(0).uncheck()
+  await page.getByRole('searchbox', { name: 'Search', exact: true }).fill('many 58')
+  await page.getByRole('button', { name: 'Search', exact: true }).click()
+  await page.getByText('3 selected').waitFor()
+  t.ok(await box(58).isChecked())
+  await page.getByRole('combobox', { name: 'Suite', exact: true }).selectOption('reports')
+  await approve.click()
+  await page.getByRole('button', { name: 'Approve 3 applications' }).click()
+  await page.getByText('3 applications are approved for reports').waitFor()
+  t.notOk(await box(58).isChecked())
+  await open('/applications?label=many&suite=reports')
+  const names = page.locator('tbody th a:not(.label)')
+  t.strictSame(await names.allTextContents(), ['Many 59', 'Many 58', 'Many 1'])
+  t.notOk(await approve.isVisible(), 'nothing is ticked any more')
+  t.strictSame(complaints, [])
+})
+
+browserTest('Lists: without scripts, what is ticked on a page is approved', async (t) => {
+  const { page, open, clientId, approvedFor } = await start(t, { javaScriptEnabled: false })
+  await open(`/applications?search=${clientId}`)
+  await page.getByRole('checkbox').check()
+  await page.getByRole('combobox', { name: 'Suite', exact: true }).selectOption('reports')
+  await page.getByRole('button', { name: 'Approve', exact: true }).click()
+  await page.getByText('1 application is approved for reports').waitFor()
+  t.strictSame(await approvedFor(), ['store', 'reports'])
 })
 
 browserTest('Application: the button in its problem box approves it, and its tokens are valid', async (t) => {

@@ -31,7 +31,7 @@ t.test('Applications: they are found by text and status, and an empty result off
   const found = async (query: string) => idsIn(await browser.body(`/applications?${query}`))
   t.strictSame(await found('search=SHOP+2'), ['a-2'])
   t.strictSame(await found('status=suspended'), ['a-1'])
-  t.strictSame(await found('status=else'), ['a-2', 'a-1', 'a-0'], 'an unknown status is ignored')
+  t.strictSame(await found('status=toString&sort=toString'), ['a-2', 'a-1', 'a-0'], 'an unknown status is ignored')
   const { body } = await browser('/applications?search=shop&status=suspended')
   t.match(body, 'name="search" type="search" value="shop"')
   t.match(body, /href="[^"]*status=suspended" aria-current="page">Suspended<.*>They get no tokens/s)
@@ -164,25 +164,27 @@ t.test('Applications: many are approved for a suite at once, or their approvals 
   const path = '/applications?for=store'
   const { body } = await browser(path)
   t.match(body, '<h1><span>Approvals for <bdi class="name" title="Store API">')
-  t.strictSame([body.match(/name="client_id" value="a-\d+">/g)?.length, valuesOf(body, 'matching')], [50, ['all']])
+  t.strictSame([idsOf(body).length, valuesOf(body, 'matching'), valuesOf(body, 'target')], [50, ['all'], ['store']])
   const [action = ''] = actionsOf(body)
-  const send = (action: string, form: Record<string, string | string[]>) => browser.location(action, { form })
+  const target = 'store'
+  const send = (action: string, form: Record<string, string | string[]>) =>
+    browser.location(action, { form: { target, ...form } })
   const approved = async () => (await suites.listApproved('store')).map(({ clientId }) => clientId)
 
   /** Answers the question with what it sends. */
   const confirm = async (asked: string) => {
-    const names = ['change', 'confirmed', 'matching', 'client_id']
+    const names = ['target', 'change', 'confirmed', 'matching', 'client_id']
     const form = Object.fromEntries(names.map((name) => [name, valuesOf(asked, name)]))
     return send(actionsOf(asked)[0] as string, form)
   }
 
-  const both = { client_id: ['a-3', 'a-51'], change: 'approve' }
+  const both = { target, client_id: ['a-3', 'a-51'], change: 'approve' }
   const question = await browser.body(action, { form: both })
   t.match(textOf(question), 'Approve 2 applications for Store API ? Their tokens are valid')
   t.strictSame([valuesOf(question, 'client_id'), await approved()], [both.client_id, []], 'nothing is changed yet')
   const done = String(await confirm(question))
   t.match(done, /^\/applications\?for=store&changed=\d+$/)
-  t.match(await browser.text(done), ' 2 applications are approved, from the next check on. Undo')
+  t.match(await browser.text(done), ' 2 applications are approved for store , from the next check on. Undo')
   for (const wrong of ['many-approved.500', 'toString'])
     t.notMatch(await browser.body(`${path}&done=${wrong}`), 'class="note good"', wrong)
   t.strictSame(await approved(), ['a-3', 'a-51'])
@@ -191,32 +193,95 @@ t.test('Applications: many are approved for a suite at once, or their approvals 
   t.strictSame([(await ids('suite=!store')).length, (await ids('suite=!store&from=49')).at(-1)], [50, 'a-0'])
 
   const matching = actionsOf(await browser.body(`${path}&search=a-1`))[0] as string
-  const all = await browser.body(matching, { form: { matching: 'all', change: 'approve' } })
+  const all = await browser.body(matching, { form: { target, matching: 'all', change: 'approve' } })
   t.match(textOf(all), 'Approve 11 applications for Store API ?')
   t.strictSame([valuesOf(all, 'matching'), valuesOf(all, 'client_id')], [['all'], []])
   await administration.applications.approve('a-1', 'store')
-  const again = { matching: 'all', change: 'approve', confirmed: '11' }
+  const again = { target, matching: 'all', change: 'approve', confirmed: '11' }
   t.match(await browser.text(matching, { form: again }), 'Approve 10 applications', 'it is another number now')
   await confirm(await browser.body(matching, { form: again }))
   t.strictSame((await approved()).length, 13, 'all that match')
   t.equal(await send(action, { client_id: 'a-3', change: 'approve' }), `${path}&done=nothing-changed`)
   t.match(await send(action, { client_id: 'a-2', change: 'approve' }), /changed=/, 'one is approved without a question')
 
-  const withdrawn = { client_id: ['a-3', 'a-4'], change: 'withdraw' }
+  const withdrawn = { target, client_id: ['a-3', 'a-4'], change: 'withdraw' }
   const asked = await browser.body(`${action}&from=50`, { form: withdrawn })
   t.match(textOf(asked), 'Withdraw the approval of 1 application for Store API ?')
   t.strictSame(valuesOf(asked, 'client_id'), withdrawn.client_id)
   t.equal((await approved()).length, 14, 'nothing is changed yet')
   const one = String(await confirm(asked))
   t.match(one, /^\/applications\?for=store&from=50&changed=\d+$/)
-  t.match(await browser.text(one), ' 1 application is no longer approved, from')
+  t.match(await browser.text(one), ' 1 application is no longer approved for store , from')
   t.equal(await send(action, { client_id: 'a-3', change: 'withdraw' }), `${path}&done=nothing-changed`)
-  const unknown = { client_id: ['a-4', 'gone'], change: 'approve', confirmed: '2' }
+  const unknown = { target, client_id: ['a-4', 'gone'], change: 'approve', confirmed: '2' }
   t.equal(await browser.status(action, { form: unknown }), 422)
   t.notOk((await approved()).includes('a-4'), 'nothing was changed')
   t.equal(await browser.status('/applications?for=nowhere'), 404)
   t.notMatch(await (await signIn('viewer')).body(path), /client_id|Approvals for/)
   t.equal(await (await signIn('viewer')).status(action, { form: { change: 'approve' } }), 403)
+})
+
+t.test('Applications: those ticked in the plain list are approved for a chosen suite, or withdrawn', async (t) => {
+  const { browser, administration, signIn } = await worldOf(t, 3)
+  t.strictSame(idsOf(await browser.body('/applications')), [], 'without suites there is nothing to do')
+  await administration.suites.register({ suiteId: 'store', name: '<b>Store' })
+  const { body } = await browser('/applications?search=shop')
+  t.strictSame(
+    [idsOf(body), idsIn(body)],
+    [
+      ['a-2', 'a-1', 'a-0'],
+      ['a-2', 'a-1', 'a-0'],
+    ],
+  )
+  t.match(body, '<option value="">For which suite?</option><option value="store">&lt;b&gt;Store</option>')
+  t.strictSame(idsOf(await (await signIn('viewer')).body('/applications')), [])
+  const [action = ''] = actionsOf(body)
+  const form = { target: 'store', client_id: ['a-0', 'a-2'], confirmed: '2' }
+  const done = String(await browser.location(action, { form: { ...form, change: 'approve' } }))
+  t.match(done, /^\/applications\?search=shop&changed=\d+$/)
+  const approved = await browser.body(done)
+  t.match(textOf(approved), ' 2 applications are approved for store , from')
+  t.match(approved, 'data-ticks-done', 'so that they are not ticked any more')
+  const undone = await browser.location(action, { form: { undo: valuesOf(approved, 'undo') } })
+  t.match(await browser.text(String(undone)), ' 2 applications are no longer approved for store ')
+  t.equal(await browser.status(action, { form: { ...form, target: '', change: 'approve' } }), 404)
+})
+
+t.test('Applications: each view has its count, unless something else is searched for', async (t) => {
+  const { browser, administration, store, context, clock } = await worldOf(t, 6)
+  const { applications, secrets, suites } = administration
+  await applications.suspend('a-5')
+  await suites.register({ suiteId: 's', name: 'S' })
+  const time = clock.time
+  const lost = ['a-0', 's'].map((id) => refusal(id, { count: 3, firstAt: time, lastAt: time }))
+  await store.recordRefusals(lost)
+  for (const owner of ['a-1', 's']) {
+    await secrets.rotate(owner, HOUR)
+    await secrets.revoke(owner, Number((await secrets.list(owner))[1]?.id))
+  }
+  for (const [clientId, ago] of Object.entries({ 'a-2': 0, 'a-3': 1.5 * HOUR })) {
+    const { key } = await applications.show(clientId)
+    const count = { applicationKey: key, hour: Math.floor((time - ago) / HOUR), refused: 0, issued: 361 }
+    await store.addTokenCounts([{ ...count, lastTokenAt: time - ago }])
+    await store.addUsage([{ clientId, tokens: 361, checks: 0, refusals: 0 }], time - ago)
+  }
+  const countsIn = (body: string) =>
+    [...body.matchAll(/>(\w[\w ]*) <span class="hint">(\d+)</g)].map(([, view, count]) => `${view} ${count}`)
+  const all = ['All 6', 'Failing 1', 'Heavy 2', 'Quiet 3', 'Secret ends 1', 'Suspended 1']
+  t.strictSame(countsIn(await browser.body('/applications')), all)
+  t.strictSame(countsIn(await browser.body('/applications?for=s&sort=name')), all)
+  for (const query of ['search=shop', 'label=x', 'suite=s'])
+    t.strictSame(countsIn(await browser.body(`/applications?${query}`)), [])
+  const { readStates } = context.statistics
+  const before = await readStates()
+  context.statistics.readStates = async () => before
+  await applications.suspend('a-4')
+  t.match(countsIn(await browser.body('/applications?status=suspended')), [...all.slice(0, 5), 'Suspended 2'])
+  const heavy = await browser.body('/applications?status=heavy&label=')
+  t.strictSame(idsIn(heavy), ['a-3', 'a-2'])
+  context.statistics.readStates = async () => undefined
+  t.strictSame(countsIn(await browser.body('/applications')), [all[0], all[1], all[4]])
+  context.statistics.readStates = readStates
 })
 
 t.test('Applications: with none ticked the list says so, and keeps what was searched for', async (t) => {
@@ -227,7 +292,7 @@ t.test('Applications: with none ticked the list says so, and keeps what was sear
     const { statusCode, body } = await browser(action, { form: { change } })
     t.equal(statusCode, 422)
     t.match(textOf(body), 'Nothing was changed. Tick at least one application, and then choose what to do with it.')
-    t.strictSame([idsOf(body), valuesOf(body, 'search')], [['a-1'], ['shop 1']])
+    t.strictSame([idsOf(body), valuesOf(body, 'search')[0]], [['a-1'], 'shop 1'])
   }
 })
 
@@ -236,14 +301,13 @@ t.test('Applications: the message about a change undoes it, unless something els
   const { applications, suites } = administration
   await suites.register({ suiteId: 'store', name: 'Store API' })
   const approved = async () => (await suites.listApproved('store')).map(({ clientId }) => clientId)
-  const form = { matching: 'all', change: 'approve', confirmed: '60' }
-  const list = String(await browser.location('/suites/store/approvals?for=store&search=shop', { form }))
+  const form = { target: 'store', matching: 'all', change: 'approve', confirmed: '60' }
+  const list = String(await browser.location('/applications?for=store&search=shop', { form }))
   t.equal((await approved()).length, 60)
 
   const undo = async (url: string) => {
     const { body } = await browser(url)
-    const action = actionsOf(body).find((one) => one.includes('/undo')) as string
-    return browser(action, { form: { event: valuesOf(body, 'event') } })
+    return browser(actionsOf(body)[0] as string, { form: { undo: valuesOf(body, 'undo') } })
   }
   t.notMatch(await (await signIn('viewer')).body(list), 'Undo')
   await administration.operators.add('bert', 'admin')
@@ -251,7 +315,7 @@ t.test('Applications: the message about a change undoes it, unless something els
   const undone = String((await undo(list)).headers.location)
   t.strictSame(await approved(), [])
   t.match(undone, /^\/applications\?for=store&search=shop&changed=\d+$/)
-  t.match(await browser.text(undone), '60 applications are no longer approved, from the next check on. Undo')
+  t.match(await browser.text(undone), '60 applications are no longer approved for store , from the next check on. Undo')
 
   await applications.update('a-7', { name: '<b>Other' })
   await applications.remove('a-8')
@@ -269,7 +333,7 @@ t.test('Applications: the message about a change undoes it, unless something els
   const [event] = await store.listAuditEvents({ subject: 'a-7', limit: 1 })
   const [login] = await store.listAuditEvents({ subject: 'anna', limit: 1 })
   for (const id of [event?.id, login?.id, 1, 999_999, 'x']) {
-    t.equal(await browser.status('/suites/store/approvals/undo', { form: { event: String(id) } }), 404, String(id))
+    t.equal(await browser.status('/applications', { form: { undo: String(id) } }), 404, String(id))
     t.notMatch(await browser.body(`/applications?for=store&changed=${id}`), 'Undo')
   }
 })

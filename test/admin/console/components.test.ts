@@ -57,7 +57,7 @@ const RENDERED: Record<string, [text: unknown, expected: string | RegExp][]> = {
     [section('a', 'A', 'b'), /^(?!.*actions)/s],
     [note('quiet', 'x'), /^(?!.*role)/s],
     [formErrors([]) ?? 'nothing', 'nothing'],
-    [pager(undefined, undefined) ?? 'nothing', 'nothing'],
+    [pager([undefined, undefined], []) ?? 'nothing', 'nothing'],
   ],
   'what can be copied has a button, which its label describes': [
     [

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Author } from '../../../src/domain/audit-event.ts'
-import { createConsoleWorld, textOf } from '../../support/console-world.ts'
+import { createConsoleWorld, textOf, unescaped } from '../../support/console-world.ts'
 import { application } from '../../support/newcomers.ts'
 import { AUDIT } from '../../support/on.ts'
 import { aRegistration } from '../../support/registration.ts'
@@ -104,8 +104,8 @@ t.test('Audit: what one click has changed is one row, which leads to the rows of
   await store.register({ suites: [], applications }, AUDIT)
   await suites.register({ suiteId: 'store', name: 'Store API' })
   const browser = await signIn()
-  const form = { matching: 'all', change: 'approve', confirmed: '507' }
-  await browser('/suites/store/approvals?for=store', { form })
+  const form = { target: 'store', matching: 'all', change: 'approve', confirmed: '507' }
+  await browser('/applications?for=store', { form })
   await suites.update('store', { name: 'Shop API' })
   const rows = (body: string) => body.match(/<tr role="row"><th role="rowheader"/g)?.length
   for (const query of ['', '?actor=anna', '?actor=nna', '?action=application+approved']) {
@@ -178,7 +178,7 @@ t.test('Audit: a search compares 5,000 changes at a time, and links to the older
   t.match(older, 'before=200')
   const last = await browser.body(older.replaceAll('&amp;', '&'))
   t.match(last, 'No changes match<')
-  t.match(last, 'href="/audit?actor=nobody">Newest')
+  t.match(last, 'href="/audit?actor=nobody">Newer')
 })
 
 t.test('Audit: events of a database have no link', async (t) => {
@@ -191,35 +191,71 @@ t.test('Audit: events of a database have no link', async (t) => {
   t.match(read(body), 'command line, machine ')
 })
 
-t.test('Lists: pages are linked, and the links keep the filter', async (t) => {
+t.test('Lists: pages are linked in both directions, and the links keep the filter', async (t) => {
   const { signIn, administration } = await createConsoleWorld(t)
   const { applications, suites } = administration
   const named = { name: 'Shop' }
-  for (let n = 0; n <= 50; n++) await suites.register({ suiteId: `s-${n}`, name: 'X' })
-  for (let n = 0; n <= 50; n++) await applications.register({ ...named, clientId: `a-${n}`, suites: ['s-0'] })
+  for (let n = 0; n <= 100; n++) await suites.register({ suiteId: `s-${n}`, name: 'X' })
+  for (let n = 0; n <= 100; n++) await applications.register({ ...named, clientId: `a-${n}`, suites: ['s-0'] })
   const browser = await signIn()
   const LINK = /<a href="\/(?:applications\/a|suites\/s)-(\d+)"(?!>Reload)/g
   const numbersIn = (body: string) => [...body.matchAll(LINK)].map(([, number]) => Number(number))
-  for (const [url, first, last, then, next, back] of [
-    ['/applications', 50, 1, 0, 'Next', 'First'],
-    ['/applications?search=shop&status=quiet', 50, 1, 0, 'Next', 'First'],
-    ['/suites', 0, 49, 50, 'Newer', 'Oldest'],
+  const linkIn = (body: string, label: string) => new RegExp(`href="([^"]*)"[^>]*>${label}</a>`).exec(body)?.[1] ?? ''
+  const follow = (body: string, label: string) => browser.body(unescaped(linkIn(body, label)))
+  for (const [url, starts, places, [first, previous, next]] of [
+    ['/applications', [100, 50, 0], '101 applications', ['First', 'Previous', 'Next']],
+    ['/applications?search=shop&status=quiet', [100, 50, 0], '101 applications', ['First', 'Previous', 'Next']],
+    ['/suites', [0, 50, 100], '101 suites', ['First', 'Previous', 'Next']],
     // One of its events is anna's login link.
-    ['/audit?actor=tester', 50, 2, 1, 'Older', 'Newest'],
+    ['/audit?actor=tester', [100, 51, 1], undefined, ['Newest', 'Newer', 'Older']],
   ] as const) {
-    const { body } = await browser(url)
-    const numbers = numbersIn(body)
-    t.strictSame([numbers[0], numbers.at(-1)], [first, last], url)
-    t.notMatch(body, `>${back}<`)
-    const [, address = '', label] = /href="([^"]*)" rel="next">(\w+)/.exec(body) ?? []
-    t.equal(label, next)
-    const second = await browser.body(address.replaceAll('&amp;', '&'))
-    t.equal(numbersIn(second)[0], then, address)
-    t.match(second, `href="${url.replace('&', '&amp;')}">${back}`)
-    if (url.startsWith('/applications')) t.notMatch(second, 'rel="next"', 'the last one')
+    const one = await browser.body(url)
+    const two = await follow(one, next)
+    const three = await follow(two, next)
+    const pages = [one, two, three]
+    t.strictSame(
+      pages.map((body) => numbersIn(body)[0]),
+      starts,
+      url,
+    )
+    const shown = places
+      ? ['1–50 of', '51–100 of', '101–101 of'].map((rows) => `${rows} ${places} `)
+      : ['Page 1 ', 'Page 2 ', 'Page 3 ']
+    for (const [n, place] of shown.entries()) t.match(textOf(pages[n] ?? ''), ` ${place}· Export`)
+    t.strictSame([linkIn(one, previous), linkIn(one, first), linkIn(two, first)], ['', '', ''], 'one link to a page')
+    t.equal(numbersIn(await follow(three, previous))[0], starts[1])
+    for (const address of [linkIn(two, previous), linkIn(three, first)]) t.equal(unescaped(address), url)
+    if (places) t.notMatch(three, 'rel="next"', 'the last one')
   }
-  t.match(await browser.body('/audit?before=3'), 'href="/audit">Newest')
-  t.equal(await browser.status('/suites?after=nonsense'), 422)
+  t.match(await browser.body('/audit?before=3'), 'href="/audit">Newer')
+  t.equal(numbersIn(await browser.body('/suites?from=nonsense'))[0], 0)
+})
+
+t.test('Lists: the columns of applications can be chosen, and the browser keeps the choice', async (t) => {
+  const { signIn, administration } = await createConsoleWorld(t)
+  const { applications, secrets } = administration
+  for (const clientId of ['a', 'b', 'c'])
+    await applications.register({ clientId, name: 'Shop', labels: { of: clientId } })
+  await secrets.rotate('b', 60_000)
+  const [, second] = await secrets.list('b')
+  await secrets.revoke('b', Number(second?.id))
+  await secrets.revoke('c', Number((await secrets.list('c'))[0]?.id), { force: true })
+  const browser = await signIn('viewer')
+  const columnsIn = (body: string) =>
+    [...body.matchAll(/<th role="columnheader"[^>]*>(.*?)<\/th>/g)].map(([, label = '']) => textOf(label).trim())
+  const usual = ['Application', 'Developer', 'Status', 'Suites', 'Last token', 'Tokens/h']
+  t.strictSame(columnsIn(await browser.body('/applications')), usual)
+  t.match(await browser.body('/applications'), 'name="columns" value="Developer" checked>')
+  const chosen = await browser('/applications?search=shop&columns=&columns=Labels&columns=Secret+ends&columns=else')
+  t.strictSame(columnsIn(chosen.body), ['Application', 'Labels', 'Secret ends'])
+  t.match(textOf(chosen.body), / of=c none Shop b \+1 of=b \S+ \S+ UTC Shop a \+1 of=a never /)
+  t.match(chosen.body, '<input type="hidden" name="search" value="shop"><input type="hidden" name="columns" value="">')
+  const cookie = String(chosen.headers['set-cookie'])
+  t.match(cookie, /^__Host-columns[^;]*=0010001000; Path=\/; Secure; HttpOnly; SameSite=Lax; Max-Age=31536000$/)
+  const kept = (value: string) => ({ headers: { cookie: `${browser.cookie}; ${value}` } })
+  const keptBody = await browser.body('/applications', kept(cookie.split(';')[0] ?? ''))
+  t.strictSame(columnsIn(keptBody), ['Application', 'Labels', 'Secret ends'])
+  t.strictSame(columnsIn(await browser.body('/applications?columns=')), ['Application'])
 })
 
 t.test('Lists: an empty one says what to do next, except to a viewer', async (t) => {

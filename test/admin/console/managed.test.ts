@@ -83,10 +83,13 @@ t.test('Managed: what nothing manages, and what no file says, is changed without
 t.test('Managed: a change of many approvals names the files', async (t) => {
   const { browser, administration } = await setting(t)
   const hint = 'partners.yaml <of> "web" may undo this for 1 application'
-  const action = '/suites/free/approvals?for=free'
-  const asked = await browser.body(action, { form: { client_id: 'shop', change: 'approve' } })
+  const action = '/applications?for=free'
+  const asked = await browser.body(action, { form: { target: 'free', client_id: 'shop', change: 'approve' } })
   t.match(textOf(asked), hint)
   t.strictSame((await administration.suites.listApproved('free')).length, 0)
   t.match(await browser.location(action, { form: fieldsIn(asked) }), /changed=\d+$/)
-  t.notMatch(textOf(await browser.body(action, { form: { client_id: 'own', change: 'approve' } })), hint)
+  t.notMatch(
+    textOf(await browser.body(action, { form: { target: 'free', client_id: 'own', change: 'approve' } })),
+    hint,
+  )
 })

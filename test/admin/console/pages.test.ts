@@ -101,7 +101,7 @@ t.test('Console: what cannot be answered is answered with a page that says why',
   for (const [form, page] of [
     ['/applications/a/secrets?x=/y', '/applications/a'],
     ['/applications/a/secrets/1/revoke', '/applications/a'],
-    ['/suites/store/approvals', '/suites/store'],
+    ['/suites/store/secrets', '/suites/store'],
     ['/operators/anna/keys/1/revoke', '/operators'],
     ['/logout', '/'],
   ] as const) {

@@ -124,7 +124,7 @@ t.test('Refusals: a page has 50; the first is live, and the others are not', asy
   const second = await browser.body(older)
   t.strictSame(idsIn(second), ['r5', 'r4', 'r3', 'r2', 'r1'])
   t.notMatch(second, '/assets/live-')
-  t.match(second, /href="\/refusals">Newest/)
+  t.match(second, /href="\/refusals">Newer/)
   t.notMatch(await browser.body('/refusals?suite=s'), 'rel="next"')
 
   const [, of = ''] = /data-of="([^"]*)"/.exec(await browser.body('/refusals?suite=store')) ?? []

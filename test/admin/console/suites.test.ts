@@ -16,23 +16,42 @@ async function setting(t: Test) {
   return { ...world, register, browser: await world.signIn() }
 }
 
-t.test('Suites: they are listed with their secrets and the number of approved applications', async (t) => {
+t.test('Suites: they are listed with their state and the number of approved applications', async (t) => {
   const { browser, administration, register, store } = await setting(t)
   const { secrets, suites } = administration
   const text = () => browser.text('/suites')
   await register('a')
   await suites.register({ suiteId: 'other', name: HOSTILE })
   await secrets.rotate('other', 3_600_000)
-  t.match(await text(), /Store API store 1 active \S+ \S+ UTC 1 /)
-  t.match(await text(), / other 2 active \S+ \S+ UTC 0 /)
+  t.match(await text(), /Store API store active 0 0 1 \S+ \S+ UTC /)
+  t.match(await text(), / other active 0 0 0 \S+ \S+ UTC /)
   const [old, young] = (await secrets.list('other')).map(({ id }) => id) as [number, number]
   await secrets.revoke('other', young)
-  t.match(await text(), 'other 1 active, ends')
+  t.match(await text(), ' other secret ends ')
+  t.match(await browser.text('/suites/other'), `${HOSTILE} secret ends Edit `)
   await secrets.revoke('other', old, { force: true })
-  t.match(await text(), 'other none active')
+  await store.recordRefusals([refusal('other', { endpoint: '/v1/oauth/introspect' })])
+  t.match(await text(), ' other failing no secret ')
+  t.match(await browser.text('/suites/other'), `${HOSTILE} failing no secret Edit `)
   t.notMatch(await browser.body('/suites'), '<script>alert')
   store.countApproved = async (ids) => ids.map(() => 1000)
   t.match(await text(), '1,000 or more')
+})
+
+t.test('Suites: they have the checks and refusals of the last hour, and are sorted by them, or by name', async (t) => {
+  const { browser, administration, store } = await setting(t)
+  for (const [n, name] of ['b', 'c', 'a'].entries()) {
+    await administration.suites.register({ suiteId: name, name })
+    await store.addUsage([{ clientId: name, tokens: 0, checks: 1200 + n, refusals: 9 - n }], START - n * 20 * 60_000)
+  }
+  const idsIn = async (query: string) =>
+    [...(await browser.body(`/suites?${query}`)).matchAll(/<code title="(\w+)">/g)].map(([, id]) => id)
+  t.strictSame(await idsIn(''), ['store', 'b', 'c', 'a'])
+  t.strictSame(await idsIn('sort=name'), ['a', 'b', 'c', 'store'])
+  t.strictSame(await idsIn('sort=checks'), ['a', 'c', 'b', 'store'])
+  t.strictSame(await idsIn('sort=refusals'), ['b', 'c', 'a', 'store'])
+  t.match(await browser.text('/suites'), ' b active 1,200 9 0 ')
+  t.match(await browser.text('/suites'), ' 4 suites · Export')
 })
 
 t.test('New suite: the response says how to use the credentials', async (t) => {

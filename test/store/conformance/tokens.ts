@@ -131,6 +131,10 @@ export function tokenConformance(t: Test, harness: Harness): void {
       t.match(ofBoth, { since, tokens: 17, checks: 6 })
     }
     t.strictSame(await store.listUsage([], HOUR, [START]), [])
+    const hour = START - (START % HOUR)
+    const busy = async (since: number, tokens: number) => (await store.listBusy(since, tokens)).sort()
+    t.strictSame([await busy(hour, 8), await busy(hour, 9), await busy(hour, 17)], [['a', 'b'], ['a'], []])
+    t.strictSame(await busy(hour + HOUR, 0), [])
 
     await on(store).removeApplication('a')
     await on(store).removeSuite('store')
@@ -139,5 +143,7 @@ export function tokenConformance(t: Test, harness: Harness): void {
     t.match(await list(FIVE_MINUTES, START + FIVE_MINUTES), [])
     const since = START - (START % DAY)
     t.strictSame(await store.listUsage(['a', 'b'], DAY, [since]), [{ ...of('b', 9), since }])
+    await store.addUsage([of('b', 9), of('', 99)], START + HOUR)
+    t.strictSame(await busy(hour, 8), ['b'], 'once')
   })
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import * as sql from '../../../src/store/shared/statements/audit.ts'
-import { listEndingSecrets, listUsage, recordUses } from '../../../src/store/shared/statements/figures.ts'
+import { listBusy, listEndingSecrets, listUsage, recordUses } from '../../../src/store/shared/statements/figures.ts'
 import { OLD_ROWS, type OldRows } from '../../../src/store/shared/statements/purge.ts'
 import {
   findRefusedRequests,
@@ -50,6 +50,7 @@ t.test('SQLite: each list and purge of events, refusals or usage uses an index, 
     [sql.listAuditLinks, { 1: 1, 2: 9 }, 'SEARCH audit_events USING INTEGER PRIMARY KEY (rowid>?),'],
     [sql.listUnchangedSince, { 1: '["a"]', 2: 1 }, 'SEARCH e USING INDEX audit_events_by_subject (subject=?),'],
     [listUsage(2), { 1: '["a"]', 2: 1, 3: 1, 4: 2 }, IN_SPANS],
+    [listBusy, { 1: 1, 2: 1 }, 'SEARCH usage_counts USING PRIMARY KEY (span=? AND since>?),'],
     [listLastRefused, { 1: 100 }, newest],
     [keepNewestRefusedRequests, { 1: 1, 2: 1 }, 'refused_requests_by_known (is_known=?),'],
     [listEndingSecrets, { 1: 1, 2: 2, 3: 9 }, 'SEARCH s USING INDEX secrets_ending (ends_at>? AND ends_at<?),'],
@@ -71,9 +72,13 @@ t.test('SQLite: each list and purge of events, refusals or usage uses an index, 
       ? /SCAN [as] /
       : /(?<!oldest, )SCAN audit_events(?! USING INDEX audit_events_unchained)/
     t.notMatch(plan, scans)
-    const isSorted = [listLastRefused, listUsage(2), sql.listAuditEventsOfActor, findRefusedRequests].includes(
-      statement,
-    )
+    const isSorted = [
+      listLastRefused,
+      listUsage(2),
+      listBusy,
+      sql.listAuditEventsOfActor,
+      findRefusedRequests,
+    ].includes(statement)
     if (!isSorted) t.notMatch(plan, /TEMP B-TREE/)
   }
 })

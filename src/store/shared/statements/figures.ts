@@ -1,4 +1,4 @@
-import { SPANS } from '../../../domain/usage.ts'
+import { HOUR, SPANS } from '../../../domain/usage.ts'
 
 // What the store measures and counts: for statistics, quotas and the last use of secrets.
 
@@ -135,3 +135,9 @@ export const listUsage = (count: number) => `
      AND span = $2
      AND since IN (${Array.from({ length: count }, (_, n) => `$${n + 3}`).join(', ')})
    ORDER BY since`
+
+export const listBusy = `
+  SELECT DISTINCT a.client_id
+    FROM usage_counts
+    JOIN applications a ON a.id = owner_id
+   WHERE span = ${HOUR} AND since >= $1 AND tokens > $2`

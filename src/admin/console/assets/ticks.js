@@ -1,0 +1,48 @@
+// @ts-check
+// Keeps what is ticked in a list while the operator turns pages, sorts and searches, in this window. Without this script, only what
+// is ticked on one page counts.
+
+const form = /** @type {HTMLFormElement | null} */ (document.querySelector('form[data-ticks]'))
+if (form) keepTicks(form)
+
+/** @param {HTMLFormElement} form */
+function keepTicks(form) {
+  const key = `ticks ${form.dataset.ticks}`
+  const shown = /** @type {HTMLOutputElement} */ (form.querySelector('[data-ticked]'))
+  /** @type {NodeListOf<HTMLInputElement>} */
+  const found = form.querySelectorAll('input[name=client_id]')
+  const boxes = [...found]
+  /** @returns {Set<string>} */
+  const read = () => new Set(JSON.parse(sessionStorage.getItem(key) ?? '[]'))
+
+  function show(ticked = read()) {
+    for (const box of boxes) box.checked = ticked.has(box.value)
+    shown.hidden = ticked.size === 0
+    shown.value = `${ticked.size.toLocaleString('en')} selected`
+  }
+
+  /** @param {Set<string>} ticked */
+  function keep(ticked) {
+    sessionStorage.setItem(key, JSON.stringify([...ticked]))
+    show(ticked)
+  }
+
+  if (document.querySelector('[data-ticks-done]')) keep(new Set())
+  form.addEventListener('input', () => {
+    const here = boxes.filter(({ checked }) => checked).map(({ value }) => value)
+    keep(
+      read()
+        .difference(new Set(boxes.map(({ value }) => value)))
+        .union(new Set(here)),
+    )
+  })
+  form.addEventListener('click', ({ target }) => {
+    if (target instanceof HTMLElement && target.dataset.tick === 'none') keep(new Set())
+  })
+  form.addEventListener('formdata', ({ formData }) => {
+    for (const id of read().difference(new Set(formData.getAll('client_id')))) formData.append('client_id', id)
+  })
+  show()
+  // From the browser's cache of pages, which is older than what was ticked since.
+  addEventListener('pageshow', () => show())
+}
