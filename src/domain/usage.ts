@@ -83,6 +83,7 @@ export const PERIODS = {
   '1h': { span: FIVE_MINUTES, count: 12, compared: { span: FIVE_MINUTES, count: 12 } },
   '24h': { span: HOUR, count: 24, compared: { span: HOUR, count: 24 } },
   '7d': { span: HOUR, count: 7 * 24, compared: { span: DAY, count: 7 } },
+  '30d': { span: DAY, count: 30, compared: { span: DAY, count: 30 } },
 } as const satisfies Record<string, Spans & { compared: Spans }>
 
 export type Period = keyof typeof PERIODS

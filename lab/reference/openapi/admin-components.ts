@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { PROBLEM_CODES, type ProblemCode } from '../../../src/admin/wire/problem.ts'
 import { AUDIT_ACTIONS } from '../../../src/domain/events.ts'
+import { PERIOD_NAMES } from '../../../src/domain/usage.ts'
 import { choice, jsonSchema, list, object, text, whole } from '../../../src/views/schema.ts'
 import { type Examples, lines, type Part, ref } from './document.ts'
 
@@ -126,7 +127,7 @@ export const PARAMETERS: Record<string, { name: string } & Part> = {
   remote_address: inQuery('remote_address', 'Only requests from this address'),
   audit_limit: inQuery('limit', 'How many entries the page has at most', { ...LIMIT, example: 1 }),
   before: inQuery('before', 'The `next` of the previous page; leave it out for the first page', CURSOR),
-  period: inQuery('period', 'The period, up to now', { enum: ['1h', '24h', '7d'], default: '24h', example: '1h' }),
+  period: inQuery('period', 'The period, up to now', { enum: PERIOD_NAMES, default: '24h', example: '1h' }),
   dry_run: inQuery('dry_run', 'With `true`, the answer says what would change, and nothing is changed', {
     type: 'boolean',
     default: false,
@@ -252,7 +253,7 @@ export const EXAMPLES: Examples = {
   'bad-force': badParameter('force', ...NOT_BOOLEAN),
   'bad-dry-run': badParameter('dry_run', ...NOT_BOOLEAN),
   'bad-since': badParameter('since', ...NOT_TIME),
-  'bad-period': badParameter('period', 'Another period', '1h or 24h or 7d'),
+  'bad-period': badParameter('period', 'Another period', PERIOD_NAMES.join(' or ')),
   'bad-until': badParameter('until', ...NOT_TIME),
   'bad-action': badParameter('action', 'Another action', AUDIT_ACTIONS.join(' or ')),
   'unknown-parameter': problem('A parameter that is not described', 'malformed', 'The parameter page is unknown.'),

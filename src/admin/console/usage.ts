@@ -13,6 +13,7 @@ const WORDS: Record<Period, { link: string; text: string; each: string }> = {
   '1h': { link: '1 h', text: 'in the last 60 minutes', each: 'five minutes' },
   '24h': { link: '24 h', text: 'in the last 24 hours', each: 'hour' },
   '7d': { link: '7 days', text: 'in the last 7 days', each: 'hour' },
+  '30d': { link: '30 days', text: 'in the last 30 days', each: 'day (UTC)' },
 }
 
 export function periodOf({ query }: FastifyRequest, usual: Period): Period {

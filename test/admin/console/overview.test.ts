@@ -90,7 +90,7 @@ t.test('Overview: its figures are rounded, and unknown ones are not shown as zer
   const ending = page({ endingSecrets: { inADay: 0, inAWeek: 0, next } })
   expect(ending, 'Used secrets ending 1 in 7 days; 0 without a newer one')
   const unsized = pageOfStore({ databaseBytes: undefined, logBytes: undefined })
-  expect(unsized, 'Database – on disk Traffic 1 h 24 h 7 days Tokens', 'Size – Last')
+  expect(unsized, 'Database – on disk Traffic 1 h 24 h 7 days 30 days Tokens', 'Size – Last')
   expect(pageOfStore({ databaseBytes: 0 }), 'Database in memory lost when the server stops', 'Size in memory Started')
   const icon = page({ refusals: [{ kind: 'request', reason: 'no such endpoint', count: 2 }] })
   expect(icon, 'no such endpoint, such as /favicon.ico 2')

@@ -37,6 +37,8 @@ t.test('Usage: the page of an application has sums and charts of the period, and
   t.strictSame(await sums('?period=1h'), ['1', '2', '3'])
   t.strictSame(await sums(''), ['11', '22', '33'])
   t.strictSame(await sums('?period=7d'), ['111', '222', '333'])
+  await did('a-0', [1000, 0, 0], 29 * 24)
+  t.strictSame(await sums('?period=30d'), ['1,111', '222', '333'])
   t.strictSame(await sums('?period=year'), ['11', '22', '33'], 'an unknown period is the usual one')
   const body = await bodyOf('/applications/a-0?period=1h')
   t.match(body, 'href="/applications/a-0?period=1h#usage" aria-current="page">1 h<')
