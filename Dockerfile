@@ -19,10 +19,10 @@ COPY --from=build /app/node_modules /app/node_modules
 COPY --from=build /app/commands /usr/local/bin
 COPY --from=build /app/lib /app/lib
 COPY --from=build /app/bin /app/bin
-COPY package.json LICENSE /app/
+COPY package.json LICENSE README.md CHANGELOG.md SECURITY.md /app/
 COPY --from=build /app/THIRD-PARTY.md /app/
 COPY migrations /app/migrations
-COPY docs/openapi.yaml docs/openapi-admin.yaml docs/reference.html docs/apply.schema.json /app/docs/
+COPY docs /app/docs
 COPY --from=build --chown=65532:65532 --chmod=700 /data /data
 # Only here it can write: the database, and the settings file of `init`.
 WORKDIR /data

@@ -58,7 +58,9 @@ export async function tryOut(
     return attempt(artifact, done, () => action(port, ports))
   }
   return [
-    await did('init, register, token, check, revoke, backup', (port, ports) => mainJob(install(ports), port)),
+    await did('init, register, token, check, revoke, backup, documents', (port, ports) =>
+      mainJob(install(ports), port, ports.ADMIN_ADDRESS),
+    ),
     await did('upgrade from 0.1.0', (port, ports) => afterUpgrade(install(ports, old), port, old)),
   ]
 }

@@ -48,7 +48,7 @@ export function buildDebian({ clone, tarball, version, out, root, env }: DebianO
   run(process.execPath, [join(clone, 'lab/release/trim/main.ts')], { cwd: join(root, LIBRARY) })
   const driver = `node_modules/better-sqlite3/prebuilds/linux-${process.arch}.node`
   run('strip', ['--strip-unneeded', join(root, LIBRARY, driver)])
-  for (const path of ['.env.example', 'CHANGELOG.md', 'LICENSE', 'deploy', 'seeds']) {
+  for (const path of ['.env.example', 'LICENSE', 'deploy', 'seeds']) {
     rmSync(join(root, LIBRARY, path), { recursive: true })
   }
   cpSync(recordedNode(), place(`${LIBRARY}/node`), { dereference: true })
@@ -63,13 +63,11 @@ export function buildDebian({ clone, tarball, version, out, root, env }: DebianO
   const templates = join(clone, 'lab/release/debian')
   cpSync(join(templates, 'token-server'), place('usr/sbin/token-server'))
   cpSync(join(templates, 'lintian-overrides'), place('usr/share/lintian/overrides/token-server'))
-  // What people read is where Debian has it, once.
-  for (const path of ['docs', 'examples', 'README.md', 'SECURITY.md', 'THIRD-PARTY.md']) {
+  // What people read is where Debian has it, where a system may leave it out. The console shows those that stay here, too.
+  const shown = ['docs', 'README.md', 'CHANGELOG.md', 'SECURITY.md']
+  for (const path of [...shown, 'examples', 'THIRD-PARTY.md']) {
     cpSync(join(root, LIBRARY, path), place(`${DOCUMENTS}/${path}`), { recursive: true })
-    if (path !== 'docs') rmSync(join(root, LIBRARY, path), { recursive: true })
-  }
-  for (const file of globSync('docs/**/*', { cwd: join(root, LIBRARY) })) {
-    if (!KEPT.test(file)) rmSync(join(root, LIBRARY, file), { recursive: true, force: true })
+    if (!shown.includes(path)) rmSync(join(root, LIBRARY, path), { recursive: true })
   }
   cpSync(nodeLicences(), place(`${DOCUMENTS}/LICENSE.node`))
   writeFileSync(place(`${DOCUMENTS}/copyright`), copyright(clone))
@@ -85,7 +83,7 @@ export function buildDebian({ clone, tarball, version, out, root, env }: DebianO
   }
   const manual = run(process.execPath, ['lab/release/manual/main.ts'], { cwd: clone, env })
   writeFileSync(place('usr/share/man/man8/token-server.8.gz'), gzipSync(manual, { level: 9 }))
-  for (const path of ['.env.example', 'CHANGELOG.md', 'deploy', 'seeds']) {
+  for (const path of ['.env.example', 'deploy', 'seeds']) {
     cpSync(join(clone, path), place(`${DOCUMENTS}/${path}`), { recursive: true })
   }
 
@@ -114,9 +112,6 @@ export function buildDebian({ clone, tarball, version, out, root, env }: DebianO
   const file = join(out, `token-server_${version}_${architecture}.deb`)
   run('dpkg-deb', ['--root-owner-group', '-Zxz', '-z1', '--build', root, file], { env })
 }
-
-/** What of docs/ the program itself reads. */
-export const KEPT = /^docs(\/(openapi(-admin)?\.yaml|reference\.html|apply\.schema\.json))?$/
 
 /** A script that another Node.js starts, with the same environment and options. */
 function startedBy(node: string, script: string): string {

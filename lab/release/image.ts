@@ -33,7 +33,8 @@ export async function checkImage({ version }: Release, work: string, old: Old): 
     if (old) cpSync(join(old.folder, 'token-server.db'), join(data, 'token-server.db'))
     run('chown', ['-R', '65532:65532', data])
     chmodSync(data, 0o700)
-    const settings = ['--env', `PORT=${ports.PORT}`, '--env', 'OPS_ADDRESS=off', '--env', 'ADMIN_ADDRESS=off']
+    const own = { ...ports, OPS_ADDRESS: 'off' }
+    const settings = Object.entries(own).flatMap(([name, value]) => ['--env', `${name}=${value}`])
     const command = [...container.run, '--volume', `${data}:/data`, ...settings, 'token-server']
     return { command, env: process.env, file: (name) => `/data/${name}` }
   }

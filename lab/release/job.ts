@@ -90,8 +90,21 @@ export function register(installed: Installed): Pick<Data, 'clientId' | 'clientS
   return { clientId, clientSecret }
 }
 
-/** Does what people install the server for, from nothing: `init`, register, a token, check, revoke, back up. Leaves it stopped. */
-export async function mainJob(installed: Installed, port: number): Promise<Data> {
+/** Signs in to the console with a link, and expects it to show a document. `admin`: its host and port. */
+async function readDocument(installed: Installed, admin: string): Promise<void> {
+  const [, code = ''] = json(installed, 'console', 'anna').url.split('#')
+  const sent = { method: 'POST', body: new URLSearchParams({ code }), redirect: 'manual' } as const
+  const { headers } = await fetch(`http://${admin}/login`, { ...sent, headers: { 'sec-fetch-site': 'same-origin' } })
+  const cookie = String(headers.get('set-cookie')).split(';', 1).join()
+  const page = await (await fetch(`http://${admin}/docs/operations/settings.md`, { headers: { cookie } })).text()
+  expect(page.includes('<code>PUBLIC_URL</code>'), 'The console does not show the document on settings.')
+}
+
+/**
+ * Does what people install the server for, from nothing: `init`, register, a token, check, revoke, back up, read a document. Leaves
+ * it stopped.
+ */
+export async function mainJob(installed: Installed, port: number, admin: string): Promise<Data> {
   const init = ['init', '--yes', '--public-url', 'https://auth.example', '--operator', 'anna']
   const made = json(installed, ...init)
   expect(made.settings.made && made.operator.made && made.database.made, 'init did not make everything.')
@@ -106,6 +119,7 @@ export async function mainJob(installed: Installed, port: number): Promise<Data>
     expect((await server.check(revoked)) === 401, 'A revoked token is valid.')
     const token = await server.token(credentials)
     json(installed, 'backup', installed.file('backup.db'))
+    await readDocument(installed, admin)
     return { token, ...credentials, applications: json(installed, 'applications', 'list') }
   } finally {
     await server.stop()

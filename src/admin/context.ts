@@ -34,6 +34,8 @@ export interface About {
   startedAt: number
   /** Tells this installation from others, such as production. */
   installation: { name: string; color: string } | undefined
+  /** How many tokens an application without a quota of its own may get in a clock hour. Undefined if that is not limited. */
+  tokenQuota: number | undefined
   urls: {
     /** Where clients reach this server. */
     publicUrl: string

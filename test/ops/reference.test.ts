@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
-import { KEPT } from '../../lab/release/debian.ts'
+import { DOCUMENTS } from '../../lab/release/bundle/options.ts'
 import { listenForOperators } from '../../src/ops/listener.ts'
 import { referencePages } from '../../src/ops/reference.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -26,13 +26,16 @@ t.test('Reference: it is at /docs, and the OpenAPI document at /openapi.yaml', a
   }
 })
 
-t.test('Reference: the image and the Debian package have the documents that the program reads', async (t) => {
+t.test('Reference: the image has the documents that the program shows', async (t) => {
   const read = (file: string) => readFileSync(new URL(`../${file}`, DOCS), 'utf8')
-  const [, copied = ''] = /^COPY (docs\/.*) \/app\/docs\/$/m.exec(read('Dockerfile')) ?? []
-  for (const file of ['openapi.yaml', 'openapi-admin.yaml', 'reference.html', 'apply.schema.json']) {
-    t.ok(copied.split(' ').includes(`docs/${file}`), file)
-    t.ok(read('.dockerignore').includes(`\n!docs/${file}\n`), file)
-    t.ok(KEPT.test(`docs/${file}`), file)
+  const [besides = '', all] = [...read('Dockerfile').matchAll(/^COPY (.*(?:README|docs).*) \/app\/.*$/gm)].map(
+    ([, from]) => from,
+  )
+  t.equal(all, 'docs')
+  const ignored = `${read('.dockerignore')}\n`
+  for (const pattern of DOCUMENTS) {
+    t.ok(ignored.includes(`\n!${pattern}\n`), pattern)
+    t.ok(pattern.startsWith('docs/') || besides.split(' ').includes(pattern), pattern)
   }
 })
 

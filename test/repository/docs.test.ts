@@ -1,6 +1,7 @@
 import { existsSync, globSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createAnchors } from '../../src/admin/console/documents.ts'
 import { settings } from '../../src/config.ts'
 import { REQUEST_REASONS } from '../../src/domain/reasons.ts'
 import { openDatabase } from '../../src/store/sqlite/connection.ts'
@@ -109,16 +110,9 @@ function linksOf(page: string): string[] {
 /** The anchors that GitHub gives to the headings of a page, and those that are written as HTML. */
 function anchorsOf(page: string): Set<string> {
   const prose = withoutFences(page)
-  const anchors = new Set<string>()
-  for (const [, heading = ''] of prose.matchAll(/^#{1,6} +(.+?) *#*$/gm)) {
-    const text = heading.replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase()
-    const slug = text.replace(/[^\p{L}\p{N}\p{M}\p{Pc} -]/gu, '').replaceAll(' ', '-')
-    let anchor = slug
-    for (let n = 1; anchors.has(anchor); n++) anchor = `${slug}-${n}`
-    anchors.add(anchor)
-  }
-  for (const [, id] of prose.matchAll(/<a (?:id|name)="([^"]+)"/g)) anchors.add(id as string)
-  return anchors
+  const headings = [...prose.matchAll(/^#{1,6} +(.+?) *#*$/gm)].map(([, heading = '']) => heading)
+  const ids = [...prose.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, id]) => id as string)
+  return new Set([...headings.map(createAnchors()), ...ids])
 }
 
 function withoutFences(page: string): string {

@@ -57,7 +57,7 @@ const ROOMS: Record<string, { rooms?: string; packages?: string }> = {
   admin: {
     rooms: 'program-files.ts listener administration views domain web limits',
     packages: `node:buffer node:crypto node:dns/promises node:events node:fs node:http node:net node:path node:stream
-      node:stream/consumers node:timers/promises node:tls node:zlib fastify @fastify/formbody`,
+      node:stream/consumers node:timers/promises node:tls node:zlib fastify @fastify/formbody marked`,
   },
   issuer: { rooms: 'federation domain web limits', packages: 'node:crypto' },
   federation: { rooms: 'domain web', packages: 'node:timers/promises jose' },

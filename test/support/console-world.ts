@@ -19,10 +19,12 @@ export function valuesOf(body: string, name: string): string[] {
     .map((input) => unescaped(/ value="([^"]*)"/.exec(input)?.[1] ?? ''))
 }
 
-/** The actions of POST forms, except for signing out, which is on every page. */
+/** The actions of POST forms, except for those of the operator's menu, which is on every page. */
 export function actionsOf(body: string): string[] {
   const forms = [...body.matchAll(/<form [^>]*method="post"[^>]*action="([^"]*)"/g)]
-  return forms.map(([, action]) => unescaped(action as string)).filter((action) => action !== '/logout')
+  return forms
+    .map(([, action]) => unescaped(action as string))
+    .filter((action) => !['/logout', '/preferences'].includes(action))
 }
 
 /** The text of the copyable element with this id. */

@@ -94,7 +94,7 @@ async function fill({ env, command }: Console, count: number): Promise<string[]>
   await command('applications', 'suspend', long)
   await command('secrets', 'rotate', long, '--overlap', '1h')
   return [
-    ...['/new-suite', '/audit', '/operators', '/about', '/nowhere'],
+    ...['/new-suite', '/audit', '/operators', '/about', '/nowhere', '/docs/http.md', '/docs/operations/commands.md'],
     `/applications/${long}`,
     `/applications/${long}/edit`,
     `/applications/${long}/remove`,

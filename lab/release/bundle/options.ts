@@ -19,3 +19,9 @@ export const OPTIONS = {
 /** The files of the font of the console. In a clone, its package has them. */
 export const FONTS =
   'node_modules/@fontsource-variable/inter/files/inter-{latin,latin-ext,cyrillic,greek}-wght-normal.woff2'
+
+/** What the program shows or prints of its documents. */
+export const DOCUMENTS = [
+  ...['README.md', 'CHANGELOG.md', 'SECURITY.md', 'docs/**/*.md'],
+  ...['docs/openapi*.yaml', 'docs/reference.html', 'docs/apply.schema.json'],
+]

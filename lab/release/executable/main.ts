@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, globSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { build, type Plugin } from 'esbuild'
-import { FONTS, OPTIONS } from '../bundle/options.ts'
+import { DOCUMENTS, FONTS, OPTIONS } from '../bundle/options.ts'
 import { run } from '../tools.ts'
 
 // Makes the executable of the working directory: `node lab/release/executable/main.ts NODE PLATFORM FILE`, with the program of
@@ -33,13 +33,7 @@ await build({
 })
 
 // By the paths that the program uses.
-const files = globSync([
-  'package.json',
-  'migrations/*/*.sql',
-  'docs/openapi*.yaml',
-  'docs/apply.schema.json',
-  'docs/reference.html',
-])
+const files = globSync(['package.json', 'migrations/*/*.sql', ...DOCUMENTS])
 const assets = Object.fromEntries([
   ...files.map((path) => [path, path]),
   ...globSync(['src/admin/console/assets/*', FONTS]).map((path) => [

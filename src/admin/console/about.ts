@@ -29,6 +29,7 @@ export function aboutPage(console: FastifyInstance, context: AdminContext): void
         'Administration API',
         html`<a href="/openapi-admin.yaml">openapi-admin.yaml</a> <span class="hint">OpenAPI</span>`,
       ],
+      ['Documents', html`<a href="/docs">of this version</a>`],
       docsUrl !== undefined && ['Documentation', html`<a href="${docsUrl}" rel="noreferrer">${docsUrl}</a>`],
     ])
     const columns = ['Setting', 'Value', 'Meaning']

@@ -5,12 +5,11 @@ import { type Explanation, NothingKnown } from '../../administration/why.ts'
 import { type Application, columnsOf } from '../../domain/application.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { firstTen } from '../../domain/text.ts'
-import { sinceFullHour } from '../../domain/usage.ts'
 import { address, type Html, html, path } from '../../web/html.ts'
-import type { AdminContext } from '../context.ts'
+import type { About, AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
-import { age, card, emptyState, facts, liveControls, name, note, section, sentence, time } from './components.ts'
+import { age, card, emptyState, facts, help, liveControls, name, note, section, sentence, time } from './components.ts'
 import {
   diagnosisNote,
   instructionsFor,
@@ -35,6 +34,7 @@ import { changeHandOvers, handOversPanel } from './hand-overs.ts'
 import { type Page, showPage } from './layout.ts'
 import { assertNewSignIn } from './login.ts'
 import { annotationFacts, type Changes, changeNames, notes, type Owners, removeOwner, withContents } from './owner.ts'
+import { proposedQuota, quotaBar } from './quota.ts'
 import { changeSecrets, copyable, secretsPanel, tryIt } from './secrets.ts'
 import { usagePanel } from './usage.ts'
 
@@ -72,6 +72,7 @@ export function application(console: FastifyInstance, context: AdminContext): vo
     update: (id, changes, request) => save(context, id, changes, request),
     remove: (id, request) => actions(request).remove(id),
     consequencesOf: async (owner) => consequencesOf(owner as ShownApplication),
+    proposes: (owner) => ({ quota: String(proposedQuota(owner as ShownApplication, context.about.tokenQuota)) }),
     show,
     inputs: async (owner, request, stateOf) => {
       const { suites } = owner as Application
@@ -116,7 +117,7 @@ function createView(context: AdminContext) {
     const mayChange = canChange(request)
     const at = now()
     const base = pathOf(clientId)
-    const live = liveApplication(explanation, instructions, at)
+    const live = liveApplication(explanation, instructions, { now: at, tokenQuota: about.tokenQuota })
     const use = tryIt({ clientId, suites: approved, publicUrl: about.urls.publicUrl })
     const stateOf = statesOf(errors)
     const federated = federatedForm(base, request, stateOf, about.urls.publicUrl)
@@ -147,12 +148,16 @@ ${mayChange && destructiveActions(application, base)}`)}`,
 }
 
 /** The parts of the page that change while it is open. `instructions` are those of the explanation. */
-export function liveApplication(explanation: Explanation, { buttons }: PageInstructions, now: number) {
+export function liveApplication(
+  explanation: Explanation,
+  { buttons }: PageInstructions,
+  { now, tokenQuota }: { now: number } & Pick<About, 'tokenQuota'>,
+) {
   const { application } = explanation
   return {
     ...liveDiagnosis(explanation, buttons, now),
     // It may have been removed in the meantime.
-    figures: html`<div data-live="figures">${application && figures(application, now)}</div>`,
+    figures: html`<div data-live="figures">${application && figures(application, now, tokenQuota)}</div>`,
   }
 }
 
@@ -167,12 +172,12 @@ function statusChange({ status, name }: ShownApplication, base: string): Html | 
   })
 }
 
-function figures(application: ShownApplication, now: number): Html {
-  const { lastTokenAt, tokensThisHour, tokensLastHour, refusedThisHour, suites, secrets } = application
+function figures(application: ShownApplication, now: number, tokenQuota: About['tokenQuota']): Html {
+  const { lastTokenAt, tokensThisHour, tokensLastHour, suites, secrets } = application
   const active = secrets.filter(({ state }) => state === 'active').length
   return html`<div class="cards">
 ${card('Last token', age(lastTokenAt, now), lastTokenAt === undefined ? 'A new one shows up within a minute.' : time(lastTokenAt))}
-${card('Tokens, last hour', tokensThisHour.toLocaleString('en'), html`${refusedThisHour > 0 && `${refusedThisHour.toLocaleString('en')} refused by the quota ${sinceFullHour(now)}; `}${tokensLastHour.toLocaleString('en')} in the hour before`)}
+${card('Tokens, last hour', tokensThisHour.toLocaleString('en'), html`${quotaBar(application, tokenQuota, now)}${tokensLastHour.toLocaleString('en')} in the hour before`)}
 ${card('Active secrets', active, html`<a href="#secrets">${secrets.length === active ? 'Secrets' : `${secrets.length} in all`}</a>`)}
 ${card('Approved suites', suites.length, html`<a href="#approvals">Approvals</a>`)}
 </div>`
@@ -298,7 +303,7 @@ function approvals(approved: Application['suites'], suites: readonly Suite[]): H
 
 /** Checkboxes for suites. `ticked`: their ids. */
 export function suiteChoices(suites: readonly Suite[], ticked: readonly string[], state: FieldState): Html {
-  const hint = 'A suite is an API. Tokens of an application are valid only at the suites that it is approved for.'
+  const hint = html`A suite is an API. Tokens of an application are valid only at the suites that it is approved for.${help('suites')}`
   const choices = suites.map((suite) => ({
     value: suite.suiteId,
     label: name(suite.name),

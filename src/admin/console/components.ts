@@ -39,10 +39,15 @@ export function age(moment: number | null | undefined, now: number, never = 'nev
   return html`<time datetime="${iso}" data-age title="${iso}">${ago(moment, now)}</time>`
 }
 
+/** The time of day of a moment. */
+export function clock(moment: number, shown: 'minutes' | 'seconds' = 'minutes'): Html {
+  const iso = new Date(moment).toISOString()
+  return html`<time data-clock="${shown}" datetime="${iso}">${iso.slice(11, shown === 'seconds' ? 19 : 16)} UTC</time>`
+}
+
 /** When the page was generated. */
 export function asOf(now: number): Html {
-  const iso = new Date(now).toISOString()
-  return html`<p class="hint">As of <time data-clock="seconds" datetime="${iso}">${iso.slice(11, 19)} UTC</time></p>`
+  return html`<p class="hint">As of ${clock(now, 'seconds')}</p>`
 }
 
 /** What live.js shows and uses on a live page. `base` is its path; `of` is the query of /live, except on the overview. */
@@ -87,6 +92,25 @@ export function labelCount(labels: Labels, href: string): Html | undefined {
 /** A highlighted message. Screen readers announce an error message as soon as the page has loaded. */
 export function note(tone: Tone, content: Part): Html {
   return html`<div class="note ${tone}"${tone === 'bad' && html` role="alert"`}>${content}</div>`
+}
+
+/** The paragraphs of the documents that explain what is in a form. */
+export const HELP: Readonly<Record<string, string>> = {
+  suites: 'console.md#suites',
+  quota: 'operations/administration.md#token-quota',
+  'source addresses': 'operations/administration.md#source-addresses',
+  labels: 'operations/administration.md#labels-and-notes',
+  'public labels': 'operations/administration.md#public-labels',
+  'report only': 'operations/administration.md#source-addresses',
+  overlap: 'operations/administration.md#replace-a-secret',
+  'hand-over links': 'console.md#a-hand-over-link',
+  'federated credentials': 'federated.md#from-a-secret-to-none',
+}
+
+/** A question mark that leads to a paragraph of HELP. Undefined if there is none. */
+export function help(about: string): Html | undefined {
+  const page = HELP[about]
+  if (page !== undefined) return html` <a class="help" href="/docs/${page}" aria-label="Help on ${about}">?</a>`
 }
 
 export function emptyState(title: string, content: Part): Html {

@@ -7,6 +7,7 @@ import { aboutPage } from './about.ts'
 import { application } from './application.ts'
 import { listApplications, newApplication } from './applications.ts'
 import { auditPage } from './audit.ts'
+import { documentPages } from './documents.ts'
 import { showErrors } from './errors.ts'
 import { serveAssets } from './layout.ts'
 import { listSecrets } from './list-secrets.ts'
@@ -15,6 +16,7 @@ import { login, recognizeSessions } from './login.ts'
 import { askIfManaged } from './managed.ts'
 import { operatorPages } from './operators.ts'
 import { overviewPage } from './overview.ts'
+import { preferencesOf, savePreferences } from './preferences.ts'
 import { providerLogin } from './provider.ts'
 import { refusalPages } from './refusals.ts'
 import { searchPage } from './search.ts'
@@ -31,6 +33,11 @@ export async function adminConsole(console: FastifyInstance, context: AdminConte
   // Only a demo has its own instructions for signing in.
   console.decorateRequest('isDemo', context.howToSignIn !== undefined)
   console.decorateRequest('installation', { getter: () => context.about.installation })
+  console.decorateRequest('preferences', {
+    getter() {
+      return preferencesOf(this)
+    },
+  })
   recognizeSessions(console, context.signIn)
   showErrors(console, context)
   await console.register(formbody)
@@ -54,4 +61,6 @@ export async function adminConsole(console: FastifyInstance, context: AdminConte
   auditPage(console, context)
   operatorPages(console, context)
   aboutPage(console, context)
+  documentPages(console)
+  savePreferences(console)
 }

@@ -59,10 +59,8 @@ export function instructionsFor(request: FastifyRequest): PageInstructions {
     resume: (clientId) => post('Resume', path`/applications/${clientId}/resume`),
     edit(clientId, field) {
       const label = `Edit the ${field.replace('_', ' ')}`
-      return named(
-        label,
-        html`<a class="button" href="${path`/applications/${clientId}/edit`}#field-${field}">${label}…</a>`,
-      )
+      const form = `${path`/applications/${clientId}/edit`}${field === 'quota' ? '?propose=quota' : ''}#field-${field}`
+      return named(label, html`<a class="button" href="${form}">${label}…</a>`)
     },
     rotate: () => named('Rotate secret', html`<a class="button primary" href="#rotate">Rotate secret…</a>`),
     approve(clientId, suites) {

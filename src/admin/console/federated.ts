@@ -4,7 +4,7 @@ import { labelsIn } from '../../domain/application.ts'
 import { type Html, html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
-import { table } from './components.ts'
+import { help, table } from './components.ts'
 import {
   type FieldState,
   field,
@@ -103,7 +103,7 @@ export function federatedForm(
   const isOpen = INPUTS.some((name) => stateOf(name).error !== undefined)
   return html`<details class="confirm"${isOpen && html` open`}><summary class="button">Add a federated credential…</summary>
 <form method="post" action="${`${base}/federated`}">${hidden({ request_key: newRequestKey() })}<p class="question" id="federated">Add a federated credential</p>
-<div class="consequences"><p>Its client can then send a JWT of its platform where it sends its secret now. The secrets stay valid.</p></div>
+<div class="consequences"><p>Its client can then send a JWT of its platform where it sends its secret now. The secrets stay valid.${help('federated credentials')}</p></div>
 ${federatedInputs(isOpen ? request.body : undefined, stateOf, publicUrl)}
 <div class="buttons"><button class="button primary">Add</button><button type="button" class="button" data-cancel hidden>Cancel</button></div></form></details>`
 }

@@ -7,7 +7,7 @@ import { type Html, html, type Part } from '../../web/html.ts'
 import type { About } from '../context.ts'
 import { ProblemError } from '../wire/problem.ts'
 import { links, note } from './components.ts'
-import { doneMessage } from './forms.ts'
+import { doneMessage, hidden, select } from './forms.ts'
 
 // The frame of every page, and the files that it loads.
 
@@ -15,7 +15,17 @@ declare module 'fastify' {
   interface FastifyRequest {
     isDemo: boolean
     installation: About['installation']
+    preferences: Preferences
   }
+}
+
+/** What an operator chose. Undefined: the theme of the system, the time zone of the browser. */
+export interface Preferences {
+  theme?: string | undefined
+  zone?: string | undefined
+  /** The name of the chosen zone. */
+  timeZone?: string | undefined
+  hidesSteps?: boolean
 }
 
 const SECTIONS = [
@@ -54,17 +64,21 @@ interface Visit {
   done?: string | undefined
   isDemo?: boolean
   installation?: About['installation']
+  preferences?: Preferences
+  /** The address of the page. */
+  url?: string
 }
 
 export function showPage(reply: FastifyReply, page: Page, { status = 200 } = {}): FastifyReply {
-  const { caller, isDemo, installation } = reply.request
+  const { caller, isDemo, installation, preferences, url } = reply.request
+  const visit = { operator: caller?.operator, done: doneMessage(reply.request), isDemo, installation, preferences, url }
   return (
     reply
       .code(status)
       // With `no-referrer`, browsers would send forms with `Origin: null`, which createOriginCheck refuses.
       .header('referrer-policy', 'same-origin')
       .type('text/html; charset=utf-8')
-      .send(layout(page, { operator: caller?.operator, done: doneMessage(reply.request), isDemo, installation }))
+      .send(inZone(layout(page, visit), preferences.timeZone))
   )
 }
 
@@ -74,15 +88,16 @@ const LIVE_ENDED = html`<div data-live-ended hidden>${note('warn', html`<p>Your 
 
 export function layout(
   { title, heading = title, section, ...page }: Page,
-  { operator, done, isDemo, installation }: Visit,
+  { operator, done, isDemo, installation, preferences = {}, url = '/' }: Visit,
 ): string {
+  const { theme, timeZone } = preferences
   const { trail = [], lead, actions, content, search = '', scripts = [] } = page
   return html`<!doctype html>
-<html lang="en">
+<html lang="en"${theme && html` data-theme="${theme}"`}${timeZone && html` data-time-zone="${timeZone}"`}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
+<meta name="color-scheme" content="${theme ?? 'light dark'}">
 <title>${title} · ${installation && html`${installation.name} · `}token-server</title>
 <link rel="icon" href="${asset('icon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${asset('console.css')}">
@@ -92,7 +107,7 @@ ${['console.js', ...scripts].map((name) => html`<script type="module" src="${ass
 <header class="bar">
 <a class="brand" href="/"><img src="${asset('icon.svg')}" alt="" width="24" height="24">token-server</a>
 ${installation && html`<p class="installation" data-color="${installation.color}"><bdi>${installation.name}</bdi></p>`}
-${operator && tools(operator, section, search)}
+${operator && tools(userMenu(operator, preferences, url), section, search)}
 </header>
 <main id="main" tabindex="-1">
 ${operator && isDemo && DEMO}
@@ -105,24 +120,57 @@ ${lead && html`<p class="lead">${lead}</p>`}
 ${scripts.includes('live.js') && LIVE_ENDED}
 ${done !== undefined && html`<div class="note good" role="status"><p>${done}</p></div>`}
 ${content}
-${operator && html`<p class="hint" data-zone>Times are in UTC.</p>`}
+${operator && html`<p class="hint" data-zone>Times are in ${timeZone ?? 'UTC'}.</p>`}
 </main>
 </body>
 </html>
 `.text
 }
 
+/** Shows the times of a page in a zone, those in `<time>`. Without a zone they stay in UTC, and console.js may convert them. */
+function inZone(page: string, timeZone = 'UTC'): string {
+  if (timeZone === 'UTC') return page
+  return page.replace(
+    /(<time [^>]*datetime="([^"]+)"[^>]*>)([^<]+)/g,
+    (whole, tag: string, iso: string, text: string) => {
+      const utc = iso.slice(0, 19).replace('T', ' ')
+      const at = utc.indexOf(text.replace(' UTC', ''))
+      // Sweden writes times as in ISO 8601.
+      const local = new Date(iso).toLocaleString('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' })
+      return at < 0 ? whole : tag + local.slice(at, at + text.replace(' UTC', '').length)
+    },
+  )
+}
+
 /** The search, and a menu, which is always open where there is room for it. */
-function tools(operator: NonNullable<Visit['operator']>, section: Section | undefined, search: string): Html {
+function tools(user: Html, section: Section | undefined, search: string): Html {
   return html`<form class="find" method="get" action="/search" role="search" aria-label="Search everything"><input type="search" name="q" value="${search}" aria-label="Search everything" aria-keyshortcuts="/" placeholder="Name, request id" dir="auto" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></form>
 <button type="button" class="button menu-button" popovertarget="menu">Menu</button>
 <div class="menu" id="menu" popover>${links('sections', 'Console', SECTIONS, section)}
-${account(operator)}</div>`
+${user}</div>`
 }
 
-function account(operator: NonNullable<Visit['operator']>): Html {
-  return html`<div class="account"><p>Signed in as <a href="/operators"><bdi>${readableName(operator)}</bdi></a>, ${operator.role}</p>
-<form method="post" action="/logout"><button class="button">Sign out</button></form></div>`
+const THEMES = [
+  { value: '', label: 'As the system' },
+  { value: 'light', label: 'Light' },
+  { value: 'dark', label: 'Dark' },
+]
+
+const ZONES = [
+  { value: '', label: 'The browser’s' },
+  { value: 'server', label: 'The server’s' },
+  { value: 'utc', label: 'UTC' },
+]
+
+/** Who is signed in, and what is theirs. `url` is the page to come back to. */
+function userMenu(operator: NonNullable<Visit['operator']>, { theme, zone }: Preferences, url: string): Html {
+  return html`<details class="account"><summary>Signed in as <bdi>${readableName(operator)}</bdi>, ${operator.role}</summary>
+<div class="form"><p><a href="/operators#sessions">My sessions and keys</a><br><a href="/docs">Documents</a></p>
+<form class="form" method="post" action="/preferences">${hidden({ back: url })}
+${select({ label: 'Theme', name: 'theme', value: theme }, THEMES)}
+${select({ label: 'Time zone', name: 'zone', value: zone }, ZONES)}
+<div class="buttons"><button class="button">Apply</button></div></form>
+<form method="post" action="/logout"><button class="button">Sign out</button></form></div></details>`
 }
 
 /** The scripts of the font that the console has. Browsers load those that a page needs. */

@@ -7,6 +7,7 @@ import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf, setCaller } from '../wire/caller.ts'
 import { liveApplication } from './application.ts'
 import { instructionsFor } from './diagnosis.ts'
+import { liveSteps } from './first-hour.ts'
 import { canChange, fieldsOf } from './forms.ts'
 import { sessionReferenceIn } from './login.ts'
 import { liveParts } from './overview.ts'
@@ -29,14 +30,15 @@ export function serveLive(console: FastifyInstance, context: AdminContext): void
     if (text('page') === 'refusals') return [await liveRefusals(administration, request, now())]
     const clientId = text('client')
     if (clientId === '') {
-      return Object.values(liveParts(await ofThisSecond('', () => statistics.read()), canChange(request)))
+      const shown = await ofThisSecond('', () => statistics.read())
+      return [...Object.values(liveParts(shown, canChange(request))), ...liveSteps(shown)]
     }
     const instructions = instructionsFor(request)
     const explanation = await administration.why(clientId, instructions)
     return Object.values(
       explanation.suite
         ? await liveSuite(administration, explanation, instructions, now())
-        : liveApplication(explanation, instructions, now()),
+        : liveApplication(explanation, instructions, { now: now(), tokenQuota: context.about.tokenQuota }),
     )
   }
 

@@ -8,8 +8,21 @@ import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { attention } from './attention.ts'
 import { bar, type Chart, chart } from './chart.ts'
-import { badge, card, emptyState, facts, liveControls, name, number, section, table, time } from './components.ts'
+import {
+  badge,
+  card,
+  clock,
+  emptyState,
+  facts,
+  liveControls,
+  name,
+  number,
+  section,
+  table,
+  time,
+} from './components.ts'
 import { count, duration, NONE, overviewCharts, percent, size, topReasons, uptime } from './figures.ts'
+import { firstHour } from './first-hour.ts'
 import { canChange } from './forms.ts'
 import { type Page, showPage } from './layout.ts'
 import { KINDS, periodLinks, periodOf, topPanel, usageCharts } from './usage.ts'
@@ -25,7 +38,9 @@ export function overviewPage(console: FastifyInstance, context: AdminContext): v
       // The page is shown even if the store does not answer.
       period === '1h' ? undefined : usageOf('', period).catch(() => undefined),
     ])
-    return showPage(reply, overview(shown, canChange(request), { period, usage, ofAll }))
+    const steps = await firstHour(context, request, shown).catch(() => undefined)
+    const page = overview(shown, canChange(request), { period, usage, ofAll })
+    return showPage(reply, { ...page, content: html`${steps}\n${page.content}` })
   })
 }
 
@@ -60,9 +75,8 @@ export function liveParts(statistics: Statistics, canChange: boolean) {
   const { at, version, lastHour, liveTokens, stored } = statistics
   const only = (part: string, condition: boolean, content: Part) =>
     html`<div data-live="${part}"${!condition && html` hidden`}>${content}</div>`
-  const now = new Date(at).toISOString()
   return {
-    lead: html`<span data-live="lead">Version ${version}, up for ${uptime(statistics)}. Figures as of <time data-clock="seconds" datetime="${now}">${now.slice(11, 19)} UTC</time>.</span>`,
+    lead: html`<span data-live="lead">Version ${version}, up for ${uptime(statistics)}. Figures as of ${clock(at, 'seconds')}.</span>`,
     alerts: html`
 <div data-live="attention">${attention(statistics)}</div>
 ${only('no-tokens', lastHour.tokens + stored.tokens === 0 && !liveTokens?.count, emptyState('No tokens were issued in the last hour', html`<p>${canChange && html`<a href="/new-application">Register an application</a> and get a token with its secret: you will see it here at once. `}If a request is refused, the page of the <a href="/applications">application</a> says why.</p>`))}`,

@@ -14,7 +14,7 @@ import type { Suite } from '../../domain/suite.ts'
 import { camelCased } from '../../domain/text.ts'
 import { type Html, html, type Part, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
-import { labelLinks, links, name, note, section, sentence, time, words } from './components.ts'
+import { help, labelLinks, links, name, note, section, sentence, time, words } from './components.ts'
 import {
   assertCanChange,
   type FieldError,
@@ -48,6 +48,8 @@ export interface Owners {
   /** What stops working after a removal. */
   consequencesOf: (owner: Owner, request: FastifyRequest) => Promise<Part>
   show: (id: string, reply: FastifyReply, refused: Refused) => Promise<FastifyReply>
+  /** Values for the form of changes, if its address asks for them. */
+  proposes?: (owner: Owner) => Values
   /** What the form contains in addition to the values. */
   inputs?: (owner: Owner, request: FastifyRequest, stateOf: (name: string) => FieldState) => Promise<Part>
 }
@@ -110,18 +112,20 @@ ${!canChange && note('quiet', html`<p>You are a viewer: you can see everything, 
  * Shows and handles the form that changes values. Stores only the fields that were edited, and nothing if someone else has
  * changed one of them in the meantime.
  */
-export function changeNames(console: FastifyInstance, { parent, find, update, inputs }: Owners): void {
+export function changeNames(console: FastifyInstance, { parent, find, update, inputs, proposes }: Owners): void {
   const section = parent.href
 
   async function edit(id: string, reply: FastifyReply, { errors, status }: Refused) {
     const { request } = reply
     const owner = await find(id, request)
     const base = `${section}${path`/${id}`}`
-    const stateOf = statesOf(errors, 'name')
+    const proposed = fieldsOf(request.query).text('propose') === 'quota' && proposes?.(owner)
+    const stateOf = statesOf(errors, proposed ? 'quota' : 'name')
     const page: Page = {
       ...headBelow(parent, base, ['Edit ', owner.name]),
       content: html`${formErrors(errors)}
-<form class="edit" method="post" action="${base}" data-guard="${errors.length > 0 && 'changed'}"><div class="columns">${namesPanel(owner, request.body, stateOf)}
+${proposed && note('quiet', html`<p>The quota is a proposal: one and a half times the most that it asked for in an hour lately. Nothing is changed until you save it.</p>`)}
+<form class="edit" method="post" action="${base}" data-guard="${errors.length > 0 && 'changed'}"><div class="columns">${namesPanel(owner, proposed || request.body, stateOf)}
 ${await inputs?.(owner, request, stateOf)}</div>
 <div class="buttons"><button class="button primary">Save</button><a class="button" href="${base}">Cancel</a></div></form>`,
     }
@@ -205,7 +209,13 @@ const REPORTED = ['', ...LIMITS, LIMITS.join(' ')].map((value) => ({
 }))
 
 function input(name: string, value: string, stateOf: (name: string) => FieldState): Html {
-  const control = { label: sentence(name), name, value, hint: HINTS[name], ...stateOf(name) }
+  const control = {
+    label: sentence(name),
+    name,
+    value,
+    hint: HINTS[name] && html`${HINTS[name]}${help(words(name))}`,
+    ...stateOf(name),
+  }
   if (name === 'report_only') return select(control, REPORTED)
   if (LONG.includes(name)) return textarea({ ...control, isCode: name !== 'note' })
   return field({ ...control, required: REQUIRED.includes(name), type: name === 'quota' ? 'number' : 'text' })

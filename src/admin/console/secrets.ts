@@ -9,7 +9,7 @@ import { snippets } from '../../web/snippets.ts'
 import type { About, AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { idOf } from '../wire/routing.ts'
-import { age, badge, facts, note, section, sentence, table, time } from './components.ts'
+import { age, badge, facts, help, note, section, sentence, table, time } from './components.ts'
 import {
   canChange,
   confirm,
@@ -140,7 +140,7 @@ function rotation({ base, request, handsOver, hours: state }: SecretsPanel): Htm
   const { text } = fieldsOf(state.error ? request.body : undefined)
   return html`<details class="confirm"${state.error && html` open`}><summary class="button">Rotate secret…</summary>
 <form method="post" action="${base}/secrets">${hidden({ request_key: newRequestKey() })}<p class="question" id="rotate">Rotate secret</p>
-<div class="consequences"><p>The new secret is shown once${handsOver && ': to you, or to the developer who opens a hand-over link within an hour, so that you need not send it'}. Keep the current ones valid until the new one is in use.</p>${handsOver === false && html`<p class="hint">To send it by a link that shows it once: <a href="/about#HANDOVER"><code>HANDOVER=on</code></a></p>`}</div>
+<div class="consequences"><p>The new secret is shown once${handsOver && html`: to you, or to the developer who opens a hand-over link${help('hand-over links')} within an hour, so that you need not send it`}. Keep the current ones valid until the new one is in use.${help('overlap')}</p>${handsOver === false && html`<p class="hint">To send it by a link that shows it once: <a href="/about#HANDOVER"><code>HANDOVER=on</code></a></p>`}</div>
 ${select({ label: 'Current secrets stay valid', name: 'overlap', value: text('overlap') || DEFAULT_OVERLAP }, OVERLAPS)}
 ${field({ label: 'Or a number of hours', name: 'hours', type: 'number', value: text('hours'), hint: 'From 1 to 8760. If you fill this in, it replaces the choice above.', ...state })}
 <div class="buttons"><button class="button primary">Rotate</button>${handsOver && html`<button class="button" formaction="${`${base}/hand-over-links`}">Make a hand-over link</button>`}<button type="button" class="button" data-cancel hidden>Cancel</button></div></form></details>`

@@ -11,7 +11,7 @@ import { address, type Html, html, path } from '../../web/html.ts'
 import type { About, AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
-import { emptyState, facts, labelCount, liveControls, name, note, number, section, time } from './components.ts'
+import { emptyState, facts, help, labelCount, liveControls, name, note, number, section, time } from './components.ts'
 import {
   badges,
   findTroubled,
@@ -111,7 +111,7 @@ export function newSuite(console: FastifyInstance, context: AdminContext): void 
     path: '/new-suite',
     parent: PARENT,
     title: 'Register a suite',
-    lead: 'A suite is an API that checks tokens, by itself or through a gateway. It gets a secret, which is shown once.',
+    lead: html`A suite is an API that checks tokens, by itself or through a gateway. It gets a secret, which is shown once.${help('suites')}`,
     errorsAt: { 'taken id': 'suite_id', id: 'suite_id' },
     first: 'suite_id',
     inputs: ({ body }, stateOf) => {

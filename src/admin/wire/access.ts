@@ -11,6 +11,7 @@ export const EXCEPTIONS: Record<string, 'anyone' | 'any operator'> = {
   'GET /assets/*': 'anyone',
   'GET /signed-in': 'anyone',
   'POST /logout': 'anyone',
+  'POST /preferences': 'any operator',
   'POST /operators/:name/sessions/:id/end': 'any operator',
 }
 

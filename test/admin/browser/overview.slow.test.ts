@@ -55,7 +55,7 @@ browserTest('Overview: the figures update without a reload; where they are missi
   const link = page.locator(`.matters a[href="${await failing.getAttribute('href')}"]`)
   await page.locator('details > summary', { hasText: 'Every minute' }).click()
   await link.focus()
-  await page.evaluate(() => scrollTo(0, 300))
+  await page.evaluate(() => scrollTo(0, 700))
   const place = () => page.locator('#tokens-heading').evaluate((heading) => heading.getBoundingClientRect().top)
   const before = await place()
   await getTokens(console, 2)

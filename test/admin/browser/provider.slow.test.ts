@@ -41,7 +41,7 @@ browserTest('Signing in with the provider: there and back, over another site, wi
     await page.getByText('It is removed').waitFor()
 
     await page.goto(`${origin}/login`)
-    await page.locator('details').waitFor()
+    await page.locator('main details').waitFor()
     // The provider still knows the browser.
     await page.getByRole('link', { name: 'Sign in with localhost' }).click()
     await page.getByText(/^Signed in as anna@company\.example \(\S+\), admin$/).waitFor()
@@ -49,6 +49,7 @@ browserTest('Signing in with the provider: there and back, over another site, wi
     t.equal(anna.sessions.length, 1, 'the session before has been replaced')
     await page.goBack()
     await page.goto(origin)
+    await page.getByText('Signed in as').click()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByText('You are signed out.').waitFor()
     await context.clearCookies({ domain: 'localhost' })

@@ -52,6 +52,7 @@ browserTest('Signing in: who signs out is signed out in every window, and the pa
   const { page, context, complaints } = await signIn(browser, console)
   const other = await context.newPage()
   await other.goto(`${console.origin}/about`)
+  await page.getByText('Signed in as').click()
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.waitForURL('**/login*')
   t.strictSame(await context.cookies(), [], 'the browser has forgotten the session')

@@ -107,8 +107,8 @@ t.test('Application: remedies are worded for who reads them, and times are shown
   const moment = new Date(clock.time).toISOString()
   t.match(await page(), `it uses (${first?.id}) at <time datetime="${moment}">${moment.slice(0, 10)} `)
   await refuse({ reason: 'token quota exceeded', count: 9 })
-  t.match(await page(), `<a class="button" href="${path}/edit#field-quota">Edit the quota…</a>`)
-  t.match(await browser.body(`${path}/edit`), ' id="field-quota"')
+  t.match(await page(), `<a class="button" href="${path}/edit?propose=quota#field-quota">Edit the quota…</a>`)
+  t.match(await browser.body(`${path}/edit?propose=quota`), ' id="field-quota"')
   t.match(await shown(), 'If it needs more: ask an admin to change its quota.')
   await refuse({ reason: 'field missing', count: 99, requestId: '9999-99-99T99:99:99.999Z' })
   t.match(await text(), 'search it for 9999-99-99T99:99:99.999Z.', 'but not what only looks like one')
@@ -129,7 +129,7 @@ t.test('Application: its page explains how to get a token until it has one, and 
   t.match(copyOf(after, 'curl'), 'CLIENT_SECRET')
   t.notOk(isBelowStatus(after))
   t.equal(after.match(/id="try"/g)?.length, 1)
-  t.match(textOf(after), 'Tokens, last hour 1,234 5 refused by the quota since 08:00 UTC; 0 in the hour before')
+  t.match(textOf(after), 'Tokens, last hour 1,234 0 in the hour before')
 
   await administration.applications.revokeAllTokens(clientId)
   await administration.operators.add(clientId, 'viewer')
@@ -358,3 +358,39 @@ t.test('Application: its page and forms work with every allowed client id', asyn
     t.equal(await browser.location(`${path}/suspend`, { form: {} }), `${path}?done=application-suspended`)
   }
 })
+
+t.test(
+  'Application: a bar shows how much of its quota it has asked for, and the form proposes a higher one',
+  async (t) => {
+    const { page, browser, store, clientId, clock, show, administration, context, path } = await setting(t)
+    const count = async (issued: number, refused = 0) => {
+      const applicationKey = (await show()).key
+      const hour = Math.floor(clock.time / 3_600_000)
+      await store.addTokenCounts([{ applicationKey, hour, issued, refused, lastTokenAt: clock.time }])
+    }
+    const proposed = async (query = '?propose=quota') =>
+      valuesOf(await browser.body(`${path}/edit${query}`), 'quota')[0]
+    t.notMatch(await page(), '<meter', 'it has no quota')
+    t.equal(await proposed(), '2')
+    await count(100)
+    context.about.tokenQuota = 2000
+    t.match(
+      textOf(await page()),
+      'Tokens, last hour 0 100 of 2,000 100 of 2,000 asked for since 08:00 UTC ; 0 in the hour',
+    )
+    t.equal(await proposed(), '3000', 'TOKEN_QUOTA')
+    await administration.applications.update(clientId, { quota: 500 })
+    t.match(await page(), '<meter min="0" low="400" high="500" max="500" optimum="0" value="100" aria-label="Quota">')
+    await count(400, 640)
+    t.match(
+      await page(),
+      '<meter min="0" low="400" high="500" max="1140" optimum="0" value="1140" aria-label="Quota">1,140 of 500<',
+    )
+    t.equal(await proposed(), '1800', 'one and a half times what it asked for')
+    t.match(textOf(await browser.body(`${path}/edit?propose=quota`)), 'The quota is a proposal')
+    t.equal(await proposed(''), '500')
+    await store.addUsage([{ clientId, tokens: 20_000, checks: 0, refusals: 0 }], clock.time)
+    t.equal(await proposed(), '30000', 'or the last 60 minutes')
+    t.equal(await browser.status('/suites/store/edit?propose=quota'), 200, 'a suite has none')
+  },
+)

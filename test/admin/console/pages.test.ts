@@ -13,7 +13,18 @@ const CONSOLE = new URL('../../../src/admin/console/', import.meta.url)
 
 const PAGES = [
   ...['/', '/applications', '/new-application', '/applications/nobody', '/suites', '/new-suite'],
-  ...['/secrets', '/refusals', '/requests/none', '/search', '/audit', '/operators', '/about', '/login', '/nowhere'],
+  ...[
+    '/secrets',
+    '/refusals',
+    '/requests/none',
+    '/search',
+    '/audit',
+    '/operators',
+    '/about',
+    '/docs/http.md',
+    '/login',
+    '/nowhere',
+  ],
 ]
 
 const HOSTILE = `"'><script>alert(1)</script><b/onmouseover=alert(1)>`

@@ -1,6 +1,8 @@
 // @ts-check
 // Shows the figures of a chart at the pointer or, with the arrow keys, of one moment after the other, and announces them. Without this script, the browser shows them on hover.
 
+const { timeZone } = document.documentElement.dataset
+
 const tip = document.createElement('p')
 tip.className = 'tip'
 tip.setAttribute('role', 'status')
@@ -17,7 +19,8 @@ function show(zone) {
   shown = zone
   tip.textContent = (zone?.textContent ?? '').replace(/(From )?(\S+) (\d\d:\d\d) UTC/, (_, from = '', day, clock) => {
     // Sweden writes dates as in ISO 8601.
-    const shown = new Date(`${day}T${clock}Z`).toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
+    const options = /** @type {const} */ ({ timeZone, dateStyle: 'short', timeStyle: 'short' })
+    const shown = new Date(`${day}T${clock}Z`).toLocaleString('sv-SE', options)
     return from === '' ? shown.slice(11) : from + shown
   })
   if (!zone) return

@@ -1,19 +1,24 @@
 // @ts-check
 // Progressive enhancement: every page works without this script.
 
-/** Shows times in the reader's time zone. @param {ParentNode} part */
+/** The zone that the operator chose. Undefined: the reader's. */
+const { timeZone } = document.documentElement.dataset
+
+/** Shows times in the chosen time zone. @param {ParentNode} part */
 function showLocalTimes(part) {
   for (const element of part.querySelectorAll('time')) {
     const moment = new Date(element.dateTime)
-    element.title = `${moment.toLocaleString(undefined, { dateStyle: 'full', timeStyle: 'long' })}, ${element.dateTime}`
+    element.title = `${moment.toLocaleString(undefined, { timeZone, dateStyle: 'full', timeStyle: 'long' })}, ${element.dateTime}`
     if ('age' in element.dataset) continue
     const { clock } = element.dataset
     // Sweden writes dates as in ISO 8601.
-    if (clock === 'day') element.textContent = moment.toLocaleDateString('sv-SE', { dateStyle: 'short' }).slice(5)
+    if (clock === 'day')
+      element.textContent = moment.toLocaleDateString('sv-SE', { timeZone, dateStyle: 'short' }).slice(5)
     else
       element.textContent = clock
-        ? moment.toLocaleTimeString('sv-SE', { timeStyle: clock === 'seconds' ? 'medium' : 'short' })
+        ? moment.toLocaleTimeString('sv-SE', { timeZone, timeStyle: clock === 'seconds' ? 'medium' : 'short' })
         : moment.toLocaleString('sv-SE', {
+            timeZone,
             dateStyle: 'short',
             timeStyle: 'seconds' in element.dataset ? 'medium' : 'short',
           })
@@ -21,9 +26,9 @@ function showLocalTimes(part) {
 }
 
 function nameZone() {
-  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
+  if (timeZone) return
   for (const element of document.querySelectorAll('[data-zone]')) {
-    element.textContent = `Times are in your time zone, ${timeZone}.`
+    element.textContent = `Times are in your time zone, ${new Intl.DateTimeFormat().resolvedOptions().timeZone}.`
   }
 }
 

@@ -78,7 +78,10 @@ function fail(word, delay = RETRY_MS) {
   timer = setTimeout(ask, delay)
   if (Date.now() - waitingSince < STALE_MS) return say('Connecting', 'warn')
   document.body.classList.add('stale')
-  say(`${word} since ${new Date(answeredAt).toLocaleTimeString('en-GB')}`, 'bad')
+  say(
+    `${word} since ${new Date(answeredAt).toLocaleTimeString('en-GB', { timeZone: document.documentElement.dataset.timeZone })}`,
+    'bad',
+  )
 }
 
 /** @param {string} word */

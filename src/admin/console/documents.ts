@@ -1,0 +1,145 @@
+import type { FastifyInstance } from 'fastify'
+import { programFile, readText } from '../../program-files.ts'
+import { type Html, html, type Part } from '../../web/html.ts'
+import { ProblemError } from '../wire/problem.ts'
+import { type Page, showPage } from './layout.ts'
+import { withContents } from './owner.ts'
+
+// The documents of this version, as pages. Templates make their markup, so HTML in the Markdown is left out.
+
+/** The documents that are not in docs/. */
+const BESIDE_DOCS = ['README.md', 'CHANGELOG.md', 'SECURITY.md']
+
+/** The path of a document, from the folder of the program. No part of it begins with a dot. */
+const DOCUMENT = /^(docs\/([\w-]+\/)*)?[\w-]+\.md$/
+
+/** /docs: what comes with the program in docs/, its README and its CHANGELOG. */
+export function documentPages(console: FastifyInstance): void {
+  console.get('/docs', (_request, reply) => reply.redirect('/docs/README.md#documents', 303))
+
+  console.get<{ Params: { '*': string } }>('/docs/*', async ({ params: { '*': name } }, reply) => {
+    const file = BESIDE_DOCS.includes(name) ? name : `docs/${name}`
+    return showPage(reply, await documentPage(file, textOf(file)))
+  })
+}
+
+/** The text of a document. Throws ProblemError (404) if there is none. */
+function textOf(file: string): string {
+  try {
+    if (DOCUMENT.test(file)) return readText(programFile(`../${file}`))
+  } catch {
+    // There is no such file.
+  }
+  throw new ProblemError('no_such_path', 'There is no such document.')
+}
+
+/** What marked makes of Markdown. Each type has some of these fields. */
+interface Token {
+  type: string
+  raw: string
+  text: string
+  tokens: readonly Token[]
+  lang: string
+  depth: number
+  ordered: boolean
+  items: readonly Token[]
+  header: readonly Token[]
+  rows: readonly (readonly Token[])[]
+  href: string
+}
+
+interface Place {
+  file: string
+  anchorOf: (heading: string) => string
+}
+
+/** The page of a document, which begins with its title. `file`: its path, from which its links lead. */
+export async function documentPage(file: string, markdown: string): Promise<Page> {
+  const { lexer } = await import('marked')
+  const [title, ...rest] = lexer(markdown) as unknown as [Token, ...Token[]]
+  const place = { file, anchorOf: createAnchors() }
+  const heading = html`<span id="${place.anchorOf(title.text)}">${partsOf(title.tokens, place)}</span>`
+  const content = withContents(html`<div class="document">${partsOf(rest, place)}</div>`)
+  return {
+    title: plain(title.text),
+    heading,
+    section: '/about',
+    trail: [{ href: '/docs', label: 'Documents' }],
+    content,
+  }
+}
+
+/** Returns a function that returns the anchor that GitHub gives to each heading of a document, one after the other. */
+export function createAnchors(): (heading: string) => string {
+  const taken = new Set<string>()
+  return (heading) => {
+    const text = heading.replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase()
+    const slug = text.replace(/[^\p{L}\p{N}\p{M}\p{Pc} -]/gu, '').replaceAll(' ', '-')
+    let anchor = slug
+    for (let n = 1; taken.has(anchor); n++) anchor = `${slug}-${n}`
+    taken.add(anchor)
+    return anchor
+  }
+}
+
+const WRITERS: Readonly<Record<string, (token: Token, place: Place) => Part>> = {
+  heading: ({ depth, text, tokens }, place) =>
+    html`<h${depth} id="${place.anchorOf(text)}">${partsOf(tokens, place)}</h${depth}>\n`,
+  paragraph: ({ tokens }, place) => html`<p>${partsOf(tokens, place)}</p>\n`,
+  // Browsers do not draw Mermaid.
+  code: ({ lang, text }) => lang !== 'mermaid' && html`<pre><code>${text}</code></pre>\n`,
+  list({ ordered, items }, place) {
+    const tag = ordered ? 'ol' : 'ul'
+    return html`<${tag}>${items.map(({ tokens }) => html`<li>${partsOf(tokens, place)}</li>\n`)}</${tag}>\n`
+  },
+  table: tableOf,
+  text: ({ text, tokens }, place) => (tokens ? partsOf(tokens, place) : text),
+  strong: ({ tokens }, place) => html`<strong>${partsOf(tokens, place)}</strong>`,
+  em: ({ tokens }, place) => html`<em>${partsOf(tokens, place)}</em>`,
+  codespan: ({ text }) => html`<code>${text}</code>`,
+  escape: ({ text }) => text,
+  // Line breaks of tables, and anchors. The rest is comments.
+  html({ raw }) {
+    const [, id] = /^<a id="([\w-]+)">/.exec(raw) ?? []
+    return id === undefined ? raw === '<br>' && html`<br>` : html`<span id="${id}"></span>`
+  },
+  // Pictures do not come with the program.
+  image: ({ text }) => html`<em>Picture: ${text}</em>`,
+  link({ href, tokens }, { file, anchorOf }) {
+    const text = partsOf(tokens, { file, anchorOf })
+    const target = targetOf(href, file)
+    return target === undefined ? text : html`<a href="${target}" rel="noreferrer">${text}</a>`
+  },
+}
+
+function partsOf(tokens: readonly Token[], place: Place): Part[] {
+  return tokens.map((token) => WRITERS[token.type]?.(token, place))
+}
+
+function tableOf({ header, rows }: Token, place: Place): Html {
+  const labels = header.map(({ text }) => plain(text))
+  const headerOf = ({ tokens }: Token) =>
+    tokens.length === 0
+      ? html`<td role="cell"></td>`
+      : html`<th role="columnheader" scope="col">${partsOf(tokens, place)}</th>`
+  const cellOf = ({ tokens }: Token, n: number) =>
+    html`<td role="cell" data-label="${labels[n]}"><div>${partsOf(tokens, place)}</div></td>`
+  return html`<div class="table"><table role="table">
+<thead role="rowgroup"><tr role="row">${header.map(headerOf)}</tr></thead>
+<tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${cells.map(cellOf)}</tr>\n`)}</tbody>
+</table></div>\n`
+}
+
+/** Where a link in a document leads. Undefined if to a file that is not served: only its text is shown. */
+function targetOf(href: string, file: string): string | undefined {
+  if (/^(https?:|#)/.test(href)) return href
+  const { pathname, hash } = new URL(href, `file:///${file}`)
+  const target = pathname.slice(1).replace(/\/$/, '/README.md')
+  const isServed = DOCUMENT.test(target) && (target.startsWith('docs/') || BESIDE_DOCS.includes(target))
+  if (isServed) return `/docs/${target.replace(/^docs\//, '')}${hash}`
+}
+
+/** The text of Markdown in one line, without the marks of code and emphasis. */
+function plain(markdown: string): string {
+  return markdown.replace(/[`*]/g, '')
+}
