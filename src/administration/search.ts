@@ -9,16 +9,7 @@ import {
 } from '../domain/application.ts'
 import { chunksOf, inSteps } from '../domain/in-steps.ts'
 import type { Page } from '../domain/store.ts'
-import {
-  beginningsOf,
-  DAY,
-  HOUR,
-  hourOf,
-  LAST_TWO_HOURS,
-  MANY_TOKENS,
-  PERIODS,
-  type TokenUse,
-} from '../domain/usage.ts'
+import { beginningsOf, DAY, HOUR, hourOf, LAST_TWO_HOURS, MANY_TOKENS, type TokenUse } from '../domain/usage.ts'
 import type { ApplicationStates } from '../views/statistics.ts'
 import type { ReadContext } from './context.ts'
 import { NAMES_PER_STEP, type PageQuery, pageOf, ROWS_PER_STEP, stepsOfNames } from './pages.ts'
@@ -73,7 +64,7 @@ export async function countStates(context: ReadContext): Promise<ApplicationStat
   for await (const names of stepsOfNames(store)) {
     const candidates = names.filter(({ clientId }) => busy.has(clientId))
     const heavy = (await withUse(context, candidates)).filter(isHeavy)
-    const used = await withUse(context, names, [])
+    const used = await withUse(context, names, 0)
     states.heavy.push(...heavy.map(({ clientId }) => clientId))
     states.all += used.length
     states.quiet += used.filter((one) => isQuiet(one, now())).length
@@ -114,10 +105,10 @@ export function createSearch(context: ReadContext) {
     const found = accepts ? all.filter(accepts) : all
     if (sort === 'name') return found.sort((one, other) => byName(one.name, other.name))
     if (sort !== 'used' && sort !== 'tokens' && !uses) return found
-    // Without tokens it takes a fifth of the time.
-    const beginnings = sort === 'tokens' ? beginningsOf(PERIODS['1h'], context.now()) : []
+    // Tokens take most of the time.
+    const hours = sort === 'tokens' ? 1 : 0
     const used: (ApplicationNames & RecentUse)[] = []
-    await inSteps(found, async (step) => void used.push(...(await withUse(context, step, beginnings))), USES_AT_A_TIME)
+    await inSteps(found, async (step) => void used.push(...(await withUse(context, step, hours))), USES_AT_A_TIME)
     const lastUse = ({ lastTokenAt }: RecentUse) => lastTokenAt ?? 0
     if (sort === 'used') used.sort((one, other) => lastUse(other) - lastUse(one))
     if (sort === 'tokens') used.sort((one, other) => other.tokensThisHour - one.tokensThisHour)
@@ -169,19 +160,21 @@ async function load(
   return listed
 }
 
-/** `beginnings`: of the spans whose tokens are counted. */
+/** `hours`: of how many hours the tokens are counted. */
 export async function withUse<Row extends Pick<Application, 'key' | 'clientId'>>(
   { store, now }: ReadContext,
   applications: readonly Row[],
-  beginnings = beginningsOf(LAST_TWO_HOURS, now()),
+  hours: 0 | 1 | 2 = 2,
 ): Promise<(Row & RecentUse)[]> {
   const keys = applications.map(({ key }) => key)
   const hour = hourOf(now())
   const counts = new Map((await store.listTokenCounts(keys, hour)).map((count) => [count.applicationKey, count]))
-  const [anHourAgo = 0] = beginningsOf(PERIODS['1h'], now())
+  const all = beginningsOf(LAST_TWO_HOURS, now())
+  const anHourAgo = all[all.length / 2] as number
+  const beginnings = all.slice(all.length * (1 - hours / 2))
   const clientIds = applications.map(({ clientId }) => clientId)
   const usage = Map.groupBy(
-    beginnings.length > 0 ? await store.listUsage(clientIds, LAST_TWO_HOURS.span, beginnings) : [],
+    hours > 0 ? await store.listUsage(clientIds, LAST_TWO_HOURS.span, beginnings) : [],
     ({ clientId, since }) => `${since >= anHourAgo} ${clientId}`,
   )
   const tokensOf = (key: string) => (usage.get(key) ?? []).reduce((sum, { tokens }) => sum + tokens, 0)

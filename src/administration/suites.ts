@@ -169,12 +169,7 @@ function createSuiteLists(context: Context) {
   }
 
   /** A page of suites in the order of `sort`: `name`, or most `checks` or `refusals` in the last hour; else oldest first. */
-  async function browse({
-    labels,
-    sort = '',
-    from,
-    limit,
-  }: SuiteFilter & { sort?: string | undefined; from: number; limit: number }) {
+  async function browse({ labels, sort, from, limit }: SuiteFilter & { sort: string; from: number; limit: number }) {
     const all = await list({ labels })
     if (sort === 'name') all.sort((one, other) => byName(one.name, other.name))
     const counted = sort === 'checks' || sort === 'refusals' ? (await withCounts(all)).sort(mostFirst(sort)) : all

@@ -205,7 +205,7 @@ function placeOf({ noun }: Frame, trail: readonly string[], { rows, total, next 
 function viewLinks({ path, views }: Frame, filter: Wanted['filter'], { counts, total }: Found<unknown>) {
   if (!views) return
   const [named, all] = views
-  const current = filter[named] ?? ''
+  const { [named]: current = '' } = filter
   const hrefOf = (value: string) => address(path, { ...filter, [named]: value })
   // The counts may be older than the list.
   const known = counts && { ...counts, [current]: total }

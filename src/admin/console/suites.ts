@@ -67,7 +67,7 @@ export function listSuites(console: FastifyInstance, context: AdminContext): voi
       filter: textsIn(['label', 'sort'], query),
       ...(await findTroubled(context, administration, 'suite')),
     }),
-    async read({ suites }, { filter: { label, sort } }, { after, limit, isFile }) {
+    async read({ suites }, { filter: { label, sort = '' } }, { after, limit, isFile }) {
       const labels = label ? [label] : undefined
       if (isFile) return suites.listPage({ after, limit, labels })
       const { suites: rows, total } = await suites.browse({ labels, sort, from: numberIn(after) ?? 0, limit })
