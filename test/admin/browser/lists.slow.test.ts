@@ -94,6 +94,9 @@ browserTest('Lists: what is ticked stays so on other pages, sorted or searched, 
   const names = page.locator('tbody th a:not(.label)')
   t.strictSame(await names.allTextContents(), ['Many 59', 'Many 58', 'Many 1'])
   t.notOk(await approve.isVisible(), 'nothing is ticked any more')
+  await box(59).check()
+  await page.emulateMedia({ media: 'print' })
+  t.equal(await page.locator('main :is(button, .button, input, select, summary):visible').count(), 0, 'on paper')
   t.strictSame(complaints, [])
 })
 
