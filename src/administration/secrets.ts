@@ -11,12 +11,15 @@ import { DAY } from '../domain/usage.ts'
 import type { Context, ReadContext } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 import { stepsOf } from './pages.ts'
+import type { RecentUse } from './search.ts'
 
 export interface ListedSecret extends Secret {
   origin: OwnedSecret['origin']
   state: SecretState
   /** When it last authenticated its owner, as far as reported; undefined if never. */
   lastUsedAt: number | undefined
+  /** The address; undefined or null if it is not known. */
+  lastUsedFrom: string | null | undefined
 }
 
 export type BrowsedSecret = OwnedSecret & Pick<ListedSecret, 'state'>
@@ -51,6 +54,12 @@ export function createSecrets(context: Context) {
     }
   }
 
+  /** Undefined if no secret has this id. */
+  async function find(id: number): Promise<BrowsedSecret | undefined> {
+    const [secret] = await store.listOwnedSecrets({ after: id - 1, limit: 1 })
+    return secret?.id === id ? { ...secret, state: secretState(secret, now()) } : undefined
+  }
+
   /** Adds a secret, and ends the others after at most `overlap` milliseconds. */
   function rotate(owner: string, overlap: number, repeatable: Repeatable = {}): Promise<RotatedSecret> {
     return once<RotatedSecret>(context, repeatable, async (auditOf) => {
@@ -76,7 +85,7 @@ export function createSecrets(context: Context) {
     )
   }
 
-  return { list, pages, rotate, revoke }
+  return { list, pages, find, rotate, revoke }
 }
 
 /** The active secrets that are not needed any more: none was used for a week, while a federated credential was. */
@@ -89,15 +98,30 @@ export function replacedSecrets(all: readonly ListedSecret[], now: number): List
   return isReplaced && !secrets.some(isUsed) ? secrets : []
 }
 
+/** How far apart the times of an authentication and of its token may be. */
+const SAME_MS = 5000
+
+/** `from 192.0.2.1 with secret 7`: how an application got its last token. Empty if that secret was used again without a token. */
+export function wayOfLastToken({ lastTokenAt, secrets }: Pick<RecentUse, 'lastTokenAt'> & { secrets: ListedSecret[] }) {
+  const used = secrets.find(({ lastUsedAt }) => Math.abs(Number(lastUsedAt) - Number(lastTokenAt)) < SAME_MS)
+  if (!used) return ''
+  return `${used.lastUsedFrom ? `from ${used.lastUsedFrom} ` : ''}with ${nounOf(used)} ${used.id}`
+}
+
+export function nounOf(secret: Pick<Secret, 'federated'> | undefined): 'credential' | 'secret' {
+  return secret?.federated ? 'credential' : 'secret'
+}
+
 /** Adds the state and the last use of secrets. */
 export async function listSecrets({ store, now }: ReadContext, secrets: readonly Secret[]): Promise<ListedSecret[]> {
   const uses = await store.listSecretUses(secrets.map(({ id }) => id))
-  const lastUsedAt = new Map(uses.map((use) => [use.secretId, use.lastUsedAt]))
+  const usesById = new Map(uses.map((use) => [use.secretId, use]))
   return secrets.map((secret) => ({
     ...secret,
     origin: originOf(secret),
     state: secretState(secret, now()),
-    lastUsedAt: lastUsedAt.get(secret.id),
+    lastUsedAt: usesById.get(secret.id)?.lastUsedAt,
+    lastUsedFrom: usesById.get(secret.id)?.lastUsedFrom,
   }))
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { ShownApplication } from '../administration/applications.ts'
+import { wayOfLastToken } from '../administration/secrets.ts'
 import { diagnosisText, explanationView, secretView, timestamp } from '../administration/views.ts'
 import type { Explanation } from '../administration/why.ts'
 import type { Finding } from '../doctor/finding.ts'
@@ -57,12 +58,13 @@ function explanationText(explanation: Explanation, now: number): string {
 function applicationText(application: ShownApplication, now: number): string {
   const { clientId, name, developerEmail, status, suites, lastTokenAt } = application
   const { tokensThisHour, tokensLastHour, refusedThisHour } = application
+  const way = wayOfLastToken(application)
   return labelled({
     'client id': clientId,
     name: `${name} (${developerEmail})`,
     status,
     suites: suites.join(', ') || 'none',
-    'last token': lastTokenAt === undefined ? 'none yet' : `${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}`,
+    'last token': lastTokenAt === undefined ? 'none yet' : `${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}${way && `, ${way}`}`,
     'tokens in the last hour': `${tokensThisHour}, in the hour before ${tokensLastHour}`,
     ...(refusedThisHour > 0 && { 'refused by the quota': `${refusedThisHour} ${sinceFullHour(now)}` }),
   })

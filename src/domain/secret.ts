@@ -31,6 +31,8 @@ export function isFederated(secret: Secret): secret is FederatedCredential {
 export interface OwnedSecret extends Omit<Secret, 'digest'> {
   readonly origin: ReturnType<typeof originOf>
   readonly lastUsedAt: number | null
+  /** The address; null if it is not known. */
+  readonly lastUsedFrom: string | null
   readonly kind: 'application' | 'suite'
   /** The client id or the suite id. */
   readonly owner: string

@@ -14,10 +14,12 @@ export interface TokenUse extends TokenCount {
   readonly lastTokenAt: number | null
 }
 
-/** When a secret last authenticated its application or suite. */
+/** When, and from which address, a secret last authenticated its application or suite. */
 export interface SecretUse {
   readonly secretId: number
   readonly lastUsedAt: number
+  /** Null if it is not known. */
+  readonly lastUsedFrom?: string | null
 }
 
 /** How often a server stores token counts and uses of secrets, in milliseconds: stored figures can be this much out of date. */

@@ -5,6 +5,7 @@ import type { Credentials } from '../issuer/authenticate.ts'
 import { credentialsInHeader } from './wire/authorization.ts'
 import { type CheckOptions, reportCheck } from './wire/checks.ts'
 import { type Form, formsOnly, readForm } from './wire/form.ts'
+import { remoteAddressOf } from './wire/request.ts'
 
 export const INTROSPECT_PATH = '/v1/oauth/introspect'
 
@@ -17,7 +18,7 @@ export function introspect(app: FastifyInstance, options: CheckOptions): void {
 
   app.post(INTROSPECT_PATH, { config, onRequest: formsOnly }, async (request) => {
     const form = readForm(request, [])
-    const { client: suite } = await issuer.authenticateSuite(credentialsOf(request, form))
+    const { client: suite } = await issuer.authenticateSuite(credentialsOf(request, form), remoteAddressOf(request))
     const { token } = form
     if (!token) throw new RequestRefused('field missing', { field: 'token', isKnownField: true, suite: suite.suiteId })
 

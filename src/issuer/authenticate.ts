@@ -50,25 +50,25 @@ export async function authenticate(
     judgeKnown(options, await findApplication(store, clientId), credentials, remoteAddress)
 
   let outcome = await tryKnownSecrets()
-  if (outcome.kind === 'authenticated') return authenticated(outcome, clientId, options)
+  if (outcome.kind === 'authenticated') return authenticated(options, outcome, clientId, remoteAddress)
   const { client } = outcome
   const caller = { clientId, remoteAddress, isRegistered: client !== undefined }
   if (mayBeJwt(clientSecret)) {
     const refused = await federated.verify(client?.secrets ?? [], credentials, failures.partyOf(caller))
     if (!refused) outcome = await tryKnownSecrets()
     else if (client?.secrets.some(isFederated)) outcome = { ...outcome, reason: refused.reason, detail: refused.detail }
-    if (outcome.kind === 'authenticated') return authenticated(outcome, clientId, options)
+    if (outcome.kind === 'authenticated') return authenticated(options, outcome, clientId, remoteAddress)
   }
   return failures.attempt(caller, async () => {
     const checks = await store.mostImportedSecrets()
-    if (checks === 0) return authenticated(outcome, clientId, options)
+    if (checks === 0) return authenticated(options, outcome, clientId, remoteAddress)
     const own = importedCandidates(client?.secrets ?? [])
     const decoys = Array(Math.max(0, checks - own.length)).fill(DECOY)
     await imported.verify([...own, ...decoys], clientSecret, failures.partyOf(caller))
     // Look it up again: the checks may have taken seconds, and the application may have changed since.
     const last = await tryKnownSecrets()
     const isWrong = last.kind === 'refused' && last.reason === 'wrong secret'
-    return authenticated(isWrong ? outcome : last, clientId, options)
+    return authenticated(options, isWrong ? outcome : last, clientId, remoteAddress)
   })
 }
 
@@ -94,6 +94,7 @@ export function authenticateRecalled(
 export async function authenticateSuite(
   options: Pick<AuthenticationOptions, 'store' | 'secretUses' | 'now'>,
   { clientId, clientSecret }: Credentials,
+  remoteAddress: string,
 ): Promise<Authenticated<Suite>> {
   const { store, now } = options
   const suite = clientId.length > MAX_CLIENT_ID_LENGTH ? undefined : await store.findSuite(clientId)
@@ -102,7 +103,7 @@ export async function authenticateSuite(
   // Looked up for every refusal, so that all cost the same work.
   const isApplication = outcome.kind === 'refused' && (await findApplication(store, clientId)) !== undefined
   if (!suite && isApplication) throw new AuthenticationRefused('not a suite', clientId)
-  return authenticated(outcome, clientId, options)
+  return authenticated(options, outcome, clientId, remoteAddress)
 }
 
 /** Throws StoreUnavailable. */
@@ -158,12 +159,13 @@ function judge<Client extends Application | Suite>(
 
 /** Returns the authenticated client, and notes that its secret was used. Throws AuthenticationRefused. */
 function authenticated<Client extends Application | Suite>(
+  { secretUses, now }: Pick<AuthenticationOptions, 'secretUses' | 'now'>,
   outcome: Outcome<Client>,
   clientId: string,
-  { secretUses, now }: Pick<AuthenticationOptions, 'secretUses' | 'now'>,
+  remoteAddress: string,
 ): Authenticated<Client> {
   if (outcome.kind === 'authenticated') {
-    secretUses.note(outcome.secretId, now())
+    secretUses.note(outcome.secretId, now(), remoteAddress)
     return outcome
   }
   throw new AuthenticationRefused(outcome.reason, outcome.client ? clientId : abbreviated(clientId), outcome.detail)

@@ -59,7 +59,8 @@ export function createIssuer({ tokenQuota, publicFields, ...options }: IssuerOpt
   const issuer = { store, now, failures, imported, federated, secretUses }
   return {
     authenticate: (credentials: Credentials, remoteAddress: string) => authenticate(issuer, credentials, remoteAddress),
-    authenticateSuite: (credentials: Credentials) => authenticateSuite(issuer, credentials),
+    authenticateSuite: (credentials: Credentials, remoteAddress: string) =>
+      authenticateSuite(issuer, credentials, remoteAddress),
     /** Whether an application or a suite has this client id. Throws StoreUnavailable. */
     isRegistered: (clientId: string) => isRegistered(store, clientId),
     hasSuite: async (suiteId: string) => (await store.findSuite(suiteId)) !== undefined,
@@ -93,7 +94,7 @@ export function createIssuer({ tokenQuota, publicFields, ...options }: IssuerOpt
     const recalled = resource ? undefined : authenticateRecalled(issuer, credentials, remoteAddress)
     const token = recalled && (await issue(recalled.client, recalled.state))
     if (token) {
-      secretUses.note(recalled.secretId, token.issuedAt)
+      secretUses.note(recalled.secretId, token.issuedAt, remoteAddress)
       return { ...recalled, token }
     }
     const { client, secretId, isElsewhere } = await authenticate(issuer, credentials, remoteAddress)

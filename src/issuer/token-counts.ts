@@ -149,16 +149,19 @@ function reportExcess(change: TokenCounter, sum: TokenCount, observe: Observer):
 
 export type SecretUses = ReturnType<typeof createSecretUses>
 
-/** Keeps the time of the last use of each secret until `flush` hands it to the store. */
+/** Keeps the last use of each secret until `flush` hands it to the store. */
 export function createSecretUses({ store }: { store: Store }) {
-  const uses = new Map<number, number>()
+  const uses = new Map<number, { -readonly [Field in keyof SecretUse]: SecretUse[Field] }>()
 
-  function note(secretId: number, at: number): void {
-    uses.set(secretId, at)
+  function note(secretId: number, lastUsedAt: number, lastUsedFrom: SecretUse['lastUsedFrom']): void {
+    const use = uses.get(secretId)
+    if (!use) return void uses.set(secretId, { secretId, lastUsedAt, lastUsedFrom })
+    use.lastUsedAt = lastUsedAt
+    use.lastUsedFrom = lastUsedFrom
   }
 
   function takeAll(): SecretUse[] {
-    const taken = Array.from(uses, ([secretId, lastUsedAt]) => ({ secretId, lastUsedAt }))
+    const taken = [...uses.values()]
     uses.clear()
     return taken
   }
@@ -166,6 +169,6 @@ export function createSecretUses({ store }: { store: Store }) {
   return {
     note,
     /** Throws StoreUnavailable; the next flush tries again. */
-    flush: () => drain(takeAll, store.recordSecretUses, ({ secretId, lastUsedAt }) => note(secretId, lastUsedAt)),
+    flush: () => drain(takeAll, store.recordSecretUses, ({ secretId, ...use }) => note(secretId, use.lastUsedAt, use.lastUsedFrom)),
   }
 }

@@ -155,7 +155,7 @@ export const TABLES = {
     bigint: ['fetched_at', 'tried_at', 'answered_at'],
   }),
   approvals: describeTable(2, { bigint: ['application_id', 'suite_id'] }),
-  secret_uses: describeTable(1, { bigint: ['secret_id', 'last_used_at'] }),
+  secret_uses: describeTable(1, { bigint: ['secret_id', 'last_used_at', 'from_at'], text: ['last_used_from'] }),
   application_uses: describeTable(1, { bigint: ['application_id', 'last_token_at'] }),
   token_counts: describeTable(2, { bigint: ['hour', 'application_id', 'issued', 'refused'] }),
   usage_counts: describeTable(3, { bigint: ['span', 'since', 'owner_id', 'tokens', 'checks', 'refusals'] }),

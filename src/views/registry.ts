@@ -150,6 +150,7 @@ export const SECRET = object('Secret', 'A secret without its value, or a federat
   ends_at: time('When it ends or ended; null if never').nullable(),
   revoked_at: time('When it was revoked; null if it was not').nullable(),
   last_used_at: time('When it was last used, at most a minute out of date; null if never').nullable(),
+  last_used_from: text('The address from which it was last used; null if unknown').nullable(),
 })
 
 export const OWNED_SECRET = object('OwnedSecret', 'A secret and its owner', {
@@ -159,7 +160,7 @@ export const OWNED_SECRET = object('OwnedSecret', 'A secret and its owner', {
   ...SECRET.shape,
 })
 
-const AUDITED = SECRET.omit({ state: true, last_used_at: true, federated: true })
+const AUDITED = SECRET.omit({ state: true, last_used_at: true, last_used_from: true, federated: true })
 
 /** A secret in audit events, without its last use: a use is not a change. Rules are in the field `federated` of applications. */
 function secretFields(secret: Secret) {

@@ -40,7 +40,7 @@ t.test('Commands: with --json they use the names of the wire', async (t) => {
   const one = { name: 'Äpp', developer_email: 'a@b.example', status: 'active' }
   const listed = { client_id: 'a', ...one, created_at: ISO, tokens_valid_from: null }
   const secret = { id: 1, origin: 'generated', state: 'active', created_at: ISO, ends_at: null }
-  const unused = { revoked_at: null, last_used_at: null }
+  const unused = { revoked_at: null, last_used_at: null, last_used_from: null }
   await expectAll(t, { run }, [
     ['apps list', { json: [{ ...listed, tokens_this_hour: 0, tokens_last_hour: 0 }] }],
     ['apps show a', { json: { ...listed, last_token_at: null, secrets: [{ ...secret, ...unused }] } }],

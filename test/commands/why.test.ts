@@ -115,12 +115,15 @@ t.test('why: a server that is not ready is said first; then that nothing was ref
   const hours = [0, 1].map((later) => Math.floor(lastTokenAt / 3_600_000) + later)
   await store.addTokenCounts(hours.map((hour) => ({ applicationKey, hour, issued: 5, refused: 2, lastTokenAt })))
   await store.addUsage([{ clientId: ID, tokens: 5, checks: 0, refusals: 0 }], lastTokenAt)
+  const secretId = (await store.findApplication(ID))?.secrets[0]?.id as number
+  await store.recordSecretUses([{ secretId, lastUsedAt: lastTokenAt - 10, lastUsedFrom: '192.0.2.7' }])
   const { out } = await run(`why ${ID}`)
   t.match(out, /^The last token was issued \d+ s ago, and nothing was refused\./)
   t.match(
     out,
-    /\nlast token +\d+ s ago, at 20.*Z\ntokens in the last hour +5, in the hour before 0\nrefused by the quota +2 since \d\d:00 UTC\n/,
+    /\nlast token +\d+ s ago, at 20.*Z, from 192\.0\.2\.7 with secret \d+\ntokens in the last hour +5, in the hour before 0\nrefused by the quota +2 since \d\d:00 UTC\n/,
   )
+  t.match(out, /\n\d+ +generated +\S+Z +20\S+Z from 192\.0\.2\.7 +active\n/)
   t.match(out, /\n\nNo refusals are known\.\n\n/)
   const unknown = await shell({ ...env, PORT: '0' }).json(`why ${ID}`)
   t.match(unknown, { server: { is_ready: null, text: /^PORT is 0/ } })

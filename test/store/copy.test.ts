@@ -26,6 +26,7 @@ const SECRET = { digest: '$sha256$AAAA', createdAt: NOW }
 const IMPORTED = { digest: '$scrypt$ln=14,r=8,p=5$AAAA$AAAA', createdAt: NOW, endsAt: NOW + 1 }
 const PAGE = { limit: 1000 }
 const ISSUER = 'https://issuer.example'
+const USE = { secretId: 1, lastUsedAt: NOW, lastUsedFrom: '192.0.2.1' }
 const USAGE = ['a', 'store'].map((clientId) => ({ clientId, tokens: 3, checks: 2, refusals: 1 }))
 
 const { createDatabase } = await startDatabases()
@@ -61,7 +62,7 @@ async function fillStore(t: Test) {
   const count = { applicationKey: key, hour: hourOf(NOW), issued: 3, refused: 1 }
   await store.addTokenCounts([{ ...count, lastTokenAt: NOW }])
   await store.addUsage(USAGE, NOW)
-  await store.recordSecretUses([{ secretId: 1, lastUsedAt: NOW }])
+  await store.recordSecretUses([USE])
   await addOperator(store, 'anna')
   await on(store).addAdminKey('anna', { digest: 'second', createdAt: NOW, endsAt: NOW + 1 })
   await on(store).revokeAdminKey('anna', 1, NOW)
@@ -135,7 +136,7 @@ t.test('Copy: everything is copied unchanged, except expired tokens', async (t) 
   )
   const usage = ['a', 'store'].map((clientId) => target.listUsage([clientId], HOUR, [hourOf(NOW) * HOUR]))
   t.match((await Promise.all(usage)).flat(), USAGE)
-  t.strictSame(await target.listSecretUses([1, 2]), [{ secretId: 1, lastUsedAt: NOW }])
+  t.strictSame(await target.listSecretUses([1, 2]), [USE])
   const { sessions, loginLinks, ...anna } = (await store.findOperator('anna')) as Operator
   t.equal(sessions.length + loginLinks.length, 2)
   t.strictSame(await target.findOperator('anna'), { ...anna, sessions: [], loginLinks: [] }, 'a new login')

@@ -42,6 +42,7 @@ const secret = (id: number, createdAt: string, endsAt: string | null) => ({
   ends_at: endsAt,
   revoked_at: null,
   last_used_at: null,
+  last_used_from: null,
 })
 
 /** The ids of the two secrets of each: the first one ends soon. */

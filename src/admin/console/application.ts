@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
 import type { ShownApplication } from '../../administration/applications.ts'
+import { wayOfLastToken } from '../../administration/secrets.ts'
 import { type Explanation, NothingKnown } from '../../administration/why.ts'
 import { type Application, columnsOf } from '../../domain/application.ts'
 import type { Suite } from '../../domain/suite.ts'
@@ -175,8 +176,9 @@ function statusChange({ status, name }: ShownApplication, base: string): Html | 
 function figures(application: ShownApplication, now: number, tokenQuota: About['tokenQuota']): Html {
   const { lastTokenAt, tokensThisHour, tokensLastHour, suites, secrets } = application
   const active = secrets.filter(({ state }) => state === 'active').length
+  const way = wayOfLastToken(application)
   return html`<div class="cards">
-${card('Last token', age(lastTokenAt, now), lastTokenAt === undefined ? 'A new one shows up within a minute.' : time(lastTokenAt))}
+${card('Last token', age(lastTokenAt, now), lastTokenAt === undefined ? 'A new one shows up within a minute.' : html`${time(lastTokenAt)}${way && html`, <a href="#secrets">${way}</a>`}`)}
 ${card('Tokens, last hour', tokensThisHour.toLocaleString('en'), html`${quotaBar(application, tokenQuota, now)}${tokensLastHour.toLocaleString('en')} in the hour before`)}
 ${card('Active secrets', active, html`<a href="#secrets">${secrets.length === active ? 'Secrets' : `${secrets.length} in all`}</a>`)}
 ${card('Approved suites', suites.length, html`<a href="#approvals">Approvals</a>`)}

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type BrowsedSecret, type ListedSecret, replacedSecrets } from '../../administration/secrets.ts'
+import { type BrowsedSecret, type ListedSecret, nounOf, replacedSecrets } from '../../administration/secrets.ts'
 import { labelTexts } from '../../domain/application.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
 import { HOUR } from '../../domain/usage.ts'
@@ -148,22 +148,18 @@ ${field({ label: 'Or a number of hours', name: 'hours', type: 'number', value: t
 
 /** The cells of SECRET_COLUMNS. */
 export function secretCells(secret: ListedSecret | BrowsedSecret, now: number): Part[] {
-  const { id, origin, createdAt, endsAt, lastUsedAt, federated } = secret
+  const { id, origin, createdAt, endsAt, lastUsedAt, lastUsedFrom, federated } = secret
   return [
     html`${nounOf(secret)} ${id} <span class="hint">· ${origin}</span>${federated && html` <code title="${federated.subject}">${federated.subject}</code>`}`,
     stateBadge(secret),
     time(endsAt),
     age(createdAt, now),
-    age(lastUsedAt, now, 'not used yet'),
+    html`${age(lastUsedAt, now, 'not used yet')}${lastUsedFrom && html` <span class="hint">from ${lastUsedFrom}</span>`}`,
   ]
 }
 
-function nounOf(secret: Pick<ListedSecret, 'federated'> | undefined): string {
-  return secret?.federated ? 'credential' : 'secret'
-}
-
 /** What the JWTs of the active federated credentials must have. Undefined if there are none. */
-function rules(secrets: readonly ListedSecret[]): Html | undefined {
+export function rules(secrets: readonly Pick<ListedSecret, 'id' | 'state' | 'federated'>[]): Html | undefined {
   const active = secrets.filter(({ state }) => state === 'active')
   const entries = active.flatMap(({ id, federated }) => {
     if (!federated) return []

@@ -109,10 +109,14 @@ export function secretsTable(secrets: readonly SecretView[], unused = 'never'): 
     String(secret.id),
     secret.federated ? `federated: ${secret.federated.subject}` : secret.origin,
     secret.created_at,
-    secret.last_used_at ?? unused,
+    usedText(secret, unused),
     stateText(secret),
   ])
   return table(['secret', 'origin', 'created', 'last used', 'state'], rows)
+}
+
+function usedText({ last_used_at, last_used_from }: SecretView, unused: string): string {
+  return `${last_used_at ?? unused}${last_used_from ? ` from ${last_used_from}` : ''}`
 }
 
 export function stateText(secret: Pick<SecretView, 'state' | 'ends_at' | 'revoked_at'>): string {

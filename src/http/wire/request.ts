@@ -4,10 +4,14 @@ import { RequestRefused } from '../../domain/refusal.ts'
 import { sentId } from '../../domain/request-id.ts'
 import { addressIn, withoutZone } from '../../web/address.ts'
 
-/** The client's address according to trusted proxies, or else the peer's, and the ids of the request: fields of its events. */
+/** The client's address according to trusted proxies, or else the peer's. */
+export function remoteAddressOf(request: FastifyRequest): string {
+  return addressIn(request.ip) ?? withoutZone(String(request.socket.remoteAddress))
+}
+
+/** The client's address and the ids of the request: fields of its events. */
 export function requesterOf(request: FastifyRequest) {
-  const remoteAddress = addressIn(request.ip) ?? withoutZone(String(request.socket.remoteAddress))
-  return { requestId: request.id, traceId: traceIdOf(request.headers), remoteAddress }
+  return { requestId: request.id, traceId: traceIdOf(request.headers), remoteAddress: remoteAddressOf(request) }
 }
 
 /** The same, and the request. `endpoint` is the route's pattern; without a route, the loggable form of the path is added. */

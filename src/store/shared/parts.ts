@@ -58,8 +58,9 @@ function createRegistryLists({ ask, askPrimary }: Database) {
     countApplications: () => singleValue(ask(registry.countApplications)),
     async listOwnedSecrets({ after = BEGINNING, limit }) {
       const rows = await ask(registry.listOwnedSecrets, [after, limit])
-      const secret = ['id', 'origin', 'federated', 'createdAt', 'endsAt', 'revokedAt', 'lastUsedAt'] as const
-      const secrets = toObjects<OwnedSecret>(rows, ...secret, 'kind', 'owner', 'name')
+      const secret = ['id', 'origin', 'federated', 'createdAt', 'endsAt', 'revokedAt'] as const
+      const more = ['lastUsedAt', 'lastUsedFrom', 'kind', 'owner', 'name'] as const
+      const secrets = toObjects<OwnedSecret>(rows, ...secret, ...more)
       return secrets.map((one) => ({ ...one, federated: one.federated && JSON.parse(String(one.federated)) }))
     },
     async findHandOverLink(digest) {
@@ -99,8 +100,8 @@ function createOperators({ ask, askPrimary, askInBackground }: Database): Operat
 }
 
 export function createUsage({ ask: read, askInBackground, transactInBackground, lockOwners }: Database): Usage {
-  const recordApplicationUses = figures.recordUses('application', 'last_token_at', lockOwners)
-  const recordSecretUses = figures.recordUses('secret', 'last_used_at', lockOwners)
+  const recordApplicationUses = figures.recordUses('application', lockOwners)
+  const recordSecretUses = figures.recordUses('secret', lockOwners)
 
   return {
     async addTokenCounts(changes) {
@@ -120,13 +121,13 @@ export function createUsage({ ask: read, askInBackground, transactInBackground, 
     },
 
     async recordSecretUses(uses) {
-      const rows = uses.map(({ secretId, lastUsedAt }) => ({ id: secretId, at: lastUsedAt }))
+      const rows = uses.map(({ secretId: id, lastUsedAt: at, lastUsedFrom: from }) => ({ id, at, from }))
       await transactInBackground(() => ask(recordSecretUses, [rowsJson(rows)]))
     },
 
     async listSecretUses(ids) {
       const rows = await read(figures.listSecretUses, [JSON.stringify(ids)])
-      return toObjects<SecretUse>(rows, 'secretId', 'lastUsedAt')
+      return toObjects<SecretUse>(rows, 'secretId', 'lastUsedAt', 'lastUsedFrom')
     },
 
     addUsage: async (counts, at) =>

@@ -131,6 +131,17 @@ t.test('Application: its page explains how to get a token until it has one, and 
   t.equal(after.match(/id="try"/g)?.length, 1)
   t.match(textOf(after), 'Tokens, last hour 1,234 0 in the hour before')
 
+  const [secret] = (await show()).secrets
+  const { time } = clock
+  for (const [use, shown] of [
+    [{ lastUsedAt: time - 10 }, ' 2027-01-15 08:00 UTC , with secret 4 Tokens'],
+    [{ lastUsedAt: time, lastUsedFrom: '192.0.2.7' }, ' UTC , from 192.0.2.7 with secret 4 Tokens'],
+    [{ lastUsedAt: time + MINUTE, lastUsedFrom: '::1' }, ' UTC Tokens, last hour'],
+  ] as const) {
+    await store.recordSecretUses([{ secretId: Number(secret?.id), ...use }])
+    t.match(await text(), shown)
+  }
+
   await administration.applications.revokeAllTokens(clientId)
   await administration.operators.add(clientId, 'viewer')
   t.match(await text(), /All tokens revoked 2027-/)

@@ -98,9 +98,9 @@ export function handOverConformance(t: Test, harness: Harness): void {
     t.match(generated, { ...all, kind: 'application', owner: 'a', name: 'Application a' })
     t.match(imported, { owner: 'a', origin: 'imported', createdAt: START + 5, endsAt: START + 9 })
     const id = generated?.id as number
-    await store.recordSecretUses([{ secretId: id, lastUsedAt: START + 7 }])
+    await store.recordSecretUses([{ secretId: id, lastUsedAt: START + 7, lastUsedFrom: '::1' }])
     await on(store).revokeSecret('a', id, START + 8)
-    const used = { id, lastUsedAt: START + 7, revokedAt: START + 8 }
+    const used = { id, lastUsedAt: START + 7, lastUsedFrom: '::1', revokedAt: START + 8 }
     t.match(await store.listOwnedSecrets({ after: ofSuite?.id, limit: 1 }), [used])
     t.notMatch(JSON.stringify(await store.listOwnedSecrets(PAGE)), /DIGEST/)
   })

@@ -91,9 +91,14 @@ export function tokenConformance(t: Test, harness: Harness): void {
     const all = [ofA, ofSuite, ofSuite + 1000]
     t.strictSame(await store.listSecretUses(all), [])
     await store.recordSecretUses(all.map((secretId) => ({ secretId, lastUsedAt: START })))
-    await store.recordSecretUses([{ secretId: ofSuite, lastUsedAt: START - 1 }])
-    t.same(await store.listSecretUses([ofA]), [{ secretId: ofA, lastUsedAt: START }])
-    t.same(await store.listSecretUses([ofSuite]), [{ secretId: ofSuite, lastUsedAt: START }], 'the later one stays')
+    const lastUsedFrom = '192.0.2.1'
+    await store.recordSecretUses([{ secretId: ofSuite, lastUsedAt: START - 1, lastUsedFrom }])
+    const stored = { lastUsedAt: START, lastUsedFrom: null }
+    t.same(await store.listSecretUses([ofA]), [{ secretId: ofA, ...stored }])
+    t.same(await store.listSecretUses([ofSuite]), [{ secretId: ofSuite, ...stored }], 'the later one stays')
+    const later = { secretId: ofA, lastUsedAt: START + 1, lastUsedFrom }
+    await store.recordSecretUses([later])
+    t.same(await store.listSecretUses([ofA]), [later], 'with its address')
     await on(store).removeApplication('a')
     await on(store).removeSuite('store')
     t.strictSame(await store.listSecretUses(all), [])

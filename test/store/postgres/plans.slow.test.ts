@@ -61,7 +61,7 @@ t.test('PostgreSQL: an index finds pages of audit events, refusals, secrets, usa
   await query(url, `${rows.join('; ')}; ANALYZE ${ANALYZED.join(', ')}`)
   const ids = (count: number) => JSON.stringify(Array.from({ length: count }, (_, n) => `client-id-${n * 7 + 1}`))
   const spans = Array.from({ length: 12 }, (_, n) => n)
-  const recordUses = usage.recordUses('secret', 'last_used_at', 'FOR KEY SHARE SKIP LOCKED')
+  const recordUses = usage.recordUses('secret', 'FOR KEY SHARE SKIP LOCKED')
   const uses = JSON.stringify(Array.from({ length: 50 }, (_, n) => ({ id: 7 * n + 1, at: 1 })))
   const plans: [statement: string, values: unknown[], index: string][] = [
     [recordUses, [uses], 'secrets_pkey'],

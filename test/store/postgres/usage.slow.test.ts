@@ -33,10 +33,14 @@ t.test('Usage: rows that are being removed are skipped, without waiting for them
   const end = await holdOpen(t, url, "DELETE FROM applications WHERE client_id = 'a'")
   t.match(await store.addTokenCounts([countOf(one), countOf(two)]), [{ issued: 1 }, { issued: 1 }])
   const secretIds = [one, two].map(({ secrets }) => secrets[0]?.id as number)
-  await store.recordSecretUses(secretIds.map((secretId) => ({ secretId, lastUsedAt: 9 })))
+  const use = { lastUsedAt: 9, lastUsedFrom: '192.0.2.1' }
+  await store.recordSecretUses(secretIds.map((secretId) => ({ secretId, ...use })))
   t.equal(await lastTokenAt(store, one.key), undefined)
   t.equal(await lastTokenAt(store, two.key), 7)
-  t.strictSame(await store.listSecretUses(secretIds), [{ secretId: secretIds[1], lastUsedAt: 9 }])
+  t.strictSame(await store.listSecretUses(secretIds), [{ secretId: secretIds[1], ...use }])
+  await query(url, 'UPDATE secret_uses SET last_used_at = 10')
+  const byOlder = { secretId: secretIds[1], lastUsedAt: 10, lastUsedFrom: null }
+  t.strictSame(await store.listSecretUses(secretIds), [byOlder], 'a server of 1.0.0 knows no address')
   await end()
   await store.addTokenCounts([countOf(one)])
   t.equal(await lastTokenAt(store, one.key), 7)

@@ -81,26 +81,43 @@ export const listTokenCounts = `
     LEFT JOIN token_counts c ON c.hour = $2 AND c.application_id = id
     LEFT JOIN application_uses u ON u.application_id = id`
 
+/** What is kept of the latest use. `at`: its time; `from`: its address, of which there is one for each secret. */
+const AT = "max(CAST(value ->> 'at' AS bigint))"
+const USES = {
+  application: { last_token_at: AT },
+  secret: { last_used_at: AT, last_used_from: "max(value ->> 'from')", from_at: AT },
+}
+
 /**
  * Keeps the latest use of each owner. An owner may be given several times, and a use may be null. `lock` locks the owners: see
  * Database. Without IS TRUE, PostgreSQL would compare each row with each owner.
  */
-export const recordUses = (owner: 'application' | 'secret', column: string, lock: string) => `
+export function recordUses(owner: keyof typeof USES, lock: string): string {
+  const columns = Object.keys(USES[owner])
+  return `
   WITH kept AS MATERIALIZED (
     SELECT id
       FROM ${owner}s
      WHERE id IN (SELECT CAST(value ->> 'id' AS bigint) FROM rows_of($1))
      ORDER BY id ${lock}
   )
-  INSERT INTO ${owner}_uses (${owner}_id, ${column})
-  SELECT CAST(value ->> 'id' AS bigint), max(CAST(value ->> 'at' AS bigint))
+  INSERT INTO ${owner}_uses (${owner}_id, ${columns.join(', ')})
+  SELECT CAST(value ->> 'id' AS bigint), ${Object.values(USES[owner]).join(', ')}
     FROM rows_of($1)
    WHERE value ->> 'at' IS NOT NULL AND (CAST(value ->> 'id' AS bigint) IN (SELECT id FROM kept)) IS TRUE
    GROUP BY 1
-      ON CONFLICT (${owner}_id) DO UPDATE SET ${column} = excluded.${column} WHERE excluded.${column} > ${owner}_uses.${column}`
+      ON CONFLICT (${owner}_id) DO UPDATE
+     SET ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}
+   WHERE excluded.${columns[0]} > ${owner}_uses.${columns[0]}`
+}
+
+/** The address of the last use, unless a program of 1.0.0, which does not store it, has stored a later use. */
+export const LAST_USED_FROM = 'CASE WHEN from_at = last_used_at THEN last_used_from END'
 
 export const listSecretUses = `
-  SELECT secret_id, last_used_at FROM secret_uses WHERE secret_id IN (SELECT CAST(value AS bigint) FROM texts_of($1))`
+  SELECT secret_id, last_used_at, ${LAST_USED_FROM}
+    FROM secret_uses
+   WHERE secret_id IN (SELECT CAST(value AS bigint) FROM texts_of($1))`
 
 // An `owner_id` is the id of an application, minus the id of a suite, or 0 for all clients together.
 

@@ -1,4 +1,5 @@
 import { LIST_COLUMNS, TEXT_COLUMNS } from '../../../domain/application.ts'
+import { LAST_USED_FROM } from './figures.ts'
 
 // The registry. The views are in views.sql of either folder in migrations/.
 
@@ -63,6 +64,7 @@ export const listOwnedSecrets = `
   SELECT s.id,
          CASE WHEN s.federated IS NOT NULL THEN 'federated' WHEN s.digest LIKE '$scrypt$%' THEN 'imported' ELSE 'generated' END,
          s.federated, s.created_at, s.ends_at, s.revoked_at, (SELECT last_used_at FROM secret_uses WHERE secret_id = s.id),
+         (SELECT ${LAST_USED_FROM} FROM secret_uses WHERE secret_id = s.id),
          CASE WHEN s.suite_id IS NULL THEN 'application' ELSE 'suite' END,
          coalesce((SELECT client_id FROM applications WHERE id = s.application_id),
                   (SELECT u.suite_id FROM suites u WHERE u.id = s.suite_id)),
