@@ -1,5 +1,4 @@
 import type { AuditEvent, AuditFilter } from '../domain/audit-event.ts'
-import { inSteps } from '../domain/in-steps.ts'
 import { isFromProvider, readableName } from '../domain/operator.ts'
 import type { Store } from '../domain/store.ts'
 import { ROWS_PER_STEP, stepsOf } from './pages.ts'
@@ -97,20 +96,13 @@ export async function findRemoval(store: Trail, clientId: string): Promise<Remov
   return last?.action === 'application removed' ? removalOf(last) : undefined
 }
 
-/**
- * The removed applications that have not been registered again, newest first. Reads this many hundreds of the last changes in
- * small steps; the changes of one request count as one.
- */
-export async function listRemovals(store: Trail, hundreds: number): Promise<Removal[]> {
-  const query = { action: 'application removed', grouped: true, limit: hundreds * 100 }
-  const { events } = await searchAuditEvents(store, query, hundreds)
-  const last = [...Map.groupBy(events, ({ subject }) => subject.id).values()].map(([event]) => event as AuditEvent)
-  const removals: Removal[] = []
-  await inSteps(last, async (step) => {
-    const present = await Promise.all(step.map(({ subject }) => store.findApplication(subject.id)))
-    removals.push(...step.filter((_, n) => !present[n]).map(removalOf))
-  })
-  return removals
+/** How many removals are looked at. */
+const MAX_REMOVALS = 1000
+
+/** The removed applications that have not been registered again, the last one first. */
+export async function listRemovals(store: Pick<Store, 'listRemovals'>): Promise<Removal[]> {
+  const events = Map.groupBy(await store.listRemovals(MAX_REMOVALS), ({ subject }) => subject.id)
+  return [...events.values()].map(([last]) => removalOf(last as AuditEvent))
 }
 
 function removalOf({ subject, before, actor, actorEmail, at }: AuditEvent): Removal {

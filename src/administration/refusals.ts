@@ -15,9 +15,6 @@ import { createWhy } from './why.ts'
 export const LOOKED_AT = 1000
 const MAX_CLIENTS = 100
 
-/** How many hundreds of the last changes are searched for removed applications. */
-const HUNDREDS = 10
-
 /** Finds out which clients are being refused, as `why` does, in small steps. Throws StoreUnavailable. */
 export async function findTrouble({ store, now }: ReadContext): Promise<Trouble> {
   const why = createWhy({ store, now })
@@ -46,7 +43,7 @@ export async function findTrouble({ store, now }: ReadContext): Promise<Trouble>
   const recent = Map.groupBy(checks.filter(isWithin(HOUR)), ({ id, reason }) => `${id} ${reason}`)
   const refusedChecks = [...recent.values()].map(sumOf).sort(mostFirst)
   const unknown = (await store.listRefusals(undefined)).filter(isWithin(DAY))
-  const removals = unknown.length > 0 ? await listRemovals(store, HUNDREDS) : []
+  const removals = unknown.length > 0 ? await listRemovals(store) : []
   const removed = removals.flatMap((removal) => {
     const isItsOwn = ({ clientId, lastAt }: RefusalCount) =>
       clientId === abbreviated(removal.clientId) && lastAt > removal.at

@@ -9,6 +9,7 @@ import {
 } from '../domain/application.ts'
 import { chunksOf, inSteps } from '../domain/in-steps.ts'
 import type { Page } from '../domain/store.ts'
+import { differsBy } from '../domain/text.ts'
 import { beginningsOf, DAY, HOUR, hourOf, LAST_TWO_HOURS, MANY_TOKENS, type TokenUse } from '../domain/usage.ts'
 import type { ApplicationStates } from '../views/statistics.ts'
 import type { ReadContext } from './context.ts'
@@ -17,6 +18,8 @@ import { NAMES_PER_STEP, type PageQuery, pageOf, ROWS_PER_STEP, stepsOfNames } f
 export interface SearchFilter {
   /** Words in the client id, a text or a label (`key=value`), in any order and case. Empty or omitted: matches all. */
   text?: string | undefined
+  /** How words are compared: exactly, unless it is nearFinderOf. */
+  finder?: typeof finderOf
   status?: Application['status'] | undefined
   suite?: string | undefined
   /** Each is a key, or `key=value`. */
@@ -197,8 +200,14 @@ function isAny({ text, status, suite, labels = [] }: SearchFilter): boolean {
   return !text && status === undefined && suite === undefined && labels.length === 0
 }
 
-function matcher({ text = '', status, suite, labels = [] }: SearchFilter): (names: ApplicationNames) => boolean {
-  const isFound = finderOf(text)
+function matcher({
+  text = '',
+  finder = finderOf,
+  status,
+  suite,
+  labels = [],
+}: SearchFilter): (names: ApplicationNames) => boolean {
+  const isFound = finder(text)
   return (names) => {
     if (status !== undefined && names.status !== status) return false
     if (suite !== undefined && !names.isApproved) return false
@@ -217,6 +226,25 @@ export function finderOf(search: string): (...texts: string[]) => boolean {
     const all = normalized(texts.join('\n'))
     return words.every((word) => all.includes(word))
   }
+}
+
+/** A shorter word must be spelt exactly. */
+const SHORTEST = 4
+
+/** The same for whole words, of which each longer one may have a letter that is wrong, missing, added or swapped with the next. */
+export function nearFinderOf(search: string): (...texts: string[]) => boolean {
+  const words = wordsIn(search)
+  return (...texts) => {
+    const all = wordsIn(texts.join('\n'))
+    const isNear = (word: string) => all.some((one) => differsBy(word.length < SHORTEST ? 0 : 1, one, word))
+    return words.length > 0 && words.every(isNear)
+  }
+}
+
+function wordsIn(text: string): string[] {
+  return normalized(text)
+    .split(/[\s\p{P}]+/u)
+    .filter(Boolean)
 }
 
 /** Lower-cased, and NFC-normalized so that composed and decomposed letters match. */

@@ -64,7 +64,10 @@ function applicationText(application: ShownApplication, now: number): string {
     name: `${name} (${developerEmail})`,
     status,
     suites: suites.join(', ') || 'none',
-    'last token': lastTokenAt === undefined ? 'none yet' : `${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}${way && `, ${way}`}`,
+    'last token':
+      lastTokenAt === undefined
+        ? 'none yet'
+        : `${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}${way && `, ${way}`}`,
     'tokens in the last hour': `${tokensThisHour}, in the hour before ${tokensLastHour}`,
     ...(refusedThisHour > 0 && { 'refused by the quota': `${refusedThisHour} ${sinceFullHour(now)}` }),
   })

@@ -126,6 +126,8 @@ export const REFUSAL_FILTERS = ['client_id', 'reason', 'suite', 'endpoint', 'rem
 /** An omitted field matches every request. */
 export interface RefusedRequestFilter
   extends Partial<Pick<RefusedRequest, 'requestId' | 'clientId' | 'reason' | 'suite' | 'endpoint' | 'remoteAddress'>> {
+  /** In any case. Not with `requestId`. */
+  readonly requestIdBeginning?: string | undefined
   readonly since?: number | undefined
   /** Only requests before this time. */
   readonly until?: number | undefined

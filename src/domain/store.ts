@@ -124,6 +124,8 @@ export interface Changes {
 export interface AuditTrail {
   /** Newest first. */
   listAuditEvents(filter: AuditFilter): Promise<AuditEvent[]>
+  /** The last removals of applications that are not registered now, newest first. */
+  listRemovals(limit: number): Promise<AuditEvent[]>
   /** Oldest first. Each page is read by itself, so that nothing waits. */
   listAuditLinks(page: Page<AuditLink['id']>): Promise<AuditLink[]>
   /** Undefined if no event is chained. */

@@ -18,8 +18,8 @@ export interface TokenUse extends TokenCount {
 export interface SecretUse {
   readonly secretId: number
   readonly lastUsedAt: number
-  /** Null if it is not known. */
-  readonly lastUsedFrom?: string | null
+  /** Null or undefined if it is not known. */
+  readonly lastUsedFrom?: string | null | undefined
 }
 
 /** How often a server stores token counts and uses of secrets, in milliseconds: stored figures can be this much out of date. */

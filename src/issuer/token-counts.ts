@@ -169,6 +169,9 @@ export function createSecretUses({ store }: { store: Store }) {
   return {
     note,
     /** Throws StoreUnavailable; the next flush tries again. */
-    flush: () => drain(takeAll, store.recordSecretUses, ({ secretId, ...use }) => note(secretId, use.lastUsedAt, use.lastUsedFrom)),
+    flush: () =>
+      drain(takeAll, store.recordSecretUses, ({ secretId, ...use }) =>
+        note(secretId, use.lastUsedAt, use.lastUsedFrom),
+      ),
   }
 }

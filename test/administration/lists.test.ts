@@ -1,7 +1,6 @@
 import { setImmediate as aTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createAdministration } from '../../src/administration/administration.ts'
-import { listRemovals } from '../../src/administration/audit-trail.ts'
 import { MANY_APPROVED } from '../../src/administration/suites.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import type { Store } from '../../src/domain/store.ts'
@@ -268,18 +267,4 @@ t.test('Suites: an undo by what is no id of an audit event is refused without a 
   const { suites } = await setting(t, [], () => ({ listAuditEvents: () => t.fail('it was asked') as never }))
   for (const id of [NaN, 1.5, 1e300])
     await t.rejects(suites.undoApprovals(id), { message: 'The audit has no such change of approvals.' })
-})
-
-t.test('Lists: after the removal of many applications, few are looked up at a time', async (t) => {
-  const { store, administration } = await setting(t, numbered(250))
-  for (const { clientId } of numbered(250)) await administration.remove(clientId)
-  let [current, most] = [0, 0]
-  const findApplication: Store['findApplication'] = async (clientId) => {
-    most = Math.max(most, ++current)
-    const found = await store.findApplication(clientId)
-    current--
-    return found
-  }
-  t.equal((await listRemovals({ ...store, findApplication }, 5)).length, 250)
-  t.equal(most, 100)
 })

@@ -52,7 +52,7 @@ t.test('Federated: a credential is added, listed, tested and removed, and the se
     ],
   ])
   const database = new Database(file)
-  database.prepare('INSERT INTO secret_uses VALUES (5, 0)').run()
+  database.prepare('INSERT INTO secret_uses (secret_id, last_used_at) VALUES (5, 0)').run()
   database.close()
   await expectAll(t, { run }, [
     [

@@ -185,13 +185,16 @@ t.test('Secrets: a last use that could not be stored is stored later', async (t)
   t.match(await administration.listSecrets('store'), [{ lastUsedAt: START }])
 })
 
-t.test('Secrets: from where each was last used is known, unless a server of 1.0.0 has stored a later use', async (t) => {
-  const { administration, credentials, token, introspect, flushUsage, other } = await createWorldWithFile(t)
-  await token()
-  await introspect('x')
-  await flushUsage()
-  for (const owner of [credentials.client_id, 'store'])
-    t.match(await administration.listSecrets(owner), [{ lastUsedFrom: '127.0.0.1' }])
-  other.exec('UPDATE secret_uses SET last_used_at = last_used_at + 1')
-  t.match(await administration.listSecrets('store'), [{ lastUsedAt: START + 1, lastUsedFrom: null }])
-})
+t.test(
+  'Secrets: from where each was last used is known, unless a server of 1.0.0 has stored a later use',
+  async (t) => {
+    const { administration, credentials, token, introspect, flushUsage, other } = await createWorldWithFile(t)
+    await token()
+    await introspect('x')
+    await flushUsage()
+    for (const owner of [credentials.client_id, 'store'])
+      t.match(await administration.listSecrets(owner), [{ lastUsedFrom: '127.0.0.1' }])
+    other.exec('UPDATE secret_uses SET last_used_at = last_used_at + 1')
+    t.match(await administration.listSecrets('store'), [{ lastUsedAt: START + 1, lastUsedFrom: null }])
+  },
+)

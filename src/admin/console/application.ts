@@ -167,6 +167,7 @@ function statusChange({ status, name }: ShownApplication, base: string): Html | 
   if (status === 'suspended') return
   return confirm({
     label: 'Suspend',
+    id: 'suspend',
     action: `${base}/suspend`,
     subject: name,
     consequences: html`<p>From the next request on it gets no tokens, and the tokens that it has are refused. You can resume it at any time.</p>`,

@@ -10,9 +10,9 @@ import { many } from '../../domain/text.ts'
 import { text } from '../../views/schema.ts'
 import { address, type Html, html, type Part, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
-import { emptyState, name, section, sentence, table, time, words } from './components.ts'
+import { emptyState, facts, name, section, sentence, table, time, words } from './components.ts'
 import { type FieldState, field, select, textsIn } from './forms.ts'
-import { listPage, numberIn, periodIn, periodInputs } from './list.ts'
+import { type Details, listPage, numberIn, type Opener, openerOf, periodIn, periodInputs } from './list.ts'
 
 const FILTERS = ['since', 'until', 'action', 'actor', 'subject', 'request_id'] as const
 
@@ -25,6 +25,7 @@ export function auditPage(console: FastifyInstance, context: AdminContext): void
     caption: CAPTION,
     columns: COLUMNS,
     cells: eventCells,
+    details: eventDetails,
     pages: 'before',
     ask: ({ searchAuditEvents }, request) => askedFor(searchAuditEvents, request),
     async read(administration, { query }, { after, limit, isFile }) {
@@ -86,7 +87,10 @@ const LAST_CHANGES = 10
 
 export async function lastChanges(administration: Administration, { kind, id }: AuditEvent['subject']): Promise<Html> {
   const { events } = await administration.searchAuditEvents({ subject: id, kind, limit: LAST_CHANGES })
-  const rows = (await withNames(administration, events)).map((event) => withoutTarget(eventCells(event)))
+  const opener = openerOf('/audit', { subject: id })
+  const rows = (await withNames(administration, events)).map((event) =>
+    withoutTarget(eventCells(event, undefined, opener)),
+  )
   const content =
     rows.length === 0
       ? html`<p class="quiet-text">No changes in the last 400 days.</p>`
@@ -108,19 +112,36 @@ async function withNames({ namesOfSubjects }: Administration, events: readonly A
   return events.map((event) => ({ ...event, subjectName: names.get(keyOfSubject(event.subject)) }))
 }
 
-function eventCells(event: NamedEvent): Part[] {
-  const { at, actor, actorEmail, action, subject, subjectName: named, before, after, count, requestId } = event
+/** What is known of the change with this id. */
+async function eventDetails(id: string, administration: Administration): Promise<Details> {
+  const before = Number(numberIn(id) ?? 0) + 1
+  const query = [true, false].map((grouped) => administration.searchAuditEvents({ before, grouped, limit: 1 }))
+  const found = (await Promise.all(query)).flatMap(({ events }) => events).filter((event) => String(event.id) === id)
+  const [event] = await withNames(administration, found)
+  if (!event) return { heading: 'No such change', content: html`<p>Changes are kept for 400 days.</p>` }
+  const [, action, target, who] = eventCells(event, undefined, (_, text) => html`${text}`)
+  const rows = [
+    ['When', time(event.at, '', true)],
+    ['Target', target],
+    ['Who', who],
+  ] as const
+  const change = difference(event.before, event.after)
+  return { heading: action, content: html`<div class="panel">${facts(rows)}${change}</div>` }
+}
+
+function eventCells(event: NamedEvent, _: unknown, open: Opener): Part[] {
+  const { id, at, actor, actorEmail, action, subject, subjectName: named, before, after, count, requestId } = event
   const isOperator = subject.kind === 'operator'
   const shown = isOperator ? readableName({ name: subject.id, email: named ?? null }) : named
   return [
-    time(at),
+    open(id, time(at)),
     sentence(action),
     count > 1
       ? html`<a href="${address('/audit', { action, request_id: String(requestId) })}">${many(count, subject.kind)}</a>`
       : linkTo(addressOf(subject), subject.id, shown, !isOperator),
     // The recipient of a link is not known.
     html`${event.origin === 'hand-over link' && 'link made by '}${linkTo(path`/audit?actor=${actor}`, actor, readableName({ name: actor, email: actorEmail }))}${sourceOf(event)}`,
-    difference(before, after),
+    before && after ? difference(before, after) : '–',
   ]
 }
 
@@ -154,14 +175,8 @@ interface FieldChange {
   added: readonly unknown[]
 }
 
-/** The difference, field by field. `before` is null for a new subject, `after` for a removed one: their fields are collapsed. */
+/** The difference, field by field. `before` is null for a new subject, `after` for a removed one. */
 export function difference(before: PublicFields | null, after: PublicFields | null): Html {
-  const fields = fieldByField(before, after)
-  if (before && after) return fields
-  return html`<details class="whole"><summary>All fields</summary>${fields}</details>`
-}
-
-function fieldByField(before: PublicFields | null, after: PublicFields | null): Html {
   const all = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
   const fields = before && after ? all : all.filter((field) => !REDUNDANT_FIELDS.includes(field))
   const changes = fields.flatMap((field) => changesOf(field, before?.[field], after?.[field]))

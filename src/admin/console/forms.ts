@@ -194,12 +194,14 @@ interface Confirmation {
   consequences: Part
   /** What the action applies to: part of the question, and of the label that screen readers read. */
   subject: string
+  /** The id of the question, by which links open it. */
+  id?: string
 }
 
 /** The button of a destructive action, which asks for confirmation in a `<details>` below it. console.js moves the question into a dialog. */
-export function confirm({ label, action, consequences, subject }: Confirmation): Html {
+export function confirm({ label, action, consequences, subject, id }: Confirmation): Html {
   return html`<details class="confirm"><summary class="button danger-quiet">${label}…<span class="unseen"> ${subject}</span></summary>
-<form method="post" action="${action}"><p class="question">${label} ${subject}?</p><div class="consequences">${consequences}</div>
+<form method="post" action="${action}"><p class="question"${id && html` id="${id}"`}>${label} ${subject}?</p><div class="consequences">${consequences}</div>
 <div class="buttons"><button class="button danger">${label}</button><button type="button" class="button" data-cancel hidden>Cancel</button></div></form></details>`
 }
 

@@ -6,7 +6,7 @@ import { namesIn, programFile, readBytes, readText } from '../../program-files.t
 import { type Html, html, type Part } from '../../web/html.ts'
 import type { About } from '../context.ts'
 import { ProblemError } from '../wire/problem.ts'
-import { links, note } from './components.ts'
+import { facts, links, note } from './components.ts'
 import { doneMessage, hidden, select } from './forms.ts'
 
 // The frame of every page, and the files that it loads.
@@ -28,15 +28,16 @@ export interface Preferences {
   hidesSteps?: boolean
 }
 
-const SECTIONS = [
-  ['/', 'Overview'],
-  ['/applications', 'Applications'],
-  ['/suites', 'Suites'],
-  ['/secrets', 'Secrets'],
-  ['/refusals', 'Refusals'],
-  ['/audit', 'Audit'],
-  ['/operators', 'Operators'],
-  ['/about', 'About'],
+/** The entries of the navigation: path, label, and the key that opens it after “g”. */
+export const SECTIONS = [
+  ['/', 'Overview', 'o'],
+  ['/applications', 'Applications', 'a'],
+  ['/suites', 'Suites', 's'],
+  ['/secrets', 'Secrets', 'k'],
+  ['/refusals', 'Refusals', 'r'],
+  ['/audit', 'Audit', 'u'],
+  ['/operators', 'Operators', 'p'],
+  ['/about', 'About', 'b'],
 ] as const
 
 /** An entry of the navigation, by its path. */
@@ -101,7 +102,7 @@ export function layout(
 <title>${title} · ${installation && html`${installation.name} · `}token-server</title>
 <link rel="icon" href="${asset('icon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${asset('console.css')}">
-${['console.js', ...scripts].map((name) => html`<script type="module" src="${asset(name)}"></script>\n`)}</head>
+${['console.js', ...(operator ? ['find.js'] : []), ...scripts].map((name) => html`<script type="module" src="${asset(name)}"></script>\n`)}</head>
 <body${!operator && html` class="outside"`}>
 <a class="skip" href="#main">Skip to the content</a>
 <header class="bar">
@@ -122,6 +123,7 @@ ${done !== undefined && html`<div class="note good" role="status"><p>${done}</p>
 ${content}
 ${operator && html`<p class="hint" data-zone>Times are in ${timeZone ?? 'UTC'}.</p>`}
 </main>
+${operator && DIALOGS}
 </body>
 </html>
 `.text
@@ -144,11 +146,24 @@ function inZone(page: string, timeZone = 'UTC'): string {
 
 /** The search, and a menu, which is always open where there is room for it. */
 function tools(user: Html, section: Section | undefined, search: string): Html {
-  return html`<form class="find" method="get" action="/search" role="search" aria-label="Search everything"><input type="search" name="q" value="${search}" aria-label="Search everything" aria-keyshortcuts="/" placeholder="Name, request id" dir="auto" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></form>
+  return html`<form class="find" method="get" action="/search" role="search" aria-label="Search everything"><input type="search" name="q" value="${search}" aria-label="Search everything" aria-keyshortcuts="/ Control+K" placeholder="Name, request id" dir="auto" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></form>
 <button type="button" class="button menu-button" popovertarget="menu">Menu</button>
 <div class="menu" id="menu" popover>${links('sections', 'Console', SECTIONS, section)}
 ${user}</div>`
 }
+
+const KEYS = [
+  ['Ctrl K, ⌘ K, /', 'Search everything'],
+  ...SECTIONS.map(
+    ([href, label, key]) => [`g ${key}`, html`<a href="${href}" data-key="${key}">${label}</a>`] as const,
+  ),
+  ['Esc', 'Close what is open'],
+  ['?', 'Show these keys'],
+] as const
+
+/** What find.js opens: the search in a dialog, and the keys. */
+const DIALOGS = html`<dialog class="ask palette" id="palette" aria-label="Search everything"><input role="combobox" aria-label="Search everything" aria-controls="palette-hits" aria-expanded="true" aria-autocomplete="list" placeholder="Name, request id, page or “rotate secret of …”" dir="auto" autocomplete="off" spellcheck="false"><p class="unseen" role="status"></p><div id="palette-hits" role="listbox" aria-label="Hits"></div><div class="buttons"><button type="button" class="button">Keys</button></div></dialog>
+<dialog class="ask" id="shortcuts" aria-labelledby="shortcuts-title"><form method="dialog"><h2 id="shortcuts-title">Keys</h2>${facts(KEYS)}<label class="choice"><input type="checkbox" checked><span>Keys without Ctrl or ⌘</span></label><div class="buttons"><button class="button">Close</button></div></form></dialog>`
 
 const THEMES = [
   { value: '', label: 'As the system' },

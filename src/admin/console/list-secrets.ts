@@ -5,10 +5,10 @@ import { OWNED_SECRET } from '../../views/registry.ts'
 import { view } from '../../views/schema.ts'
 import { type Html, html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
-import { emptyState, name } from './components.ts'
+import { emptyState, facts, name, time } from './components.ts'
 import { fieldsOf } from './forms.ts'
-import { listPage, numberIn } from './list.ts'
-import { SECRET_COLUMNS, secretCells } from './secrets.ts'
+import { type Details, listPage, numberIn, type Opener } from './list.ts'
+import { rules, SECRET_COLUMNS, secretCells } from './secrets.ts'
 
 type Test = (secret: BrowsedSecret, now: number) => boolean
 
@@ -44,7 +44,11 @@ export function listSecrets(console: FastifyInstance, context: AdminContext): vo
     caption: 'Secrets',
     columns: ['Application or suite', ...SECRET_COLUMNS],
     sorts: SORTS,
-    cells: (secret: BrowsedSecret) => [ownerOf(secret), ...secretCells(secret, context.now())],
+    cells(secret: BrowsedSecret, _: unknown, open: Opener) {
+      const [named, ...cells] = secretCells(secret, context.now())
+      return [ownerOf(secret), open(secret.id, named), ...cells]
+    },
+    details: async (id, { secrets }) => secretDetails(await secrets.find(numberIn(id) ?? 0), context.now()),
     pages: 'from',
     views: ['show', FILTERS.map(({ value, label }) => [value, label])],
     ask: async (_, request) => askedFor(request),
@@ -79,7 +83,25 @@ function choiceIn<Choice extends { value: string }>(choices: readonly Choice[], 
   return choices.find((choice) => choice.value === value) ?? (choices[0] as Choice)
 }
 
-function ownerOf({ kind, owner, name: named }: BrowsedSecret): Html {
-  const page = kind === 'application' ? path`/applications/${owner}` : path`/suites/${owner}`
-  return html`<a href="${`${page}#secrets`}">${name(named)}</a> <code title="${owner}">${owner}</code>${kind === 'suite' && html` <span class="hint">suite</span>`}`
+/** What is known of a secret, and where it is rotated and revoked. */
+function secretDetails(secret: BrowsedSecret | undefined, now: number): Details {
+  if (!secret)
+    return { heading: 'No such secret', content: html`<p>It was deleted with its owner, or 30 days after its end.</p>` }
+  const [named, ...cells] = secretCells(secret, now)
+  const rows = SECRET_COLUMNS.slice(1).map(({ label }, n) => [label, cells[n]] as const)
+  const revoked = secret.revokedAt !== null && (['Revoked', time(secret.revokedAt)] as const)
+  return {
+    heading: html`<span>${named}</span>`,
+    content: html`<div class="panel">${facts([['Owner', ownerOf(secret)], ...rows, revoked])}${rules([secret])}
+<div class="buttons"><a class="button" href="${`${pageOf(secret)}#secrets`}">Rotate or revoke it</a></div></div>`,
+  }
+}
+
+function pageOf({ kind, owner }: BrowsedSecret): string {
+  return kind === 'application' ? path`/applications/${owner}` : path`/suites/${owner}`
+}
+
+function ownerOf(secret: BrowsedSecret): Html {
+  const { kind, owner, name: named } = secret
+  return html`<a href="${`${pageOf(secret)}#secrets`}">${name(named)}</a> <code title="${owner}">${owner}</code>${kind === 'suite' && html` <span class="hint">suite</span>`}`
 }

@@ -69,7 +69,9 @@ interface Frame extends Pick<Page, 'title' | 'lead'> {
 }
 
 export interface List<Asked extends Wanted, Row> extends Frame {
-  cells: (row: Row, asked: Asked) => readonly Part[]
+  cells: (row: Row, asked: Asked, open: Opener) => readonly Part[]
+  /** What is known of the row with this id, which `open` of `cells` links to. Shown beside the list. */
+  details?: (id: string, administration: Administration) => Promise<Details>
   ask: (administration: Administration, request: FastifyRequest) => Promise<Asked>
   read: (
     administration: Administration,
@@ -90,6 +92,14 @@ export interface List<Asked extends Wanted, Row> extends Frame {
   register?: Html
   /** What the page shows in addition, or instead. */
   page?: (parts: Parts<Asked, Row>, administration: Administration, request: FastifyRequest) => Promise<Partial<Page>>
+}
+
+/** Makes a text a link that shows the row with this id beside the list. */
+export type Opener = (id: string | number, text: Part) => Html
+
+export interface Details {
+  heading: Part
+  content: Part
 }
 
 /** Why a page has no rows. `isNew` means that there are none at all; `next` is the next page, which may have some. */
@@ -126,23 +136,24 @@ export function listPage<Asked extends Wanted, Row>(
     const trail = fieldsOf(request.query).text(pages).split('.').filter(numberIn)
     const after = trail.at(-1)
     const found = await list.read(administration, asked, { after, limit: PAGE_SIZE })
-    const { rows } = found
     const hrefs = positionsBeside(trail, found).map((position) =>
       position === undefined ? undefined : address(path, { ...filter, [pages]: position }),
     )
     // The suite to approve for, which is not a filter.
     const isFirst = after === undefined && !isAnySet({ ...filter, for: '' })
-    const isBare = isFirst && rows.length === 0 && register !== undefined
+    const isBare = isFirst && found.rows.length === 0 && register !== undefined
     const chosen = chosenColumns(list, request, reply)
+    const why = { isNew: isFirst, canChange: canChange(request), next: hrefs[2] }
+    const here = { ...filter, [pages]: trail.join('.') }
     const parts = {
       ...found,
       asked,
       after,
       form: !isBare && html`${viewLinks(list, filter, found)}${await formOf(list, asked, administration)}`,
       summary:
-        rows.length > 0 &&
+        found.rows.length > 0 &&
         html`<div class="list-head"><p class="hint">${placeOf(list, trail, found)}${exportLinks(path, filter)}</p>${chosen && columnChoice(list, filter, chosen)}</div>`,
-      listed: listed(list, asked, rows, { isNew: isFirst, canChange: canChange(request), next: hrefs[2] }, chosen),
+      listed: listed(list, asked, found.rows, why, { chosen, here }),
       links: pager(hrefs, PAGES[pages]),
     }
     const { content, ...page }: Page = {
@@ -153,8 +164,8 @@ export function listPage<Asked extends Wanted, Row>(
       content: html`${parts.form}${parts.summary}${parts.listed}${parts.links}`,
       ...(!isBare && (await list.page?.(parts, administration, request))),
     }
-    const status = errors.length + wrong.length > 0 ? 422 : 200
-    return showPage(reply, { ...page, content: html`${formErrors(errors)}${content}` }, { status })
+    const whole = html`${formErrors(errors)}${await beside(list, administration, request, { here, content })}`
+    return showPage(reply, { ...page, content: whole }, { status: errors.length + wrong.length > 0 ? 422 : 200 })
   }
 
   async function* pagesOf(request: FastifyRequest) {
@@ -238,17 +249,23 @@ function columnChoice({ path, columns }: Frame, filter: Wanted['filter'], chosen
   return html`<details><summary>Columns</summary><form method="get" action="${path}">${hidden({ ...setIn(filter), columns: '' })}${checkboxes({ label: 'Columns', name: 'columns' }, choices.slice(1))}<button class="button">Show</button></form></details>`
 }
 
+/** `chosen`: the numbers of the columns; `here`: the query of the page. */
+interface Shown {
+  chosen?: readonly number[] | undefined
+  here?: Wanted['filter']
+}
+
 export function listed<Asked extends Wanted, Row>(
   list: List<Asked, Row>,
   asked: Asked,
   rows: readonly Row[],
   why: Emptiness,
-  chosen: readonly number[] = [...list.columns.keys()],
+  { chosen = [...list.columns.keys()], here = asked.filter }: Shown = {},
 ): Html {
   if (rows.length === 0) return list.empty(asked, why)
   const columns = columnsOf(list, asked.filter)
   const shown = rows.map((row) => {
-    const cells = list.cells(row, asked)
+    const cells = list.cells(row, asked, openerOf(list.path, here))
     return chosen.map((n) => cells[n])
   })
   return table(
@@ -260,6 +277,26 @@ export function listed<Asked extends Wanted, Row>(
 
 function labelOf(column: Column): string {
   return typeof column === 'string' ? column : column.label
+}
+
+/** Makes links to the details of the rows of the list at this path, which come back to their row. */
+export function openerOf(path: string, here: Wanted['filter']): Opener {
+  return (id, text) =>
+    html`<a id="row-${id}" href="${`${address(path, { ...here, open: String(id) })}#row-${encodeURIComponent(id)}`}">${text}</a>`
+}
+
+/** A page of a list with the details of the row that the address names at its side, if it names one. */
+async function beside<Asked extends Wanted, Row>(
+  { path, details }: List<Asked, Row>,
+  administration: Administration,
+  { query }: FastifyRequest,
+  { here, content }: { here: Wanted['filter']; content: Part },
+): Promise<Part> {
+  const open = fieldsOf(query).text('open')
+  const found = open === '' ? undefined : await details?.(open, administration)
+  if (!found) return content
+  const closed = `${address(path, here)}#row-${encodeURIComponent(open)}`
+  return html`<div class="beside"><section class="side parts" aria-labelledby="opened"><div class="panel-head"><h2 id="opened">${found.heading}</h2><div class="actions"><a class="button" href="${closed}" data-close>Close</a></div></div>${found.content}</section><div class="parts">${content}</div></div>`
 }
 
 /** A column by which the rows are sorted links to the list in its usual order. */

@@ -10,17 +10,24 @@ import type { Suite } from '../../domain/suite.ts'
 import { camelCased } from '../../domain/text.ts'
 import { REFUSED_REQUEST } from '../../views/refused-request.ts'
 import { view } from '../../views/schema.ts'
-import { address, type Html, html, type Part, path } from '../../web/html.ts'
+import { address, type Html, html, type Part } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/caller.ts'
 import { listChoices } from './application.ts'
 import { asOf, emptyState, facts, liveControls, name, note, section, time } from './components.ts'
 import { diagnosisNote, refusedTable } from './diagnosis.ts'
 import { type FieldState, field, select, textsIn } from './forms.ts'
-import { type Page, showPage } from './layout.ts'
-import { isAnySet, type List, listed, listPage, numberIn, PAGE_SIZE, periodIn, periodInputs } from './list.ts'
-
-const PARENT = { href: '/refusals', label: 'Refusals' } as const
+import {
+  type Details,
+  isAnySet,
+  type List,
+  listed,
+  listPage,
+  numberIn,
+  type Opener,
+  PAGE_SIZE,
+  periodIn,
+  periodInputs,
+} from './list.ts'
 
 const FILTERS = [...REFUSAL_FILTERS, 'since', 'until'] as const
 
@@ -42,6 +49,7 @@ const LIST: List<Asked, RefusedRequest> = {
     'Address',
   ],
   cells: row,
+  details: requestDetails,
   pages: 'before',
   ask: ({ searchRefusedRequests }, request) => askedFor(searchRefusedRequests, request),
   async read({ searchRefusedRequests }, { query }, { after, limit }) {
@@ -59,7 +67,7 @@ const LIST: List<Asked, RefusedRequest> = {
   file: { list: 'refusals', schema: REFUSED_REQUEST, view: (request) => view(REFUSED_REQUEST, request) },
 }
 
-/** /refusals: refused requests one by one, newest first. /requests/ID: those with a request id, and why. */
+/** /refusals: refused requests one by one, newest first; with those of one request id, and why, beside them. */
 export function refusalPages(console: FastifyInstance, context: AdminContext): void {
   listPage(console, context, {
     ...LIST,
@@ -80,13 +88,10 @@ export function refusalPages(console: FastifyInstance, context: AdminContext): v
     },
   })
 
-  console.get<{ Params: { id: string } }>('/requests/:id', async (request, reply) => {
-    const { id } = request.params
-    const actions = administrationOf(context, request)
-    const { requests } = await actions.searchRefusedRequests({ requestId: id, limit: PAGE_SIZE })
-    const page = requests.length > 0 ? await requestPage(id, requests, actions) : unknownRequestPage(id)
-    return showPage(reply, page, { status: requests.length > 0 ? 200 : 404 })
-  })
+  // Its address in 1.0.0.
+  console.get<{ Params: { id: string } }>('/requests/:id', ({ params: { id } }, reply) =>
+    reply.redirect(address('/refusals', { open: id }), 303),
+  )
 }
 
 /**
@@ -120,10 +125,10 @@ function live(list: Html, now: number): Html {
   return html`<div class="panel-part" data-live="refusals">${asOf(now)}${list}</div>`
 }
 
-function row(request: RefusedRequest) {
+function row(request: RefusedRequest, _: unknown, open: Opener) {
   const { at, requestId, reason, endpoint, suite, remoteAddress } = request
   return [
-    html`<a href="${path`/requests/${requestId}`}">${time(at, '', true)}</a> <code title="${requestId}">${requestId}</code>`,
+    html`${open(requestId, time(at, '', true))} <code title="${requestId}">${requestId}</code>`,
     html`<span title="${factsOf(reason)?.words}">${reason}</span>`,
     clientOf(request),
     html`<code>${endpoint}</code>${suite && html` <code>${suite}</code>`}`,
@@ -171,26 +176,25 @@ const INSTRUCTIONS = {
 }
 
 /** What is known of a request id. A caller may use one for several requests. */
-async function requestPage(id: string, found: readonly RefusedRequest[], { why }: Administration): Promise<Page> {
+async function requestDetails(id: string, { searchRefusedRequests, why }: Administration): Promise<Details> {
+  const { requests: found } = await searchRefusedRequests({ requestId: id, limit: PAGE_SIZE })
+  if (found.length === 0) return unknownRequest(id)
   const { kind, clientId, name: called, reason } = found.find(({ kind }) => kind) ?? {}
   const others = clientId ? { client_id: clientId } : { remote_address: String(found[0]?.remoteAddress) }
   return {
-    title: `Request ${id}`,
     heading: html`<span>Request <code>${id}</code></span>`,
-    section: '/refusals',
-    trail: [PARENT],
     content: html`${found.map(details)}
 ${kind && clientId ? section('why', html`${name(String(called))} now`, diagnosisNote(await why(clientId, INSTRUCTIONS)), html`<a class="button primary" href="${placeOf(kind, clientId, String(reason))}">Go to the ${kind}</a>`) : found.slice(0, 1).map(answerNote)}
 <div class="buttons"><a class="button" href="${address('/refusals', others)}">Other refusals like this</a></div>`,
   }
 }
 
-const LABELS = ['When', 'Reason', 'Client', 'Endpoint', 'Address']
+const LABELS = ['When', 'Reason', 'Client', 'Endpoint', 'Address', 'Detail']
 
 function details(request: RefusedRequest): Html {
-  const [, ...cells] = row(request)
-  const values = [time(request.at, '', true), ...cells]
-  return html`<div class="panel">${facts(LABELS.map((label, n) => [label, values[n]]))}</div>`
+  const [, ...cells] = row(request, undefined, (_, text) => html`${text}`)
+  const values = [time(request.at, '', true), ...cells, request.detail]
+  return html`<div class="panel">${facts(LABELS.map((label, n) => Boolean(values[n]) && [label, values[n]]))}</div>`
 }
 
 /** Why a request by an unregistered client was refused, and what to do. */
@@ -203,11 +207,9 @@ function answerNote({ reason, clientId }: RefusedRequest): Html {
   return note('warn', html`<p><strong>${words}.</strong> ${advice}</p>`)
 }
 
-function unknownRequestPage(id: string): Page {
+function unknownRequest(id: string): Details {
   return {
-    title: 'No such refusal',
-    section: '/refusals',
-    trail: [PARENT],
+    heading: 'No such refusal',
     content: html`${note('warn', html`<p>None of the refusals that are kept has the request id <code>${id}</code>.</p>`)}
 <div class="panel prose"><p>A refusal shows up within five seconds, and the last 5,000 of registered clients and 5,000 of others are kept; in a flood some are left out. Successful requests are not kept. The log has all of them: search it for this id.</p></div>`,
   }

@@ -1,26 +1,30 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { finderOf } from '../../administration/search.ts'
-import { labelTexts } from '../../domain/application.ts'
+import type { Administration } from '../../administration/administration.ts'
+import { finderOf, nearFinderOf } from '../../administration/search.ts'
+import { type Application, labelTexts } from '../../domain/application.ts'
+import { AUDIT_ACTIONS } from '../../domain/events.ts'
 import { requestIdIn } from '../../domain/request-id.ts'
 import { address, type Html, html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
-import { emptyState, name, section } from './components.ts'
+import { emptyState, name, section, sentence } from './components.ts'
 import { whyRefused } from './diagnosis.ts'
-import { fieldsOf } from './forms.ts'
-import { showPage } from './layout.ts'
+import { canChange, fieldsOf } from './forms.ts'
+import { SECTIONS, showPage } from './layout.ts'
 
 /** How many of each kind are shown. */
 const SHOWN = 10
 
-/** How many hundreds of the last changes are searched for removed applications. */
-const HUNDREDS = 50
+/** The length of the shortest beginning of a request id that is searched for. */
+const BEGINNING = 8
 
 interface Hit {
   href: string
   /** Undefined if the id is its name. */
   name?: string | undefined
   id: string
+  /** Where words are found, besides its id and its name. */
+  texts?: readonly string[]
 }
 
 interface Group {
@@ -30,59 +34,148 @@ interface Group {
   all?: string
 }
 
-/** /search: finds applications (even removed ones), suites, operators and request ids. A single hit is opened at once. */
+/** `isNear`: nothing has the words, and these are spelt almost like them. */
+interface Found {
+  groups: readonly Group[]
+  isNear: boolean
+}
+
+/** /search: finds what has words or an id. A single hit is opened at once. /palette: the hits alone, which find.js shows. */
 export function searchPage(console: FastifyInstance, context: AdminContext): void {
   console.get('/search', async (request, reply) => {
     const wanted = fieldsOf(request.query).text('q')
-    const found = wanted === '' ? [] : await find(wanted, request)
-    const all = found.filter(({ hits }) => hits.length > 0)
-    const [hit, another] = all.flatMap(({ hits }) => hits)
-    if (hit && !another) return reply.redirect(hit.href, 303)
+    const found = await find(wanted, request)
+    const hit = onlyHit(found)
+    if (wanted !== '' && hit) return reply.redirect(hit.href, 303)
     return showPage(reply, {
       title: wanted === '' ? 'Search' : `Search: ${wanted}`,
       heading: wanted === '' ? 'Search' : html`<span>Search: ${name(wanted)}</span>`,
       search: wanted,
-      content: all.length > 0 ? all.map(groupPanel) : nothingFound(wanted),
+      content: hitList(wanted, found),
     })
   })
 
-  /** What has this text in its id, its name or another field, an exact id first. Request ids are found only in full. */
-  async function find(text: string, request: FastifyRequest): Promise<Group[]> {
-    const { applications, suites, operators, ...administration } = administrationOf(context, request)
-    const found = await applications.search({ text, limit: SHOWN + 1, after: undefined })
-    const isPart = finderOf(text)
-    const exact = await applications.find(text)
-    const others = found.applications.filter(({ clientId }) => clientId !== text)
-    const ofApplications = [...(exact ? [exact] : []), ...others].map(({ clientId: id, name }) => ({
-      href: path`/applications/${id}`,
-      id,
-      name,
-    }))
-    const ofSuites = (await suites.list())
-      .filter(({ suiteId, name, labels, note }) => isPart(suiteId, name, ...labelTexts(labels), note))
-      .map(({ suiteId: id, name }) => ({ href: path`/suites/${id}`, id, name }))
-    const ofOperators = (await operators.list())
-      .filter(({ name, email }) => isPart(name, email ?? ''))
-      .map(({ name: id, email }) => ({ href: path`/operators#operator-${id}`, id, name: email ?? undefined }))
-    const { requests } = await administration.searchRefusedRequests({ requestId: requestIdIn(text), limit: 1 })
-    const removals = await administration.listRemovals(HUNDREDS)
-    const removed = removals.filter(({ clientId, name }) => isPart(clientId, name))
-    const isExact = ({ id }: Hit) => Number(id === text)
-    return [
-      { heading: 'Applications', hits: ofApplications, all: address('/applications', { search: text }) },
-      { heading: 'Suites', hits: ofSuites.sort((one, other) => isExact(other) - isExact(one)), all: '/suites' },
-      { heading: 'Operators', hits: ofOperators, all: '/operators' },
-      {
-        heading: 'Removed',
-        hits: removed.map(({ clientId: id, name }) => ({ href: path`/applications/${id}`, id, name })),
-        all: address('/audit', { action: 'application removed' }),
-      },
-      {
-        heading: 'Requests',
-        hits: requests.map(({ requestId: id }) => ({ href: path`/requests/${id}`, id })),
-      },
-    ]
+  console.get('/palette', async (request, reply) => {
+    const wanted = fieldsOf(request.query).text('q')
+    const hits = hitList(wanted, await find(wanted, request))
+    return reply.type('text/html; charset=utf-8').send(html`<!doctype html><div data-found>${hits}</div>`.text)
+  })
+
+  async function find(text: string, request: FastifyRequest): Promise<Found> {
+    const administration = administrationOf(context, request)
+    const isAdmin = canChange(request)
+    const pages = { heading: 'Pages', hits: isAdmin ? [...PAGES, ...ADMIN_PAGES] : PAGES }
+    if (text === '') return { groups: [pages], isNear: false }
+    const listed = [...(await listAll(administration)), pages]
+    const ofId = await withId(text, administration)
+    const exactFirst = (one: Hit, other: Hit) => Number(other.id === text) - Number(one.id === text)
+    for (const finder of [finderOf, nearFinderOf]) {
+      const isPart = finder(text)
+      const matches = ({ id, name = '', texts = [] }: Hit) => isPart(id, name, ...texts)
+      const found = listed.map((group) => ({ ...group, hits: group.hits.filter(matches).sort(exactFirst) }))
+      const [applications, actions] = await Promise.all([
+        withWords(text, finder, administration),
+        isAdmin ? actionsFor(text, finder, administration) : [],
+      ])
+      const all = [applications, ...found, ...ofId, { heading: 'Actions', hits: actions }]
+      const groups = all.filter(({ hits }) => hits.length > 0).sort((one, other) => isPlace(one) - isPlace(other))
+      if (groups.length > 0) return { groups, isNear: finder === nearFinderOf }
+    }
+    return { groups: [], isNear: false }
   }
+}
+
+const PAGES: readonly Hit[] = [...SECTIONS.map(([href, id]) => ({ href, id })), { href: '/docs', id: 'Documents' }]
+const ADMIN_PAGES: readonly Hit[] = [
+  { href: '/new-application', id: 'Register an application' },
+  { href: '/new-suite', id: 'Register a suite' },
+]
+
+/** 1 if the hits lead to pages rather than to something that exists or happened. */
+const isPlace = ({ heading }: Group) => Number(['Audit', 'Actions', 'Pages'].includes(heading))
+
+/** The only hit, or the only one besides places. Undefined if it is only spelt almost like the words. */
+function onlyHit({ groups, isNear }: Found): Hit | undefined {
+  const things = groups.filter((group) => !isPlace(group))
+  const [hit, another] = (things.length > 0 ? things : groups).flatMap(({ hits }) => hits)
+  return isNear || another ? undefined : hit
+}
+
+/** What there is not too much of to compare with words here. */
+async function listAll({ suites, operators, listRemovals }: Administration): Promise<Group[]> {
+  const ofSuites = (await suites.list()).map(({ suiteId: id, name, labels, note }) => {
+    return { href: path`/suites/${id}`, id, name, texts: [...labelTexts(labels), note] }
+  })
+  const ofOperators = (await operators.list()).map(({ name: id, email }) => {
+    return { href: path`/operators#operator-${id}`, id, name: email ?? undefined }
+  })
+  const removed = (await listRemovals()).map(applicationHit)
+  const actions = AUDIT_ACTIONS.map((action) => ({ href: address('/audit', { action }), id: sentence(action) }))
+  return [
+    { heading: 'Suites', hits: ofSuites, all: '/suites' },
+    { heading: 'Operators', hits: ofOperators, all: '/operators' },
+    { heading: 'Removed', hits: removed, all: address('/audit', { action: 'application removed' }) },
+    { heading: 'Audit', hits: actions, all: '/audit' },
+  ]
+}
+
+function applicationHit({ clientId: id, name }: Pick<Application, 'clientId' | 'name'>): Hit {
+  return { href: path`/applications/${id}`, id, name }
+}
+
+async function withWords(text: string, finder: typeof finderOf, { applications }: Administration): Promise<Group> {
+  const found = await applications.search({ text, finder, limit: SHOWN + 1, after: undefined })
+  const exact = await applications.find(text)
+  const others = found.applications.filter(({ clientId }) => clientId !== text)
+  const hits = [...(exact ? [exact] : []), ...others].map(applicationHit)
+  return { heading: 'Applications', hits, all: address('/applications', { search: text }) }
+}
+
+/** Refused requests whose ids begin so, in any case, the changes of a request, and a secret. */
+async function withId(text: string, { secrets, ...trail }: Administration): Promise<Group[]> {
+  const requestId = requestIdIn(text)
+  const wanted = requestId.length < BEGINNING ? { requestId } : { requestIdBeginning: requestId }
+  const { requests } = await trail.searchRefusedRequests({ ...wanted, limit: SHOWN })
+  const refused = [...new Set(requests.map((request) => request.requestId))]
+  const { events } = await trail.searchAuditEvents({ requestId, limit: 1 })
+  const [, number] = /^(?:secret|credential) ?(\d{1,15})$/i.exec(text) ?? []
+  const secret = number && (await secrets.find(Number(number)))
+  return [
+    { heading: 'Requests', hits: refused.map((id) => ({ href: address('/refusals', { open: id }), id })) },
+    { heading: 'Changes', hits: events.map(({ id }) => ({ href: `/audit?open=${id}`, id: requestId })) },
+    { heading: 'Secrets', hits: secret ? [{ href: `/secrets?open=${number}`, id: text, name: secret.name }] : [] },
+  ]
+}
+
+/** What can be done with an application: in words, and where, below its page; with which status. */
+const ACTIONS = [
+  ['Rotate secret of …', '#rotate', undefined],
+  ['Approve … for a suite', '/edit#approvals', undefined],
+  ['Suspend …', '#suspend', 'active'],
+  ['Resume …', '', 'suspended'],
+  ['Edit …', '/edit', undefined],
+  ['Remove …', '/remove', undefined],
+] as const
+
+/** The forms for the applications that a text such as `rotate secret of acme` names. */
+async function actionsFor(text: string, finder: typeof finderOf, { applications }: Administration): Promise<Hit[]> {
+  const words = (text.toLowerCase().split(' for ')[0] as string).split(/\s+/)
+  const hits: Hit[] = []
+  for (const [label, place, status] of ACTIONS) {
+    const said = label.toLowerCase().split(' ')
+    const isMeant = words.some((word) => word.length > 2 && said[0]?.startsWith(word))
+    const named = words.filter((word) => !said.some((one) => one.startsWith(word))).join(' ')
+    if (!isMeant || named === '') continue
+    const found = await applications.search({ text: named, finder, status, limit: SHOWN, after: undefined })
+    for (const { clientId, name } of found.applications)
+      hits.push({ href: `${path`/applications/${clientId}`}${place}`, id: label.replace('…', () => name) })
+  }
+  return hits
+}
+
+function hitList(wanted: string, { groups, isNear }: Found): Html {
+  const hint = isNear && html`<p class="hint">Nothing has exactly these words. These are spelt almost like them:</p>`
+  return html`${(wanted === '' || groups.length === 0) && nothingFound(wanted)}${hint}${groups.map(groupPanel)}`
 }
 
 function groupPanel({ heading, hits, all }: Group): Html {
@@ -90,10 +183,10 @@ function groupPanel({ heading, hits, all }: Group): Html {
     .slice(0, SHOWN)
     .map(
       ({ href, id, name: named }) =>
-        html`<li><a href="${href}">${name(named ?? id)}</a>${named !== undefined && html` <code title="${id}">${id}</code>`}</li>`,
+        html`<li><a href="${href}">${name(named ?? id)}${named !== undefined && html` <code title="${id}">${id}</code>`}</a></li>`,
     )
   const id = `found-${heading.toLowerCase()}`
-  const more = hits.length > SHOWN && html`<a href="${all}">All that match</a>`
+  const more = all !== undefined && hits.length > SHOWN && html`<a href="${all}">All that match</a>`
   return section(id, heading, html`<ul class="hits">${links}</ul>`, more)
 }
 
@@ -101,11 +194,11 @@ function nothingFound(wanted: string): Html {
   if (wanted === '')
     return emptyState(
       'Find anything',
-      html`<p>Finds applications (by name, client id, email, label or note), suites, operators, and refusals by request id.</p>`,
+      html`<p>Finds applications (by name, client id, email, label or note), suites, operators, refusals and changes by request id, secrets (“secret 7”), pages, and what can be done (“rotate secret of …”).</p>`,
     )
   return emptyState(
     'No matches',
-    html`<p>No application, suite, operator or refused request matches “${name(wanted)}”. A refusal shows up within 5 seconds, and the last 5,000 of registered clients and 5,000 of others are kept; a request that succeeded is not kept.</p>
+    html`<p>Nothing matches “${name(wanted)}”. A refusal shows up within 5 seconds, and the last 5,000 of registered clients and 5,000 of others are kept; a request that succeeded is not kept.</p>
 ${whyRefused(wanted)}`,
   )
 }

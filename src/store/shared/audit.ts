@@ -99,6 +99,8 @@ export function createAuditTrail(database: Database): AuditTrail {
       return list(grouped ? sql.listAuditGroupsOfActor : sql.listAuditEventsOfActor, [...page, actor])
     },
 
+    listRemovals: (limit) => list(sql.listRemovals, [limit]),
+
     async listAuditLinks({ after = -END, limit }) {
       const rows = await database.ask(sql.listAuditLinks, [after, limit])
       const found = rows.map((row) => [...row, hashOf(row.slice(0, -1))])

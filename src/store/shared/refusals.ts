@@ -44,13 +44,22 @@ export function createRefusals({ askInBackground, transactInBackground }: Databa
 
     recordRefusedRequests: (requests) => transactInBackground(() => recordRequests(requests)),
 
-    async listRefusedRequests({ requestId, before = END, since = 0, until = END, limit, ...filter }) {
-      const { clientId, suite, reason, endpoint, remoteAddress } = filter
+    async listRefusedRequests({ before = END, since = 0, until = END, limit, ...filter }) {
+      const {
+        clientId,
+        suite,
+        reason,
+        endpoint,
+        remoteAddress,
+        requestIdBeginning,
+        requestId = requestIdBeginning,
+      } = filter
       const wanted = [clientId, suite, reason, endpoint, remoteAddress].map((text) => text && storable(text))
       const values = [before, limit, ...wanted.map((text) => text ?? null), since, until]
+      const find = requestIdBeginning === undefined ? sql.findRefusedRequests : sql.findRefusedRequestsBeginning
       const rows = await (requestId === undefined
         ? askInBackground(sql.listRefusedRequests, values)
-        : askInBackground(sql.findRefusedRequests, [...values, storable(requestId)]))
+        : askInBackground(find, [...values, storable(requestId)]))
       return toObjects<RefusedRequest>(rows, ...REQUEST_COLUMNS)
     },
   }

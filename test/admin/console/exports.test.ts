@@ -164,7 +164,15 @@ t.test('Export: the pages of the console link to files with their filters, as CS
   t.match(await json('/applications'), [{ client_id: 'c' }, { client_id: 'b' }, { client_id: 'a' }])
   t.match(await json('/applications?sort=name&suite=one&search=b@'), [{ client_id: 'b', suites: ['one'] }])
   t.strictSame((await browser('/applications.json?status=suspended')).json(), [])
-  const secret = { kind: 'suite', owner: 'one', name: '=A', id: 1, state: 'active', last_used_at: null, last_used_from: null }
+  const secret = {
+    kind: 'suite',
+    owner: 'one',
+    name: '=A',
+    id: 1,
+    state: 'active',
+    last_used_at: null,
+    last_used_from: null,
+  }
   t.match(await json('/secrets'), [secret])
   t.strictSame((await browser('/secrets.json?show=old')).json(), [])
   const two = { action: 'suite registered', subject: { kind: 'suite', id: 'two' } }

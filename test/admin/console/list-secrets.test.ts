@@ -2,13 +2,14 @@ import t from 'tap'
 import { createConsoleWorld, textOf, unescaped } from '../../support/console-world.ts'
 import { application } from '../../support/newcomers.ts'
 import { AUDIT, on } from '../../support/on.ts'
+import { credential } from '../../support/workload-issuer.ts'
 import { START } from '../../support/world.ts'
 
 const DAY = 24 * 60 * 60_000
 
 /** The ids of the secrets that a page lists. */
 const idsIn = (body: string) =>
-  [...body.matchAll(/data-label="Secret"><div>secret (\d+) /g)].map(([, id]) => Number(id))
+  [...body.matchAll(/data-label="Secret"><div><a [^>]*>secret (\d+) /g)].map(([, id]) => Number(id))
 
 t.test('Secrets: all are listed by age, end or last use, with filters, and each leads to its owner', async (t) => {
   const { signIn, administration, store } = await createConsoleWorld(t)
@@ -49,6 +50,23 @@ t.test('Secrets: all are listed by age, end or last use, with filters, and each 
   t.match(await viewer.body('/secrets?show=old'), 'No matches')
   await suites.remove('store')
   t.match(await viewer.body('/secrets'), 'No secrets yet')
+})
+
+t.test('Secrets: the details of one are beside the list, with a link to where it is rotated', async (t) => {
+  const { signIn, administration, store } = await createConsoleWorld(t)
+  await administration.suites.register({ suiteId: 'store', name: 'Store API' })
+  await administration.applications.register({ clientId: 'Shop/1', name: 'Größe', suites: [] })
+  await on(store).addSecret('Shop/1', credential('https://issuer.example'))
+  await on(store).revokeSecret('Shop/1', 2, START)
+  await store.recordSecretUses([{ secretId: 1, lastUsedAt: START, lastUsedFrom: '192.0.2.7' }])
+  const browser = await signIn('viewer')
+  const { body } = await browser('/secrets?sort=end&open=1')
+  t.match(textOf(body), /secret 1 · generated Close Owner Store API store suite State active .* from 192\.0\.2\.7/)
+  t.match(body, '<a class="button" href="/suites/store#secrets">')
+  t.match(body, 'href="/secrets?sort=end&amp;open=3#row-3"')
+  t.match(await browser.text('/secrets?open=3'), /credential 3 .* Owner Größe .* iss=https:\/\/issuer\.example/)
+  t.match(await browser.text('/secrets?open=2'), /State revoked .* Revoked 2027-01-15 08:00 UTC/)
+  for (const id of ['9', 'x']) t.match(await browser.text(`/secrets?open=${id}`), 'No such secret', id)
 })
 
 t.test('Secrets: the list has pages, of more secrets than are read at a time', async (t) => {

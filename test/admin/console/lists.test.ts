@@ -122,6 +122,23 @@ t.test('Audit: what one click has changed is one row, which leads to the rows of
   t.match(textOf(one.body), ' Application approved Application a-7 a-7 anna', 'who looks for one finds it')
 })
 
+t.test('Audit: the details of a change, of one or of many, are beside the list', async (t) => {
+  const { signIn, administration, store } = await createConsoleWorld(t)
+  const browser = await signIn()
+  await administration.suites.register({ suiteId: 'store', name: 'Store API', note: 'Ask Zoe' })
+  const [made] = await store.listAuditEvents({ subject: 'store', limit: 1 })
+  const one = await browser.text(`/audit?subject=store&open=${made?.id}`)
+  t.match(one, /Suite registered Close When 2027-01-15 08:00:00 UTC Target Store API store Who .* note: Ask Zoe/)
+  t.match(await browser.body('/suites/store'), `href="/audit?subject=store&amp;open=${made?.id}#row-${made?.id}"`)
+  const applications = ['a', 'b'].map((id) => application(id, { suites: [] }))
+  await store.register({ suites: [], applications }, AUDIT)
+  await browser('/applications', { form: { target: 'store', matching: 'all', change: 'approve', confirmed: '2' } })
+  const [second, first] = await store.listAuditEvents({ limit: 2 })
+  t.match(await browser.text(`/audit?open=${second?.id}`), /approved Close When .* Target 2 applications Who anna/)
+  t.match(await browser.text(`/audit?open=${first?.id}`), /approved Close When .* Target Application b b Who anna/)
+  for (const id of ['0', '999', 'x']) t.match(await browser.text(`/audit?open=${id}`), 'No such change Close', id)
+})
+
 t.test('Audit: it can be filtered by day, actor and subject, and the form keeps the filter', async (t) => {
   const { signIn, administration, clock } = await createConsoleWorld(t)
   await administration.suites.register({ suiteId: 'early', name: 'Early' })

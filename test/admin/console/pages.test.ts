@@ -16,7 +16,7 @@ const PAGES = [
   ...[
     '/secrets',
     '/refusals',
-    '/requests/none',
+    '/refusals?open=none',
     '/search',
     '/audit',
     '/operators',
@@ -49,7 +49,7 @@ t.test('Console: every page is free of inline code, whatever the names that it s
   const id = encodeURIComponent(HOSTILE)
   const naming = ['', '/remove', '/edit'].map((page) => `/applications/${id}${page}`)
   const searches = [
-    `/requests/${id}`,
+    `/refusals?open=${id}`,
     `/search?q=${id}`,
     `/applications?search=${id}`,
     `/audit?subject=${id}&since=${id}`,

@@ -22,7 +22,7 @@ t.test('Search: a single hit is opened at once', async (t) => {
   await store.change({ type: 'operator added', operator: name, role: 'viewer', email: 'Vera@company.example' }, AUDIT)
   for (const [text, page] of Object.entries({
     'shop/1': '/applications/shop%2F1',
-    '3ed9e1cb5f4d1ee3cb00': '/requests/3ed9e1cb5f4d1ee3cb00',
+    '3ed9e1cb5f4d1ee3cb00': '/refusals?open=3ed9e1cb5f4d1ee3cb00',
     viktor: '/operators#operator-viktor',
     ' ONE> ': '/applications/shop%2F1',
     api: '/suites/store',
@@ -47,9 +47,9 @@ t.test('Search: a request id is found as it was copied: with its name, quotes, i
     '“X-Correlation-ID: ‘3ed9e1cb5f4d1ee3cb00’”',
     'request id 3ed9e1cb5f4d1ee3cb00',
   ])
-    t.equal((await search(text)).headers.location, '/requests/3ed9e1cb5f4d1ee3cb00', text)
-  t.equal((await search('X-Request-Id: 0F-AB:c')).headers.location, '/requests/0F-AB%3Ac')
-  t.equal((await search('request-id-7')).headers.location, '/requests/request-id-7')
+    t.equal((await search(text)).headers.location, '/refusals?open=3ed9e1cb5f4d1ee3cb00', text)
+  t.equal((await search('X-Request-Id: 0F-AB:c')).headers.location, '/refusals?open=0F-AB%3Ac')
+  t.equal((await search('request-id-7')).headers.location, '/refusals?open=request-id-7')
 })
 
 t.test('Search: words are found in any order', async (t) => {
@@ -58,14 +58,17 @@ t.test('Search: words are found in any order', async (t) => {
   await administration.applications.register({ clientId: 'feed', name: 'Jansen BV price feed', developerEmail })
   for (const text of ['jansen price', 'Price  JANSEN', 'feed jan@'])
     t.equal((await search(text)).headers.location, '/applications/feed', text)
-  t.match((await search('jansen prices')).body, 'No matches')
+  t.match((await search('jansen costs')).body, 'No matches')
   t.equal((await search('api store')).headers.location, '/suites/store')
 })
 
 t.test('Search: several hits are listed by kind', async (t) => {
   const { search, administration } = await start(t)
   const { body } = await search('store')
-  t.match(textOf(body), /Search: store Applications Store front shop\/2 Suites Store API store Requests store/)
+  t.match(
+    textOf(body),
+    /Search: store Applications Store front shop\/2 Suites Store API store Requests store Audit Database restored/,
+  )
   t.match(body, 'name="q" value="store"')
   t.match(textOf((await search('anna')).body), /Applications An application anna Operators anna/)
   t.match(textOf((await search('owner=we')).body), /Applications An application .* Suites Store API store/)
@@ -76,6 +79,91 @@ t.test('Search: several hits are listed by kind', async (t) => {
   t.notMatch(many, 'store-9')
   for (let n = 10; n < 22; n++) await administration.applications.register({ clientId: `shop/${n}`, name: 'S' })
   t.match(textOf((await search('shop/1')).body), /Applications All that match Shop <one> shop\/1 S shop\/19 /)
+})
+
+t.test('Search: a request is found by the first 8 characters of its id or more, in any case', async (t) => {
+  const { search, store } = await start(t)
+  await store.recordRefusedRequests([refusedRequest('0f-abcde-1'), refusedRequest('0f-abcde-1'), refusedRequest('r-1')])
+  for (const [text, id] of Object.entries({
+    '3ed9e1cb': '3ed9e1cb5f4d1ee3cb00',
+    'X-Request-Id: 3ED9E1CB5F4': '3ed9e1cb5f4d1ee3cb00',
+    '0F-abcde': '0f-abcde-1',
+    'r-1': 'r-1',
+  }))
+    t.equal((await search(text)).headers.location, `/refusals?open=${id}`, text)
+  for (const text of ['3ed9e1c', '0f-abcd', 'ed9e1cb5f4d1ee3cb00'])
+    t.match((await search(text)).body, 'No matches', text)
+  await store.recordRefusedRequests([refusedRequest('0f-abcde-2')])
+  t.match(textOf((await search('0f-abcde')).body), 'Requests 0f-abcde-2 0f-abcde-1')
+})
+
+t.test('Search: if nothing has the words, what is spelt almost like them is listed, and not opened', async (t) => {
+  const { search, administration } = await start(t)
+  const developerEmail = 'jan@jansen.example'
+  await administration.applications.register({ clientId: 'feed', name: 'Jänsen BV price feed', developerEmail })
+  for (const text of ['jannsen', 'jnsen', 'JASNEN bv', 'prise feed', 'jansen.exmaple']) {
+    const { statusCode, body } = await search(text)
+    t.equal(statusCode, 200, text)
+    t.match(textOf(body), 'spelt almost like them: Applications Jänsen BV price feed feed', text)
+  }
+  for (const text of ['jasne', 'jansen bz', '!!']) t.match((await search(text)).body, 'No matches', text)
+  t.match(textOf((await search('sotre apii')).body), 'almost like them: Suites Store API store')
+  t.match(textOf((await search('ovrview')).body), 'almost like them: Pages Overview')
+})
+
+t.test('Search: changes, kinds of changes, secrets and pages are found, and lead to their lists', async (t) => {
+  const { search, context, store } = await start(t)
+  const author = { actor: 'bert', origin: 'API', remoteAddress: '192.0.2.1', requestId: 'Deploy-42' } as const
+  await context.administration(author).suites.register({ suiteId: 'late', name: 'Late' })
+  const [event] = await store.listAuditEvents({ requestId: 'Deploy-42', limit: 1 })
+  for (const [text, page] of Object.entries({
+    'request id Deploy-42': `/audit?open=${event?.id}`,
+    'withdrawn approval': '/audit?action=approval+withdrawn',
+    'secret 2': '/secrets?open=2',
+    refusals: '/refusals',
+    about: '/about',
+  }))
+    t.equal((await search(text)).headers.location, page, text)
+  t.match((await search('secret 99')).body, 'No matches')
+  const many = textOf((await search('ed')).body)
+  t.match(many, 'Audit All that match Application registered Application updated')
+  t.match(textOf((await search('')).body), /Find anything .* Pages Overview Applications .* About Documents Times/)
+})
+
+t.test('Search: an admin finds what can be done with an application, a viewer does not', async (t) => {
+  const { search, signIn, administration } = await start(t)
+  await administration.applications.suspend('shop/2')
+  const admin = await signIn()
+  const ask = (text: string) => admin(`/search?q=${encodeURIComponent(text)}`)
+  for (const [text, page] of Object.entries({
+    'rotate secret of shop <one>': '/applications/shop%2F1#rotate',
+    'Front rotate': '/applications/shop%2F2#rotate',
+    'approve front for store': '/applications/shop%2F2/edit#approvals',
+    'suspend shop': '/applications/shop%2F1#suspend',
+    'resume shop': '/applications/shop%2F2',
+    'edit front': '/applications/shop%2F2/edit',
+    'remove front': '/applications/shop%2F2/remove',
+  }))
+    t.equal((await ask(text)).headers.location, page, text)
+  t.match(textOf((await ask('rotate shop')).body), 'Actions Rotate secret of Store front Rotate secret of Shop <one>')
+  t.match(textOf((await ask('rotaet')).body), 'No matches')
+  t.match(textOf((await ask('suspend frnot')).body), 'No matches', 'it is suspended')
+  t.match(textOf((await ask('resume frnot')).body), 'almost like them: Actions Resume Store front')
+  t.match(textOf((await ask('register suite')).body), 'Audit Suite registered Pages Register a suite')
+  t.match((await search('rotate shop')).body, 'No matches')
+  t.match((await search('register suite')).headers.location, 'action=suite+registered')
+  t.match(await admin.body('/applications/shop%2F1'), '<p class="question" id="suspend">')
+})
+
+t.test('Search: the palette gets the same hits without the page, and nothing without a session', async (t) => {
+  const { visit, signIn } = await start(t)
+  const browser = await signIn('viewer')
+  const page = await browser.body('/search?q=store')
+  const part = await browser.body('/palette?q=store')
+  const [, hits = 'none'] = /<div data-found>(.*)<\/div>$/s.exec(part) ?? []
+  t.ok(page.includes(hits))
+  t.match(await browser.body('/palette?q=anna'), 'href="/applications/anna"', 'a single hit, too')
+  t.equal(await visit.location('/palette?q=anna'), '/login')
 })
 
 t.test('Search: a removed application is found by its name and its client id', async (t) => {

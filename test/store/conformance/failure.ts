@@ -95,6 +95,7 @@ export function callsOf(
     listRefusedRequests: () => store.listRefusedRequests({ limit: 1 }),
     'refused requests': () => store.purge('refused requests', START, 1),
     listAuditEvents: () => store.listAuditEvents({ limit: 1 }),
+    listRemovals: () => store.listRemovals(1),
     'audit events': () => store.purge('audit events', START, 1),
     listNotices: () => store.listNotices(),
     updateNotices: () => store.updateNotices(() => ({ save: [notice()] })),

@@ -148,6 +148,10 @@ export function refusalConformance(t: Test, harness: Harness): void {
     for (const [filter, found] of [
       [{ requestId: 'r2' }, ['r2 null', 'r2 Suite s']],
       [{ requestId: 'R3' }, ['r3 null']],
+      [{ requestIdBeginning: 'R3' }, ['r3 null']],
+      [{ requestIdBeginning: '3' }, []],
+      [{ requestIdBeginning: 'r2', clientId: 's' }, ['r2 Suite s']],
+      [{ requestIdBeginning: 'r%' }, []],
       [{ requestId: 'r2', since: START, until: START + 1 }, ['r2 null', 'r2 Suite s']],
       [{ since: START + 1 }, []],
       [{ until: START }, []],

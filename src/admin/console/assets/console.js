@@ -83,13 +83,13 @@ function confirmInDialogs(part) {
   }
 }
 
-/** Opens the rotation dialog from a link to it, including links added by live.js. */
-function rotateInDialog() {
-  document.addEventListener('click', (event) => {
-    if (!(event.target instanceof Element && event.target.closest('a[href="#rotate"]'))) return
-    event.preventDefault()
-    document.getElementById('rotate')?.closest('details')?.querySelector('summary')?.click()
-  })
+/** Opens the question that the address names, as links of the page and of the search do. The address forgets it. */
+function openAsked() {
+  const question = document.getElementById(location.hash.slice(1))?.closest('details.confirm')
+  if (!question) return
+  history.replaceState(history.state, '', location.pathname + location.search)
+  question.removeAttribute('open')
+  question.querySelector('summary')?.click()
 }
 
 /** Moves a confirmation form into a dialog, and back when the dialog closes. @param {Element} details @param {HTMLFormElement} form */
@@ -181,29 +181,18 @@ function forgetSecret() {
   })
 }
 
-function focusSearch() {
-  document.addEventListener('keydown', (event) => {
-    const isTyping = event.target instanceof Element && event.target.closest('input, select, textarea, dialog')
-    const search = document.querySelector('.find input')
-    if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return
-    if (!(search instanceof HTMLInputElement)) return
-    event.preventDefault()
-    search.select()
-  })
-}
-
 document.body.append(announcer)
 showLocalTimes(document)
 nameZone()
 removeDone()
 enableCopyButtons(document)
 confirmInDialogs(document)
-rotateInDialog()
 sendOnce()
 guardForms()
 enableTicking()
 forgetSecret()
-focusSearch()
+openAsked()
+addEventListener('hashchange', openAsked)
 
 // live.js has changed a time on the page.
 document.addEventListener('console:changed', ({ target }) => {

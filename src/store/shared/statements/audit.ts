@@ -70,9 +70,11 @@ const OTHERS = `
   FROM audit_events other
  WHERE other.request_id = e.request_id AND other.at = e.at AND other.action = e.action AND other.subject <> e.subject`
 
-const events = (where: string, count = '1') => `
+const event = (count: string) => `
   SELECT ${COLUMNS.replace('actor_email', EMAIL).replace('count', `${count} AS count`)}
-    FROM audit_events e
+    FROM audit_events e`
+
+const events = (where: string, count = '1') => `${event(count)}
    WHERE ${where} ${NEWEST}`
 
 // Skips an email address or user name, which people choose at the identity provider, if it is the name of an operator.
@@ -89,6 +91,11 @@ const ofActor = (list: typeof events) => `
 
 const grouped = (where: string) =>
   events(`${where} AND NOT EXISTS (SELECT 1 ${OTHERS} AND other.id > e.id)`, `1 + (SELECT count(*) ${OTHERS})`)
+
+export const listRemovals = `${event('1')}
+   WHERE action = 'application removed' AND NOT EXISTS (SELECT 1 FROM applications WHERE client_id = e.subject)
+   ORDER BY id DESC
+   LIMIT $1`
 
 export const listAuditEvents = events('true')
 export const listAuditGroups = grouped('true')

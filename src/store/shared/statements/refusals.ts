@@ -91,3 +91,7 @@ const refusedRequests = (where: string) => `
 
 export const listRefusedRequests = refusedRequests('')
 export const findRefusedRequests = refusedRequests('AND request_id IN ($10, lower($10), upper($10))')
+// Reads each of them: there are at most 10,000.
+export const findRefusedRequestsBeginning = refusedRequests(
+  'AND lower(substr(request_id, 1, length($10))) = lower($10)',
+)
