@@ -94,7 +94,7 @@ export function layout(
   const { theme, timeZone } = preferences
   const { trail = [], lead, actions, content, search = '', scripts = [] } = page
   return html`<!doctype html>
-<html lang="en"${theme && html` data-theme="${theme}"`}${timeZone && html` data-time-zone="${timeZone}"`}>
+<html lang="en"${timeZone && html` data-time-zone="${timeZone}"`}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -124,7 +124,7 @@ export function changeNames(console: FastifyInstance, { parent, find, update, in
     const page: Page = {
       ...headBelow(parent, base, ['Edit ', owner.name]),
       content: html`${formErrors(errors)}
-${proposed && note('quiet', html`<p>The quota is a proposal: one and a half times the most that it asked for in an hour lately. Nothing is changed until you save it.</p>`)}
+${proposed && note('quiet', html`<p>The quota is a proposal: one and a half times the present one or, if that is more, what it asked for in an hour lately. Nothing is changed until you save it.</p>`)}
 <form class="edit" method="post" action="${base}" data-guard="${errors.length > 0 && 'changed'}"><div class="columns">${namesPanel(owner, proposed || request.body, stateOf)}
 ${await inputs?.(owner, request, stateOf)}</div>
 <div class="buttons"><button class="button primary">Save</button><a class="button" href="${base}">Cancel</a></div></form>`,

@@ -16,7 +16,7 @@ export function quotaBar(application: ListedApplication, usual: number | undefin
   return html`<meter min="0" low="${near}" high="${quota}" max="${most}" optimum="0" value="${asked}" aria-label="Quota">${text}</meter> ${text} asked for since ${clock(hourOf(now) * HOUR)}; `
 }
 
-/** One and a half times the most that an application may get, or has asked for, in an hour lately; rounded up to two digits. */
+/** One and a half times an application's quota or, if that is more, what it asked for in an hour lately; rounded up to two digits. */
 export function proposedQuota(application: ListedApplication, usual = 0): number {
   const { quota, issuedThisHour, refusedThisHour, tokensThisHour, tokensLastHour } = application
   const most = Math.max(quota ?? usual, issuedThisHour + refusedThisHour, tokensThisHour, tokensLastHour, 1)

@@ -3,7 +3,8 @@ import { cookieOf, createConsoleWorld, textOf } from '../../support/console-worl
 
 /** A viewer who has sent a form of preferences. */
 async function setting(t: Test, form: Record<string, string>) {
-  const { signIn } = await createConsoleWorld(t)
+  const { signIn, administration } = await createConsoleWorld(t)
+  await administration.applications.register({ clientId: 'a' })
   const viewer = await signIn('viewer')
   const { headers, statusCode } = await viewer('/preferences', { form })
   const set = [headers['set-cookie'] ?? []].flat()
@@ -40,7 +41,7 @@ t.test('Preferences: a viewer chooses a theme and a time zone in the menu, and c
   for (const cookie of set)
     t.match(cookie, /^__Host-\w+-80=\w+; Path=\/; Secure; HttpOnly; SameSite=Lax; Max-Age=34560000$/)
   const page = await body('/about?x=1')
-  t.match(page, '<html lang="en" data-theme="dark" data-time-zone="Asia/Calcutta">')
+  t.match(page, '<html lang="en" data-time-zone="Asia/Calcutta">')
   t.match(page, '<meta name="color-scheme" content="dark">')
   t.match(page, '<time datetime="2027-01-15T08:00:00.000Z">2027-01-15 13:30</time>')
   t.match(textOf(page), 'Times are in Asia/Calcutta.')
@@ -51,6 +52,7 @@ t.test('Preferences: a viewer chooses a theme and a time zone in the menu, and c
   const overview = await body('/')
   t.match(overview, '<time data-clock="seconds" datetime="2027-01-15T08:00:00.000Z">13:30:00</time>')
   t.match(overview, /<time data-clock="minutes" datetime="2027-01-15T07:56:00.000Z">13:26<\/time>/, 'in charts, too')
+  t.match(await body('/secrets'), /<time datetime="[^"]+" data-age title="[^"]+">0 s ago<\/time>/)
   t.match(await body('/operators'), /<time datetime="[^"]+">2027-01-15 13:30<\/time>/)
 })
 
