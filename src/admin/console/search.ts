@@ -175,18 +175,17 @@ async function actionsFor(text: string, finder: typeof finderOf, { applications 
 
 function hitList(wanted: string, { groups, isNear }: Found): Html {
   const hint = isNear && html`<p class="hint">Nothing has exactly these words. These are spelt almost like them:</p>`
-  return html`${(wanted === '' || groups.length === 0) && nothingFound(wanted)}${hint}${groups.map(groupPanel)}`
+  return html`${hint}${groups.map(groupPanel)}${(wanted === '' || groups.length === 0) && nothingFound(wanted)}`
 }
 
 function groupPanel({ heading, hits, all }: Group): Html {
-  const links = hits
-    .slice(0, SHOWN)
-    .map(
-      ({ href, id, name: named }) =>
-        html`<li><a href="${href}">${name(named ?? id)}${named !== undefined && html` <code title="${id}">${id}</code>`}</a></li>`,
-    )
+  const shown = all === undefined ? hits : hits.slice(0, SHOWN)
+  const links = shown.map(
+    ({ href, id, name: named }) =>
+      html`<li><a href="${href}">${name(named ?? id)}${named !== undefined && html` <code title="${id}">${id}</code>`}</a></li>`,
+  )
   const id = `found-${heading.toLowerCase()}`
-  const more = all !== undefined && hits.length > SHOWN && html`<a href="${all}">All that match</a>`
+  const more = shown.length < hits.length && html`<a href="${all}">All that match</a>`
   return section(id, heading, html`<ul class="hits">${links}</ul>`, more)
 }
 

@@ -112,7 +112,7 @@ t.test('Search: if nothing has the words, what is spelt almost like them is list
 })
 
 t.test('Search: changes, kinds of changes, secrets and pages are found, and lead to their lists', async (t) => {
-  const { search, context, store } = await start(t)
+  const { search, context, store, signIn } = await start(t)
   const author = { actor: 'bert', origin: 'API', remoteAddress: '192.0.2.1', requestId: 'Deploy-42' } as const
   await context.administration(author).suites.register({ suiteId: 'late', name: 'Late' })
   const [event] = await store.listAuditEvents({ requestId: 'Deploy-42', limit: 1 })
@@ -127,7 +127,11 @@ t.test('Search: changes, kinds of changes, secrets and pages are found, and lead
   t.match((await search('secret 99')).body, 'No matches')
   const many = textOf((await search('ed')).body)
   t.match(many, 'Audit All that match Application registered Application updated')
-  t.match(textOf((await search('')).body), /Find anything .* Pages Overview Applications .* About Documents Times/)
+  t.match(textOf((await search('')).body), /Search Pages Overview Applications .* About Documents Find anything/)
+  t.match(
+    textOf(await (await signIn()).body('/search')),
+    /About Documents Register an application Register a suite Find/,
+  )
 })
 
 t.test('Search: an admin finds what can be done with an application, a viewer does not', async (t) => {
