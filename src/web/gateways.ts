@@ -36,22 +36,12 @@ location = /check-token {
 
   Traefik: (check) => `http:
   routers:
-    ${check.suiteId}:
-      rule: PathPrefix(\`/${check.suiteId}/\`)
-      middlewares: [check-token, no-token]
-      service: ${check.suiteId}
+    ${check.suiteId}: { rule: PathPrefix(\`/${check.suiteId}/\`), middlewares: [check-token, no-token], service: ${check.suiteId} }
   middlewares:
-    check-token:
-      forwardAuth:
-        address: ${verifyUrl(check)}
-        authResponseHeaders: [X-Client-Id]
-    no-token:
-      headers:
-        customRequestHeaders: { Authorization: "" }
+    check-token: { forwardAuth: { address: "${verifyUrl(check)}", authResponseHeaders: [X-Client-Id] } }
+    no-token: { headers: { customRequestHeaders: { Authorization: "" } } }
   services:
-    ${check.suiteId}:
-      loadBalancer:
-        servers: [{ url: http://127.0.0.1:9000 }]`,
+    ${check.suiteId}: { loadBalancer: { servers: [{ url: "http://127.0.0.1:9000" }] } }`,
 
   Envoy: ({ publicUrl, suiteId }) => `# Before the router. The cluster token_server leads to this server.
 - name: envoy.filters.http.ext_authz
