@@ -28,14 +28,12 @@ t.test('Reference: it is at /docs, and the OpenAPI document at /openapi.yaml', a
 
 t.test('Reference: the image has the documents that the program shows', async (t) => {
   const read = (file: string) => readFileSync(new URL(`../${file}`, DOCS), 'utf8')
-  const [besides = '', all] = [...read('Dockerfile').matchAll(/^COPY (.*(?:README|docs).*) \/app\/.*$/gm)].map(
-    ([, from]) => from,
-  )
-  t.equal(all, 'docs')
-  const ignored = `${read('.dockerignore')}\n`
+  const copied = [...read('Dockerfile').matchAll(/^COPY (.*) \/app\/.*$/gm)].flatMap(([, from = '']) => from.split(' '))
   for (const pattern of DOCUMENTS) {
-    t.ok(ignored.includes(`\n!${pattern}\n`), pattern)
-    t.ok(pattern.startsWith('docs/') || besides.split(' ').includes(pattern), pattern)
+    // Docker would not look for a pattern in the folders of docs/.
+    const from = pattern.replace(/^docs\/.*/, 'docs')
+    t.ok(copied.includes(from), pattern)
+    t.ok(read('.dockerignore').includes(`\n!${from}\n`), pattern)
   }
 })
 
