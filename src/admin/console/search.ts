@@ -51,13 +51,13 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
       title: wanted === '' ? 'Search' : `Search: ${wanted}`,
       heading: wanted === '' ? 'Search' : html`<span>Search: ${name(wanted)}</span>`,
       search: wanted,
-      content: hitList(wanted, found),
+      content: hitList('found', wanted, found),
     })
   })
 
   console.get('/palette', async (request, reply) => {
     const wanted = fieldsOf(request.query).text('q')
-    const hits = hitList(wanted, await find(wanted, request))
+    const hits = hitList('palette', wanted, await find(wanted, request))
     return reply.type('text/html; charset=utf-8').send(html`<!doctype html><div data-found>${hits}</div>`.text)
   })
 
@@ -173,18 +173,19 @@ async function actionsFor(text: string, finder: typeof finderOf, { applications 
   return hits
 }
 
-function hitList(wanted: string, { groups, isNear }: Found): Html {
+/** `prefix` begins the ids: the palette may be on the search page. */
+function hitList(prefix: 'found' | 'palette', wanted: string, { groups, isNear }: Found): Html {
   const hint = isNear && html`<p class="hint">Nothing has exactly these words. These are spelt almost like them:</p>`
-  return html`${hint}${groups.map(groupPanel)}${(wanted === '' || groups.length === 0) && nothingFound(wanted)}`
+  return html`${hint}${groups.map((group) => groupPanel(prefix, group))}${(wanted === '' || groups.length === 0) && nothingFound(wanted)}`
 }
 
-function groupPanel({ heading, hits, all }: Group): Html {
+function groupPanel(prefix: string, { heading, hits, all }: Group): Html {
   const shown = all === undefined ? hits : hits.slice(0, SHOWN)
   const links = shown.map(
     ({ href, id, name: named }) =>
       html`<li><a href="${href}">${name(named ?? id)}${named !== undefined && html` <code title="${id}">${id}</code>`}</a></li>`,
   )
-  const id = `found-${heading.toLowerCase()}`
+  const id = `${prefix}-${heading.toLowerCase()}`
   const more = shown.length < hits.length && html`<a href="${all}">All that match</a>`
   return section(id, heading, html`<ul class="hits">${links}</ul>`, more)
 }

@@ -45,14 +45,8 @@ function show(wanted, page) {
   if (!found) return location.assign(searchPage())
   hits.replaceChildren(document.adoptNode(found))
   hits.dataset.wanted = wanted
-  for (const part of hits.querySelectorAll(':not(a, a *)')) part.setAttribute('role', 'none')
-  for (const part of hits.querySelectorAll('section')) {
-    part.setAttribute('role', 'group')
-    part.setAttribute('aria-label', part.querySelector('h2')?.textContent ?? '')
-    part.removeAttribute('aria-labelledby')
-  }
-  // The search page, which may be below, has the same ids.
-  for (const heading of hits.querySelectorAll('h2')) heading.removeAttribute('id')
+  for (const part of hits.querySelectorAll(':not(a, a *)'))
+    part.setAttribute('role', part.matches('section') ? 'group' : 'none')
   for (const [n, link] of options().entries()) {
     link.setAttribute('role', 'option')
     Object.assign(link, { id: `hit-${n}`, tabIndex: -1 })
