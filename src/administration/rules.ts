@@ -109,6 +109,10 @@ export const federatedSchema = z
     path: ['issuer'],
     error: 'The issuer must be an https URL without a query',
   })
+  .refine(({ subject, claims = {} }) => /[^*:/]/.test(subject) || Object.keys(claims).length > 0, {
+    path: ['subject'],
+    error: 'A subject of * alone is everybody of the issuer: name a part of it, or add a claim',
+  })
   // In the order of the view, because entries of lists are compared as texts.
   .overwrite(({ issuer, subject, audience = null, claims = {}, keys = null, ends_at = null }) => ({
     ...{ issuer, subject, audience, claims: sortedByName(claims), keys: keys && publicKeysIn({ keys }) },

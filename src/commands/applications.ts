@@ -88,10 +88,11 @@ function addRegister(applications: Command, terminal: Terminal): void {
     .addOption(createOption())
     .action(async (options: RegisterOptions) => {
       const { clientId, clientSecretFile, suite, allSuites, create, json: _, ...given } = annotated(options)
-      const { issuer, subject, audience, claim, ends, ...values } = given
+      const { issuer, subject, audience, claim, ends, jwksFile, ...values } = given
       const clientSecret = clientSecretFile === undefined ? undefined : await readSecret(terminal, clientSecretFile)
-      const isFederated = [issuer, subject, audience, claim, ends].some((option) => option !== undefined)
-      const federated = isFederated ? [ruleIn(options)] : undefined
+      const rule = [issuer, subject, audience, claim, ends, jwksFile]
+      const isFederated = rule.some((option) => option !== undefined)
+      const federated = isFederated ? [await ruleIn(terminal, options)] : undefined
       const suites = allSuites ? 'all' : suite
       const registered = await administer(
         terminal,

@@ -18,6 +18,7 @@ export interface RuleOptions {
   audience?: string
   claim?: string[]
   ends?: number
+  jwksFile?: string
 }
 
 /** Adds the options of a federated credential. `isNeeded`: whether it must be given. */
@@ -30,11 +31,15 @@ export function addRuleOptions(command: Command, isNeeded = false): Command {
     .addOption(
       new Option('--ends <time>', 'when it ends: 2027-01-31, or 90d from now (default: never)').argParser(ending),
     )
+    .option('--jwks-file <file>', "a file with the issuer's public keys, if the server cannot get them, or -")
 }
 
 /** The federated credential that the options describe, not checked yet. */
-export function ruleIn({ issuer = '', subject = '', audience, claim = [], ends }: RuleOptions): FederatedInput {
-  return { issuer, subject, audience, claims: labelsIn(claim), ends_at: ends === undefined ? null : timestamp(ends) }
+export async function ruleIn(terminal: Terminal, options: RuleOptions): Promise<FederatedInput> {
+  const { issuer = '', subject = '', audience, claim = [], ends, jwksFile } = options
+  const keys = jwksFile === undefined ? null : keysIn(await readInput(terminal, jwksFile))
+  const ends_at = ends === undefined ? null : timestamp(ends)
+  return { issuer, subject, audience, claims: labelsIn(claim), keys, ends_at }
 }
 
 export function addFederated(program: Command, terminal: Terminal): void {
@@ -43,15 +48,12 @@ export function addFederated(program: Command, terminal: Terminal): void {
     .description("accept a workload's own JWTs where its secret stood: of Kubernetes, GitHub Actions …")
 
   const add = addCommand(federated, 'add <client-id>', 'add a federated credential; the secrets stay valid')
-  addRuleOptions(add, true)
-    .option('--jwks-file <file>', "a file with the issuer's public keys, if the server cannot get them, or -")
-    .action(async (clientId: string, { jwksFile, ...options }: JsonOption & RuleOptions & { jwksFile?: string }) => {
-      const keys = jwksFile === undefined ? null : keysIn(await readInput(terminal, jwksFile))
-      const rule = { ...ruleIn(options), keys }
-      const id = await administer(terminal, ({ federated }) => federated.add(clientId, rule))
-      const words = `The federated credential ${id} is added to ${clientId}.`
-      await print(terminal, options, { client_id: clientId, id, status: 'added' }, words)
-    })
+  addRuleOptions(add, true).action(async (clientId: string, options: JsonOption & RuleOptions) => {
+    const rule = await ruleIn(terminal, options)
+    const id = await administer(terminal, ({ federated }) => federated.add(clientId, rule))
+    const words = `The federated credential ${id} is added to ${clientId}.`
+    await print(terminal, options, { client_id: clientId, id, status: 'added' }, words)
+  })
 
   addCommand(federated, 'list [client-id]', 'list the federated credentials of an application, or of all').action(
     async (clientId: string | undefined, options) => {

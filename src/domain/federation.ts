@@ -76,9 +76,9 @@ export const ALGORITHMS: readonly string[] = ['RS256', 'PS256', 'ES256', 'EdDSA'
 /** The longest JWT that is examined, in characters. The body of a request is shorter. */
 const LONGEST = 8192
 
-/** Whether a text has the form of a signed JWT: RFC 7515 §7.1. */
+/** Whether a text has the form of a JWT, which is signed or says that it is not: RFC 7515 §7.1, RFC 7519 §6. */
 export function mayBeJwt(text: string): boolean {
-  return text.length >= 64 && text.length <= LONGEST && /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text)
+  return text.length >= 64 && text.length <= LONGEST && /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text)
 }
 
 /** The header and the claims of a JWT, which may be forged. Undefined if they are not JSON objects. */

@@ -15,7 +15,7 @@ export function mismatchOf(
   ] as const
   for (const [matched, [name, value]] of wanted.entries()) {
     if (matches(name, value, claims)) continue
-    const [found = claims[name]] = valuesOf(claims, name)
+    const [found = claims[name]] = name === 'aud' ? [] : valuesOf(claims, name)
     return { matched, detail: `${name} is ${shown(found)}, not ${shown(value)}` }
   }
   return undefined
@@ -24,6 +24,10 @@ export function mismatchOf(
 function matches(name: string, value: string, claims: Claims): boolean {
   if (name === 'iss') return claims.iss === value
   if (name === 'sub') return typeof claims.sub === 'string' && matchesSubject(value, claims.sub)
+  if (name === 'aud') {
+    const audiences = [claims.aud].flat()
+    return audiences.includes(value) && audiences.every((audience) => typeof audience === 'string')
+  }
   return valuesOf(claims, name).includes(value)
 }
 

@@ -1,3 +1,4 @@
+import type { JWK } from 'jose'
 import {
   ALGORITHMS,
   type Claims,
@@ -19,6 +20,19 @@ const TYPES = ['jwt', 'jose', 'at+jwt', 'client-authentication+jwt']
 
 /** How many keys are tried, for a JWT that does not name one. */
 const MAX_TRIED = 4
+
+/**
+ * One public key for each type of algorithm: the base points of the curves, and a modulus of 2048 bits. Their private keys are
+ * known, so a signature that one of them verifies counts as wrong.
+ */
+const DECOYS: readonly PublicKey[] = [
+  { kty: 'RSA', e: 'AQAB', n: `${'_'.repeat(341)}w` },
+  {
+    ...{ kty: 'EC', crv: 'P-256', x: 'axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY' },
+    y: 'T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU',
+  },
+  { kty: 'OKP', crv: 'Ed25519', x: 'WGZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmY' },
+]
 
 interface ExamineOptions {
   /** Whether it is a client assertion, which must be meant for this server alone. */
@@ -42,8 +56,6 @@ export type Examine = ReturnType<typeof createExaminer>
 export function createExaminer({ publicUrl, ...options }: KeyOptions & { publicUrl: string }) {
   const { now } = options
   const findIssuer = createIssuerKeys(options)
-  /** The keys that were given last for each issuer: to do the same work for clients without a credential of it. */
-  const decoys = new Map<unknown, readonly PublicKey[]>()
 
   return async function examine(
     secrets: readonly Secret[],
@@ -77,11 +89,11 @@ export function createExaminer({ publicUrl, ...options }: KeyOptions & { publicU
     const isActive = (secret: Secret) => secretState(secret, now()) === 'active'
     const own = federated.filter((one) => one.federated.issuer === iss && isActive(one))
     const given = own.flatMap((one) => one.federated.keys ?? [])
-    if (given.length > 0) decoys.set(iss, given)
-    const keys = [...fetched, ...(own.length > 0 ? given : (decoys.get(iss) ?? []))]
-    const { key, problem } = await inTurn(() => verify(token, header, keys))
+    const { key, problem } = await inTurn(() => verify(token, header, [...fetched, ...given]))
     if (own.length === 0) refuseIssuer(iss, federated, now())
-    const signed = own.filter((one) => (one.federated.keys ?? fetched).some((own) => JSON.stringify(own) === key))
+    const signed = own.filter(
+      (one) => key && (one.federated.keys ?? fetched).some((own) => JSON.stringify(own) === key),
+    )
     if (signed.length > 0) return signed
     if (issuer?.problem && keysNamed(fetched, header).length === 0) refuse('issuer unavailable', issuer.problem)
     return refuse(
@@ -132,20 +144,26 @@ function assertOnlyAudience({ aud }: Claims, publicUrl: string): void {
   refuse('federated token mismatch', `aud is ${shown(aud)}, not only ${shown(publicUrl)}`)
 }
 
-/** Verifies a signature with the keys that may have made it. */
+/** Verifies a signature with the keys that may have made it, and with decoys until each client has cost the same. */
 async function verify(token: string, header: Claims, all: readonly PublicKey[]): Promise<Verified> {
-  const keys = keysNamed(all, header)
-  let problem = `its issuer has no key with the id ${shown(header.kid)}`
-  if (keys.length === 0) return { problem }
   const { compactVerify, createLocalJWKSet } = await import('jose')
-  for (const key of keys.slice(0, MAX_TRIED)) {
+  const verifyWith = (keys: readonly object[]) =>
+    compactVerify(token, createLocalJWKSet({ keys: keys as JWK[] }), { algorithms: [...ALGORITHMS] })
+  const named = new Set(keysNamed(all, header).map((key) => JSON.stringify(key)))
+  let left = header.kid === undefined ? MAX_TRIED : 1
+  let problem = `its issuer has no key with the id ${shown(header.kid)}`
+  for (const key of [...named].slice(0, MAX_TRIED)) {
     try {
-      await compactVerify(token, createLocalJWKSet({ keys: [key] }), { algorithms: [...ALGORITHMS] })
-      return { key: JSON.stringify(key) }
+      await verifyWith([JSON.parse(key)])
+      return { key }
     } catch (error) {
-      problem = `its signature is wrong: ${(error as Error).message}`
+      const { code, message } = error as { code?: string; message: string }
+      problem = `its signature is wrong: ${message}`
+      // Others fail before a signature is verified, such as that a key is of another type.
+      if (code === 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED') left--
     }
   }
+  for (; left > 0; left--) await verifyWith(DECOYS.map((key) => ({ ...key, kid: header.kid }))).catch(() => {})
   return { problem }
 }
 

@@ -117,9 +117,10 @@ export function createIssuerKeys({ store, now, observe, timeout = TIMEOUT_MS }: 
 async function keysOf(issuer: string, signal: AbortSignal): Promise<PublicKey[]> {
   const place = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
   const { issuer: named, jwks_uri: uri } = (await fetchJson(place, signal)) ?? {}
-  if (named !== issuer) throw new Error(`${place}: issuer is ${shown(named)}, not ${shown(issuer)}`)
+  // No part of what it answered: whoever can add a credential could read pages of the server's network in the log.
+  if (named !== issuer) throw new Error(`${shown(place)}: its issuer is not ${shown(issuer)}`)
   if (typeof uri !== 'string' || !uri.startsWith('https://')) {
-    throw new Error(`${place}: jwks_uri is ${shown(uri)}, not an https URL`)
+    throw new Error(`${shown(place)}: its jwks_uri is not an https URL`)
   }
   const document = await fetchJson(uri, signal)
   try {
@@ -134,7 +135,9 @@ async function fetchJson(url: string, signal: AbortSignal): Promise<Partial<Clai
   try {
     const response = await fetchLimited(url, { signal, redirect: 'manual', headers: { accept: 'application/json' } })
     if (response.status !== 200) throw new Error(`it answered ${response.status}`)
-    return await response.json()
+    return await response.json().catch(() => {
+      throw new Error('it answered no JSON')
+    })
   } catch (error) {
     throw new Error(`${shown(url)}: ${visibleOnOneLine(String(failureTexts(error)[0])).slice(0, 200)}`)
   }

@@ -44,6 +44,10 @@ t.test('Federated: a credential is added, listed, tested and removed, and the se
       `federated add a --issuer http://x --subject app-*`,
       fails(/^In the subject, \* must be .*; The issuer must be an https URL/),
     ],
+    [
+      'federated add a --issuer https://x.example --subject *:*/*',
+      fails(/^A subject of \* alone is everybody of the issuer/),
+    ],
     [`federated add a ${RULE} --ends tomorrow`, misused(/It must be a date and a time, or how long from now/)],
     [`federated add a ${RULE} --jwks-file -`, fails('The keys must be a list of JWKs.\n', 'x')],
     [
@@ -108,7 +112,7 @@ t.test('Federated: a credential is added, listed, tested and removed, and the se
 })
 
 t.test('Federated: an application can be registered without a secret', async (t) => {
-  const { run, json } = await setting(t)
+  const { run, json, jwks } = await setting(t)
   const register = `applications register ${REGISTRATION_OPTIONS} --suite s`
   const { out } = await run(`${register} --client-id c ${RULE}`)
   t.match(out, /client_id {6}c\n {2}client_secret {2}none: it has federated credentials\n/)
@@ -118,6 +122,7 @@ t.test('Federated: an application can be registered without a secret', async (t)
   await expectAll(t, { run }, [
     [`${register} --client-id e --subject x`, fails(/^The issuer must be 1 to 500 characters.*\n$/)],
     [`${register} --client-id e --issuer x --subject x`, fails(/^The issuer must be an https URL without a query/)],
+    [`${register} --client-id e --jwks-file ${jwks}`, fails(/^The issuer must be 1 to 500 characters/)],
     ['apps show e', fails(/no application/)],
   ])
   t.match(
@@ -125,4 +130,6 @@ t.test('Federated: an application can be registered without a secret', async (t)
     /the imported one/,
   )
   t.match(await json('secrets list f'), [{ origin: 'imported' }, { origin: 'federated' }])
+  await run(`${register} --client-id g --issuer g --subject * --claim a=b --jwks-file ${jwks}`)
+  t.match(await json('secrets list g'), [{ federated: { subject: '*', claims: { a: 'b' }, keys: [{ kty: 'EC' }] } }])
 })

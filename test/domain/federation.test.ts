@@ -31,6 +31,7 @@ t.test(
 t.test('Federation: a JWT is three parts of base64url, the first two JSON objects', async (t) => {
   const jwt = forge({ alg: 'ES256' }, { iss: ISSUER, sub: SUBJECT })
   t.equal(mayBeJwt(jwt), true)
+  t.equal(mayBeJwt(forge({ alg: 'none' }, { iss: ISSUER, sub: SUBJECT }, '')), true, 'RFC 7519 §6: it has no signature')
   t.strictSame(parseJwt(jwt), { header: { alg: 'ES256' }, claims: { iss: ISSUER, sub: SUBJECT } })
   const long = 'a'.repeat(64)
   for (const text of [
@@ -94,6 +95,10 @@ t.test(
       [{}, { iss: [ISSUER] }, 0, 'iss is "https://issuer.example", not "https://issuer.example"'],
       [{}, { aud: 'https://x.example' }, 1, 'aud is "https://x.example", not "https://token.example"'],
       [{ audience: 'x' }, { aud: [] }, 1, 'aud is [], not "x"'],
+      [{ audience: 'x' }, { aud: { x: {} } }, 1, 'aud is {"x":{}}, not "x"'],
+      [{ audience: 'x' }, { aud: ['x', 7] }, 1, 'aud is ["x",7], not "x"'],
+      [{ audience: 'x' }, { aud: [['x']] }, 1, 'aud is [["x"]], not "x"'],
+      [{ audience: '7' }, { aud: 7 }, 1, 'aud is 7, not "7"'],
       [{ subject: 'system:*:b:web' }, {}, 2, `sub is "${SUBJECT}", not "system:*:b:web"`],
       [{}, { sub: 7 }, 2, `sub is "7", not "${SUBJECT}"`],
       [{ claims: { n: '8' } }, {}, 3, 'n is "7", not "8"'],

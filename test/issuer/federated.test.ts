@@ -152,7 +152,8 @@ t.test('Federation: a JWT that is not the right one is refused, and the log says
     'with the key of another algorithm': [await jwt({}, { kid: 'rsa' }), notTrusted, /^its signature is wrong/],
     'that brings its key': [await jwt({}, { kid: 'x', ...trusted(stranger.jwk) }, stranger), notTrusted, /no key/],
     'that brings its key under a known id': [await jwt({}, trusted(stranger.jwk), stranger), notTrusted, wrong],
-    'with alg none': [none.slice(0, -1), undefined],
+    'with alg none': [none, notTrusted, 'alg is "none", not RS256, PS256, ES256, EdDSA'],
+    'with alg none and no dot before the signature': [none.slice(0, -1), undefined],
     'with alg none and a signature': [`${none}AAAA`, notTrusted, 'alg is "none", not RS256, PS256, ES256, EdDSA'],
     'with HS256 by the public key': [
       await sign(
@@ -185,6 +186,56 @@ t.test('Federation: a JWT that is not the right one is refused, and the log says
     `sub is "${SUBJECT}", not "system:serviceaccount:shop:other"`,
   ])
 })
+
+t.test(
+  'Federation: a wrong signature costs the same for each client, so that nobody can tell who trusts a key',
+  async (t) => {
+    const verified: string[] = []
+    const { verify } = crypto.subtle
+    t.intercept(crypto.subtle, 'verify', {
+      value: (...args: Parameters<typeof verify>) => {
+        verified.push((args[1] as CryptoKey).algorithm.name)
+        return verify.apply(crypto.subtle, args)
+      },
+    })
+    const { store, clock } = await createFederatedWorld(t)
+    const examine = createExaminer({ store, now: () => clock.time, observe: () => {}, publicUrl: PUBLIC_URL })
+    const [own, second, rsa] = [await createSigner(), await createSigner('second'), await createSigner('rsa', 'RS256')]
+    const iss = 'a-client'
+    const of = (...keys: Signer[]) => stored(1, credential(iss, { keys: given(...keys) }))
+    const clients: Record<string, Secret[]> = {
+      'an unknown one': [],
+      'one of another issuer': [stored(1, credential('https://x.example'))],
+      'one with the key': [of(own)],
+      'one with two keys': [of(own, second)],
+      'one with the key twice': [of(own), of(own)],
+      'one with a key of another type': [of(rsa)],
+    }
+    for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA']) {
+      const forged = await createSigner('first', alg)
+      for (const [kid, times] of [
+        ['first', 1],
+        ['rsa', 1],
+        [null, 4],
+      ] as const) {
+        const token = await sign({ ...forged, kid }, { iss, sub: iss })
+        for (const [client, secrets] of Object.entries(clients)) {
+          verified.length = 0
+          const { reason } = await examine(secrets, token).catch((error) => error)
+          t.match([reason, verified.length], [/^federated token/, times], `${alg}, ${kid}, ${client}`)
+        }
+      }
+    }
+    const decoy = { x: 'axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY', y: 'T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU' }
+    const jwk = { kty: 'EC', crv: 'P-256', ...decoy, d: `${'A'.repeat(42)}E` }
+    const privateKey = await crypto.subtle.importKey('jwk', jwk, { name: 'ECDSA', namedCurve: 'P-256' }, false, [
+      'sign',
+    ])
+    const byDecoy = await sign({ alg: 'ES256', kid: 'first', privateKey }, { iss, sub: iss })
+    const refused = await examine([of(second)], byDecoy).catch((error) => error)
+    t.equal(refused.detail, 'its issuer has no key with the id "first"', 'a decoy is no key')
+  },
+)
 
 t.test('Federation: an unknown client, one without a credential and a wrong JWT get one answer', async (t) => {
   const { jwt, send, administration, issuer, state, store } = await createFederatedWorld(t)
