@@ -99,6 +99,13 @@ const WAYS: Record<string, Client> = {
   'a new connection, resumed': renew(true),
 }
 
+/** The median of the rounds' ratios, and their range. */
+function ratio(costs: number[], plain: number[]): string {
+  const ratios = costs.map((cost, round) => cost / (plain[round] as number))
+  const [least, most] = [Math.min(...ratios), Math.max(...ratios)].map((one) => one.toFixed(2))
+  return `${median(ratios).toFixed(2)}: ${least}–${most}`
+}
+
 async function main(): Promise<void> {
   const [seconds = 4, rounds = 5] = process.argv.slice(2).map(Number)
   const servers: Served[] = []
@@ -118,8 +125,12 @@ async function main(): Promise<void> {
     for (let round = 0; round < rounds; round++) {
       for (const [at, served] of servers.entries()) found[at]?.push(await measure(client, served))
     }
-    const [plain = 0, ...others] = found.map(median)
-    rows.push([way, plain.toFixed(0), ...others.map((cost) => `${cost.toFixed(0)} (${(cost / plain).toFixed(2)})`)])
+    const [plain = [], ...others] = found
+    rows.push([
+      way,
+      median(plain).toFixed(0),
+      ...others.map((costs) => `${median(costs).toFixed(0)} (${ratio(costs, plain)})`),
+    ])
   }
   print(`${describeMachine(thisMachine())}, load average ${readFileSync('/proc/loadavg', 'utf8').split(' ', 1)[0]}`)
   print(table([[`µs for a token, ${CONNECTIONS} at a time`, ...servers.map(({ kind }) => kind)], ...rows]))
