@@ -4,7 +4,7 @@ import { makeChange } from '../domain/change.ts'
 import type { Observer } from '../domain/events.ts'
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
-import type { Period } from '../domain/usage.ts'
+import type { Period, TimeRange } from '../domain/usage.ts'
 import { PUBLIC_FIELDS } from '../views/registry.ts'
 import { createApplications } from './applications.ts'
 import { findHead, verifyAudit } from './audit-chain.ts'
@@ -64,6 +64,6 @@ export function createAdministration({ store, now, observe, author, conditions, 
     listRemovals: () => listRemovals(store),
     listEndingSecrets: (before: number, limit: number) => store.listEndingSecrets(now(), before, limit),
     why: createWhy(context),
-    usageOf: (clientId: string, period: Period) => usageOf(context, clientId, period),
+    usageOf: (clientId: string, asked: Period | TimeRange) => usageOf(context, clientId, asked),
   }
 }

@@ -1,6 +1,14 @@
 import type { Store } from '../domain/store.ts'
 import type { Clock } from '../domain/time.ts'
-import { type ApplicationCounts, beginningsOf, PERIODS, type Period, sumOf } from '../domain/usage.ts'
+import {
+  type ApplicationCounts,
+  beginningsOf,
+  PERIODS,
+  type Period,
+  spansOf,
+  sumOf,
+  type TimeRange,
+} from '../domain/usage.ts'
 import type { Usage } from '../views/statistics.ts'
 import { stepsOfNames } from './pages.ts'
 
@@ -9,13 +17,13 @@ interface Source {
   now: Clock
 }
 
-/** What an application or a suite did in a period; empty for all clients together. Throws StoreUnavailable. */
-export async function usageOf({ store, now }: Source, clientId: string, period: Period): Promise<Usage> {
-  const { span } = PERIODS[period]
-  const beginnings = beginningsOf(PERIODS[period], now())
+/** What an application or a suite did in a time; empty for all clients together. Throws StoreUnavailable. */
+export async function usageOf({ store, now }: Source, clientId: string, asked: Period | TimeRange): Promise<Usage> {
+  const ofPeriod = (period: Period) => ({ ...PERIODS[period], beginnings: beginningsOf(PERIODS[period], now()) })
+  const { span, beginnings } = typeof asked === 'string' ? ofPeriod(asked) : spansOf(asked, now())
   const counted = await store.listUsage([clientId], span, beginnings)
   const points = beginnings.map((since) => ({ since, ...sumOf(counted.filter((counts) => counts.since === since)) }))
-  return { period, stepSeconds: span / 1000, ...sumOf(points), points }
+  return { stepSeconds: span / 1000, ...sumOf(points), points }
 }
 
 /** How many applications are looked up per step, which takes a millisecond. */

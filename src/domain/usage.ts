@@ -97,6 +97,23 @@ export function beginningsOf({ span, count }: Spans, now: number): number[] {
   return Array.from({ length: count }, (_, n) => now - (now % span) - (count - 1 - n) * span)
 }
 
+/** From a time to another one: of 24 hours, and until now, if only one of them is known. */
+export interface TimeRange {
+  readonly since: number | undefined
+  readonly until: number | undefined
+}
+
+/** The spans of a range, as short as they are kept for so long; the first one begins before `since`. At least one. */
+export function spansOf({ until, since = Number(until) - DAY }: TimeRange, now: number) {
+  const { span, kept } = SPANS.find(({ kept }) => since >= now - kept) ?? SPANS[2]
+  const first = Math.max(since, now - kept)
+  const last = Math.max(Math.min(until ?? Infinity, now + 1), first + 1)
+  return {
+    span,
+    beginnings: beginningsOf({ span, count: Math.ceil(last / span) - Math.floor(first / span) }, last - 1),
+  }
+}
+
 const NOTHING: Counts = { tokens: 0, checks: 0, refusals: 0 }
 
 export function sumOf(all: readonly Counts[]): Counts {

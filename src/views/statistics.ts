@@ -169,7 +169,7 @@ export const USAGE = object('Usage', 'What an application or a suite did, on all
   ),
 })
 
-export type Usage = SourceOf<typeof USAGE>
+export type Usage = Omit<SourceOf<typeof USAGE>, 'period'>
 
 type Figures = SourceOf<typeof STATISTICS>
 type WithoutNull<Value> = { readonly [Name in keyof Value]: Exclude<Value[Name], null> }

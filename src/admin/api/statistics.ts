@@ -18,7 +18,8 @@ export function usage(route: AddRoute): void {
   for (const owners of ['applications', 'suites'] as const) {
     route('GET', `/${owners}/:owner/usage`, schema, async ({ [owners]: { show }, usageOf }, { params, query }) => {
       await show(params.owner)
-      return view(USAGE, await usageOf(params.owner, choiceOf('period', PERIOD_NAMES, query) ?? '24h'))
+      const period = choiceOf('period', PERIOD_NAMES, query) ?? '24h'
+      return view(USAGE, { period, ...(await usageOf(params.owner, period)) })
     })
   }
 }

@@ -11,10 +11,13 @@ import { text } from '../../views/schema.ts'
 import { address, type Html, html, type Part, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { emptyState, facts, name, section, sentence, table, time, words } from './components.ts'
-import { type FieldState, field, select, textsIn } from './forms.ts'
-import { type Details, listPage, numberIn, type Opener, openerOf, periodIn, periodInputs } from './list.ts'
+import { field, select, textsIn } from './forms.ts'
+import { type Details, listPage, numberIn, type Opener, openerOf } from './list.ts'
+import { RANGE_NAMES, rangeControl, rangeIn } from './range.ts'
 
-const FILTERS = ['since', 'until', 'action', 'actor', 'subject', 'request_id'] as const
+const FILTERS = [...RANGE_NAMES, 'action', 'actor', 'subject', 'request_id'] as const
+
+type Asked = Awaited<ReturnType<typeof askedFor>>
 
 export function auditPage(console: FastifyInstance, context: AdminContext): void {
   listPage(console, context, {
@@ -27,13 +30,13 @@ export function auditPage(console: FastifyInstance, context: AdminContext): void
     cells: eventCells,
     details: eventDetails,
     pages: 'before',
-    ask: ({ searchAuditEvents }, request) => askedFor(searchAuditEvents, request),
+    ask: ({ searchAuditEvents }, request, now) => askedFor(searchAuditEvents, request, now),
     async read(administration, { query }, { after, limit, isFile }) {
       const page = { ...query, before: numberIn(after), grouped: !isFile, limit }
       const { events, next } = await administration.searchAuditEvents(page, isFile && EXPORT_STEPS)
       return { rows: await withNames(administration, events), next }
     },
-    form: { button: 'Filter', inputs: async ({ filter }, stateOf) => inputs(filter, stateOf) },
+    form: { button: 'Filter', inputs: async (asked) => inputs(asked) },
     empty(_, { isNew, canChange, next }) {
       // Only some of the changes were compared.
       if (next !== undefined)
@@ -59,22 +62,23 @@ export function auditPage(console: FastifyInstance, context: AdminContext): void
  * The query of a page or a file. Finds the events of the actor with this name and the subject with this id or, if there are none,
  * of those that contain these texts.
  */
-async function askedFor(search: Administration['searchAuditEvents'], { query }: FastifyRequest) {
+async function askedFor(search: Administration['searchAuditEvents'], { query }: FastifyRequest, now: number) {
   const filter = textsIn(FILTERS, query)
   const requestId = filter.request_id || undefined
   const exact = { requestId, actor: filter.actor || undefined, subject: filter.subject || undefined }
   const [known] = (await search({ ...exact, limit: 1 })).events
-  const { wrong, ...period } = periodIn(filter, 'date')
+  const range = rangeIn(filter, now)
+  const { since, until, wrong } = range
   const named = known ? exact : { requestId, actorPart: filter.actor, search: filter.subject }
-  return { filter, wrong, query: { ...period, ...named, action: filter.action || undefined } }
+  return { filter, range, wrong, query: { since, until, ...named, action: filter.action || undefined } }
 }
 
 const ACTIONS = [{ value: '', label: 'Any' }, ...AUDIT_ACTIONS.map((value) => ({ value, label: sentence(value) }))]
 
-function inputs(filter: Record<(typeof FILTERS)[number], string>, stateOf: (name: string) => FieldState): Html[] {
+function inputs({ filter, range }: Asked): Html[] {
   const { action, actor, subject, request_id } = filter
   return [
-    ...periodInputs(filter, 'date', stateOf),
+    rangeControl('/audit', range, { filter }),
     select({ label: 'Action', name: 'action', value: action }, ACTIONS),
     field({ label: 'Who', name: 'actor', value: actor, placeholder: 'Name or part' }),
     field({ label: 'Target', name: 'subject', value: subject, placeholder: 'Name, id or part' }),

@@ -26,6 +26,8 @@ export interface Chart {
   /** If set, draws bars instead of lines. Each covers this many milliseconds from its moment on; the last one is not complete. */
   span?: number
   outages?: readonly Outage[]
+  /** The end of bars; undefined if that is now. */
+  until?: number | undefined
 }
 
 export interface Series {
@@ -47,7 +49,7 @@ export function scaleFor(figures: readonly number[], { steps, least }: { steps: 
 }
 
 export function chart(drawn: Chart): Html {
-  const { id, title, description, moments, series, format, step, span } = drawn
+  const { id, title, description, moments, series, format, step, span, until } = drawn
   const known = series.flatMap(({ figures }) => figures.filter((figure) => figure !== undefined))
   const scale = scaleFor(known, { steps: ROWS, least: step })
   const hasOutage = moments.some((_, n) => isOut(drawn, n))
@@ -62,7 +64,7 @@ export function chart(drawn: Chart): Html {
 ${series.map((one, n) => html`<g class="series-${n + 1}">${span ? bars(one, scale) : lines(one, scale, series.length === 1)}</g>`)}
 <g class="zones">${moments.map((_, n) => zone(drawn, n))}</g>
 </svg>
-<div class="plot-x" aria-hidden="true">${times(COLUMNS, (column) => label(drawn, column))}<span>now</span></div>
+<div class="plot-x" aria-hidden="true">${times(COLUMNS, (column) => label(drawn, column))}${until === undefined ? html`<span>now</span>` : clockOf(drawn, until)}</div>
 </div>
 ${(series.length > 1 || hasOutage) && legend(series, hasOutage)}
 </figure>`
@@ -112,9 +114,13 @@ ${withOutages && item('', html`<rect class="outage" width="24" height="8"></rect
 }
 
 /** A label of the x axis: a time, or a day if the chart covers several. */
-function label({ moments, span }: Chart, column: number): Html {
+function label(drawn: Chart, column: number): Html {
+  const { moments, span } = drawn
   const count = span ? moments.length : moments.length - 1
-  const moment = moments[Math.floor((column * count) / COLUMNS)] as number
+  return clockOf(drawn, moments[Math.floor((column * count) / COLUMNS)] as number)
+}
+
+function clockOf({ moments }: Chart, moment: number): Html {
   const iso = new Date(moment).toISOString()
   const isDay = (moments.at(-1) as number) - (moments[0] as number) > DAY
   return html`<time data-clock="${isDay ? 'day' : 'minutes'}" datetime="${iso}">${isDay ? iso.slice(5, 10) : iso.slice(11, 16)}</time>`
@@ -146,10 +152,10 @@ function areaBelow(points: readonly string[]): string {
 }
 
 function readout(drawn: Chart, n: number): string {
-  const { moments, series, format, span } = drawn
+  const { moments, series, format, span, until } = drawn
   const [moment, last] = [moments[n] as number, moments.at(-1) as number]
   const iso = new Date(moment).toISOString()
-  const begin = `From ${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC${moment === last ? ', so far' : ''}`
+  const begin = `From ${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC${moment === last && !until ? ', so far' : ''}`
   const when = moment === last ? 'Now' : `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC, ${ago(moment, last)}`
   const figures = series.map(({ label, figures: { [n]: figure } }) => {
     return `${label} ${figure === undefined ? 'not known' : format(figure)}`

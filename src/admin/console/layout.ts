@@ -3,11 +3,12 @@ import { parse } from 'node:path'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Operator, readableName } from '../../domain/operator.ts'
 import { namesIn, programFile, readBytes, readText } from '../../program-files.ts'
-import { type Html, html, type Part } from '../../web/html.ts'
+import { address, type Html, html, type Part } from '../../web/html.ts'
 import type { About } from '../context.ts'
 import { ProblemError } from '../wire/problem.ts'
 import { facts, links, note } from './components.ts'
-import { doneMessage, hidden, select } from './forms.ts'
+import { doneMessage, hidden, select, textsIn } from './forms.ts'
+import { RANGE_NAMES } from './range.ts'
 
 // The frame of every page, and the files that it loads.
 
@@ -40,6 +41,9 @@ export const SECTIONS = [
   ['/about', 'About', 'b'],
 ] as const
 
+/** The pages that have a time range, which the links between them carry. */
+const RANGED: readonly string[] = ['/', '/refusals', '/audit']
+
 /** An entry of the navigation, by its path. */
 export type Section = (typeof SECTIONS)[number][0]
 
@@ -66,13 +70,15 @@ interface Visit {
   isDemo?: boolean
   installation?: About['installation']
   preferences?: Preferences
-  /** The address of the page. */
+  /** The address of the page, and the time range in it. */
   url?: string
+  range?: Readonly<Record<string, string>>
 }
 
 export function showPage(reply: FastifyReply, page: Page, { status = 200 } = {}): FastifyReply {
-  const { caller, isDemo, installation, preferences, url } = reply.request
-  const visit = { operator: caller?.operator, done: doneMessage(reply.request), isDemo, installation, preferences, url }
+  const { caller, isDemo, installation, preferences, url, query } = reply.request
+  const [done, range] = [doneMessage(reply.request), textsIn(RANGE_NAMES, query)]
+  const visit = { operator: caller?.operator, done, isDemo, installation, preferences, url, range }
   return (
     reply
       .code(status)
@@ -89,7 +95,7 @@ const LIVE_ENDED = html`<div data-live-ended hidden>${note('warn', html`<p>Your 
 
 export function layout(
   { title, heading = title, section, ...page }: Page,
-  { operator, done, isDemo, installation, preferences = {}, url = '/' }: Visit,
+  { operator, done, isDemo, installation, preferences = {}, url = '/', range }: Visit,
 ): string {
   const { theme, timeZone } = preferences
   const { trail = [], lead, actions, content, search = '', scripts = [] } = page
@@ -108,7 +114,7 @@ ${['console.js', ...(operator ? ['find.js'] : []), ...scripts].map((name) => htm
 <header class="bar">
 <a class="brand" href="/"><img src="${asset('icon.svg')}" alt="" width="24" height="24">token-server</a>
 ${installation && html`<p class="installation" data-color="${installation.color}"><bdi>${installation.name}</bdi></p>`}
-${operator && tools(userMenu(operator, preferences, url), section, search)}
+${operator && tools(userMenu(operator, preferences, url), sections(section, range), search)}
 </header>
 <main id="main" tabindex="-1">
 ${operator && isDemo && DEMO}
@@ -145,11 +151,17 @@ function inZone(page: string, timeZone = 'UTC'): string {
 }
 
 /** The search, and a menu, which is always open where there is room for it. */
-function tools(user: Html, section: Section | undefined, search: string): Html {
+function tools(user: Html, menu: Html, search: string): Html {
   return html`<form class="find" method="get" action="/search" role="search" aria-label="Search everything"><input type="search" name="q" value="${search}" aria-label="Search everything" aria-keyshortcuts="/ Control+K" placeholder="Name, request id" dir="auto" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></form>
 <button type="button" class="button menu-button" popovertarget="menu">Menu</button>
-<div class="menu" id="menu" popover>${links('sections', 'Console', SECTIONS, section)}
+<div class="menu" id="menu" popover>${menu}
 ${user}</div>`
+}
+
+function sections(current: Section | undefined, range: Visit['range'] = {}): Html {
+  const hrefOf = (path: string) => (RANGED.includes(path) ? address(path, range) : path)
+  const all = SECTIONS.map(([path, label]) => [hrefOf(path), label] as const)
+  return links('sections', 'Console', all, current && hrefOf(current))
 }
 
 const KEYS = [

@@ -1,20 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
 import { many } from '../../domain/text.ts'
-import { isDay, MINUTE } from '../../domain/time.ts'
-import { DAY } from '../../domain/usage.ts'
 import { address, type Html, html, type Part } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { ProblemError } from '../wire/problem.ts'
-import { type Column, links, type Order, pager, sentence, table } from './components.ts'
+import { type Column, links, type Order, pager, table } from './components.ts'
 import { exportLinks, type File, FORMATS, sendFile } from './exports.ts'
 import {
   canChange,
   checkboxes,
   type FieldError,
   type FieldState,
-  field,
   fieldsOf,
   formErrors,
   hidden,
@@ -72,7 +69,7 @@ export interface List<Asked extends Wanted, Row> extends Frame {
   cells: (row: Row, asked: Asked, open: Opener) => readonly Part[]
   /** What is known of the row with this id, which `open` of `cells` links to. Shown beside the list. */
   details?: (id: string, administration: Administration) => Promise<Details>
-  ask: (administration: Administration, request: FastifyRequest) => Promise<Asked>
+  ask: (administration: Administration, request: FastifyRequest, now: number) => Promise<Asked>
   read: (
     administration: Administration,
     asked: Asked,
@@ -131,7 +128,7 @@ export function listPage<Asked extends Wanted, Row>(
 
   async function show(request: FastifyRequest, reply: FastifyReply, errors: readonly FieldError[] = []) {
     const administration = administrationOf(context, request)
-    const asked = await list.ask(administration, request)
+    const asked = await list.ask(administration, request, context.now())
     const { filter, wrong = [] } = asked
     const trail = fieldsOf(request.query).text(pages).split('.').filter(numberIn)
     const after = trail.at(-1)
@@ -170,7 +167,7 @@ export function listPage<Asked extends Wanted, Row>(
 
   async function* pagesOf(request: FastifyRequest) {
     const administration = administrationOf(context, request)
-    const asked = await list.ask(administration, request)
+    const asked = await list.ask(administration, request, context.now())
     const [wrong] = asked.wrong ?? []
     if (wrong) throw new ProblemError('invalid', wrong.message)
     for await (const rows of (list.readAll ?? readAll)(administration, asked)) yield rows.map(list.file.view)
@@ -338,34 +335,4 @@ export function isAnySet(filter: Wanted['filter']): boolean {
 /** The number of the row after which a page begins; undefined for the first page. */
 export function numberIn(text = ''): number | undefined {
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined
-}
-
-type Period = Record<'since' | 'until', string>
-
-/** The format of times in UTC; `until` includes the whole day or minute. */
-const TIMES = {
-  date: { rest: 'T00:00', span: DAY, advice: 'Write a day like this: 2027-01-31.' },
-  'datetime-local': { rest: '', span: MINUTE, advice: 'Write a time like this: 2027-01-31T15:16.' },
-}
-
-/** The times in a filter, in milliseconds since the epoch, and what is wrong with them. */
-export function periodIn(filter: Period, type: keyof typeof TIMES) {
-  const { rest, span, advice } = TIMES[type]
-  const timeOf = (name: keyof Period) => {
-    const text = `${filter[name]}${rest}`
-    return isDay(text.slice(0, 10)) && /^.{10}T\d\d:\d\d(:\d\d)?$/.test(text) ? Date.parse(`${text}Z`) : Number.NaN
-  }
-  const names = (['since', 'until'] as const).filter((name) => filter[name] !== '')
-  const wrong = names.filter((name) => Number.isNaN(timeOf(name)))
-  return {
-    since: timeOf('since') || undefined,
-    until: timeOf('until') + span || undefined,
-    wrong: wrong.map((field) => ({ field, message: advice })),
-  }
-}
-
-export function periodInputs(filter: Period, type: keyof typeof TIMES, stateOf: (name: string) => FieldState): Html[] {
-  return (['since', 'until'] as const).map((name) =>
-    field({ label: `${sentence(name)} (UTC)`, name, type, value: filter[name], ...stateOf(name) }),
-  )
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { endingInUse } from '../../administration/attention.ts'
 import { REASON_NAMES } from '../../domain/reasons.ts'
-import { type ApplicationCounts, HOUR, type Period } from '../../domain/usage.ts'
+import { type ApplicationCounts, HOUR } from '../../domain/usage.ts'
 import type { NodeStatistics, Statistics, Usage, WorkerStatistics } from '../../views/statistics.ts'
 import { address, type Html, html, type Part } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
@@ -25,30 +25,32 @@ import { count, duration, NONE, overviewCharts, percent, size, topReasons, uptim
 import { firstHour } from './first-hour.ts'
 import { canChange } from './forms.ts'
 import { type Page, showPage } from './layout.ts'
-import { KINDS, periodLinks, periodOf, topPanel, usageCharts } from './usage.ts'
+import { type Range, rangeControl, rangeIn } from './range.ts'
+import { KINDS, topPanel, usageCharts } from './usage.ts'
 
 export function overviewPage(console: FastifyInstance, context: AdminContext): void {
   const { statistics } = context
   console.get('/', async (request, reply) => {
-    const period = periodOf(request, '1h')
+    const range = rangeIn(request.query, context.now(), '1h')
+    const { period } = range
     const { usageOf } = administrationOf(context, request)
     const [shown, ofAll, usage] = await Promise.all([
       statistics.read(),
-      statistics.readUsage(period),
+      period && statistics.readUsage(period),
       // The page is shown even if the store does not answer.
-      period === '1h' ? undefined : usageOf('', period).catch(() => undefined),
+      period === '1h' ? undefined : usageOf('', period ?? range).catch(() => undefined),
     ])
     const steps = await firstHour(context, request, shown).catch(() => undefined)
-    const page = overview(shown, canChange(request), { period, usage, ofAll })
+    const page = overview(shown, canChange(request), { range, usage, ofAll })
     return showPage(reply, { ...page, content: html`${steps}\n${page.content}` })
   })
 }
 
-/** What the store has counted in a period. Undefined if unknown. */
-type Counted = { period: Period; usage?: Usage | undefined; ofAll?: readonly ApplicationCounts[] | undefined }
+/** What the store has counted in a time. Undefined if unknown. */
+type Counted = { range: Range; usage?: Usage | undefined; ofAll?: readonly ApplicationCounts[] | undefined }
 
 /** The figures of the server. live.js keeps some of them up to date. */
-export function overview(statistics: Statistics, canChange: boolean, { period, usage, ofAll }: Counted): Page {
+export function overview(statistics: Statistics, canChange: boolean, { range, usage, ofAll }: Counted): Page {
   const live = liveParts(statistics, canChange)
   return {
     title: 'Overview',
@@ -60,9 +62,9 @@ export function overview(statistics: Statistics, canChange: boolean, { period, u
 ${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic of the last hour, times and processes are those of this node; valid tokens, secrets and the database are those of all nodes.</p>`}
 ${live.cards}
 ${nodesSection(statistics)}
-<div class="panel-head" id="traffic"><h2>Traffic</h2>${periodLinks('/', 'traffic', period)}</div>
-${period === '1h' ? live.charts : longCharts(usage, statistics)}
-${topPanel(ofAll, period)}
+<div class="panel-head" id="traffic"><h2>Traffic</h2>${rangeControl('/', range, { part: '#traffic', usual: '1h' })}</div>
+${range.period === '1h' ? live.charts : longCharts(usage, range, statistics)}
+${range.period && topPanel(ofAll, range)}
 ${section('table', 'Figures as a table', figuresTable(statistics))}
 <div class="columns">
 ${section('database', 'Database', live.database)}
@@ -162,10 +164,10 @@ function chartSections(statistics: Statistics): Html[] {
     .toSpliced(3, 0, section('reasons', 'Refused and failed, by reason', reasons(statistics)))
 }
 
-/** The charts of a longer period, for all nodes, from the store. */
-function longCharts(usage: Usage | undefined, statistics: Statistics): Html {
+/** The charts of another time, for all nodes, from the store. */
+function longCharts(usage: Usage | undefined, range: Range, statistics: Statistics): Html {
   if (!usage) return html`<p class="quiet-text">Not known, because the database does not answer.</p>`
-  const sections = usageCharts(usage, KINDS, statistics.outages).map(chartSection)
+  const sections = usageCharts(usage, KINDS, range, statistics.outages).map(chartSection)
   const ofLastHour = section('reasons', 'Refused and failed, by reason (last hour only)', reasons(statistics))
   return html`<div class="columns">${sections}${ofLastHour}</div>`
 }

@@ -15,23 +15,11 @@ import type { AdminContext } from '../context.ts'
 import { listChoices } from './application.ts'
 import { asOf, emptyState, facts, liveControls, name, note, section, time } from './components.ts'
 import { diagnosisNote, refusedTable } from './diagnosis.ts'
-import { type FieldState, field, select, textsIn } from './forms.ts'
-import {
-  type Details,
-  isAnySet,
-  type List,
-  listed,
-  listPage,
-  numberIn,
-  type Opener,
-  PAGE_SIZE,
-  periodIn,
-  periodInputs,
-} from './list.ts'
+import { field, select, textsIn } from './forms.ts'
+import { type Details, isAnySet, type List, listed, listPage, numberIn, type Opener, PAGE_SIZE } from './list.ts'
+import { RANGE_NAMES, rangeControl, rangeIn } from './range.ts'
 
-const FILTERS = [...REFUSAL_FILTERS, 'since', 'until'] as const
-
-type Filter = Record<(typeof FILTERS)[number], string>
+const FILTERS = [...REFUSAL_FILTERS, ...RANGE_NAMES] as const
 
 type Asked = Awaited<ReturnType<typeof askedFor>>
 
@@ -51,14 +39,14 @@ const LIST: List<Asked, RefusedRequest> = {
   cells: row,
   details: requestDetails,
   pages: 'before',
-  ask: ({ searchRefusedRequests }, request) => askedFor(searchRefusedRequests, request),
+  ask: ({ searchRefusedRequests }, request, now) => askedFor(searchRefusedRequests, request, now),
   async read({ searchRefusedRequests }, { query }, { after, limit }) {
     const { requests, next } = await searchRefusedRequests({ ...query, before: numberIn(after), limit })
     return { rows: requests, next }
   },
   form: {
     button: 'Filter',
-    inputs: async ({ filter }, stateOf, administration) => inputs(filter, await listChoices(administration), stateOf),
+    inputs: async (asked, _, administration) => inputs(asked, await listChoices(administration)),
   },
   empty: (_, { isNew }) =>
     isNew
@@ -98,17 +86,18 @@ export function refusalPages(console: FastifyInstance, context: AdminContext): v
  * The query of a page or a file. Finds the requests of the client with this id, which is stored abbreviated if it is not
  * registered. If there are none, finds those of clients with these words in their id or name.
  */
-async function askedFor(search: Administration['searchRefusedRequests'], request: FastifyRequest) {
+async function askedFor(search: Administration['searchRefusedRequests'], request: FastifyRequest, now: number) {
   const filter = textsIn(FILTERS, request.query)
-  const { wrong, ...period } = periodIn(filter, 'datetime-local')
-  const given = Object.entries(filter).filter(([name, value]) => value !== '' && !(name in period))
+  const range = rangeIn(filter, now)
+  const { since, until, wrong } = range
+  const given = Object.entries(filter).filter(([name, value]) => value !== '' && !(name in range.query))
   const { clientId, ...others } = camelCased<Partial<Record<string, string>>>(Object.fromEntries(given))
   const ids = clientId === undefined ? [] : [clientId, abbreviated(clientId)]
   const known = await Promise.all(ids.map((clientId) => search({ clientId, limit: 1 })))
   const id = ids.find((_, n) => known[n]?.requests.length)
   const client = id === undefined ? { search: clientId } : { clientId: id }
-  const query: Omit<RefusalQuery, 'limit'> = { ...others, ...client, ...period }
-  return { filter, wrong, query }
+  const query: Omit<RefusalQuery, 'limit'> = { ...others, ...client, since, until }
+  return { filter, range, wrong, query }
 }
 
 export async function liveRefusals(
@@ -116,7 +105,7 @@ export async function liveRefusals(
   request: FastifyRequest,
   now: number,
 ): Promise<Html> {
-  const asked = await LIST.ask(administration, request)
+  const asked = await LIST.ask(administration, request, now)
   const { rows } = await LIST.read(administration, asked, { limit: PAGE_SIZE })
   return live(listed(LIST, asked, rows, { isNew: !isAnySet(asked.filter) }), now)
 }
@@ -149,14 +138,14 @@ function clientOf({ kind, clientId, name: named, reason, suite }: RefusedRequest
   return suite ? 'no known application' : '–'
 }
 
-function inputs(filter: Filter, suites: readonly Suite[], stateOf: (name: string) => FieldState): Html[] {
+function inputs({ filter, range }: Asked, suites: readonly Suite[]): Html[] {
   const choices = (label: string, named: 'suite' | 'reason' | 'endpoint', values: readonly string[]) => {
     const all = [...new Set(['', filter[named], ...values])].map((value) => ({ value, label: value || 'Any' }))
     return select({ label, name: named, value: filter[named] }, all)
   }
   const suiteIds = suites.map(({ suiteId }) => suiteId)
   return [
-    ...periodInputs(filter, 'datetime-local', stateOf),
+    rangeControl('/refusals', range, { filter }),
     field({ label: 'Client', name: 'client_id', value: filter.client_id, placeholder: 'Name, id or part' }),
     choices('Reason', 'reason', REASON_NAMES),
     choices('Suite', 'suite', suiteIds),

@@ -1,31 +1,16 @@
 import type { FastifyRequest } from 'fastify'
-import { type ApplicationCounts, type Counts, PERIOD_NAMES, PERIODS, type Period } from '../../domain/usage.ts'
+import type { ApplicationCounts, Counts } from '../../domain/usage.ts'
 import type { Outage, Usage } from '../../views/statistics.ts'
 import { address, type Html, html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { bar, type Chart, chart } from './chart.ts'
-import { links, name, number, section, table, time } from './components.ts'
+import { name, number, section, table, time } from './components.ts'
 import { count, short } from './figures.ts'
-import { fieldsOf } from './forms.ts'
+import { type Range, rangeControl, rangeIn } from './range.ts'
 
-const WORDS: Record<Period, { link: string; text: string; each: string }> = {
-  '1h': { link: '1 h', text: 'in the last 60 minutes', each: 'five minutes' },
-  '24h': { link: '24 h', text: 'in the last 24 hours', each: 'hour' },
-  '7d': { link: '7 days', text: 'in the last 7 days', each: 'hour' },
-  '30d': { link: '30 days', text: 'in the last 30 days', each: 'day (UTC)' },
-}
-
-export function periodOf({ query }: FastifyRequest, usual: Period): Period {
-  const asked = fieldsOf(query).text('period')
-  return PERIOD_NAMES.find((period) => period === asked) ?? usual
-}
-
-export function periodLinks(base: string, part: string, current: Period): Html {
-  const hrefOf = (period: Period) => `${address(base, { period })}#${part}`
-  const all = PERIOD_NAMES.map((period) => [hrefOf(period), WORDS[period].link] as const)
-  return links('tabs', 'Period', all, hrefOf(current))
-}
+/** The words for the length of a part of a range. */
+const EACH: Record<number, string> = { 300: 'five minutes', 3600: 'hour', 86400: 'day (UTC)' }
 
 export const KINDS = ['tokens', 'checks', 'refusals'] as const
 
@@ -33,17 +18,24 @@ type Kind = (typeof KINDS)[number]
 
 const TITLES = { tokens: 'Tokens issued', checks: 'Valid checks', refusals: 'Refused requests and checks' }
 
-export function usageCharts({ period, points }: Usage, kinds: readonly Kind[], outages: readonly Outage[]): Chart[] {
+/** A chart of each kind. */
+export function usageCharts(
+  { stepSeconds, points }: Usage,
+  kinds: readonly Kind[],
+  { words, until }: Range,
+  outages: readonly Outage[],
+): Chart[] {
   return kinds.map((kind) => ({
     id: `usage-${kind}`,
-    title: `${TITLES[kind]} per ${WORDS[period].each}`,
-    description: `${TITLES[kind]} ${WORDS[period].text}, on all nodes.`,
+    title: `${TITLES[kind]} per ${EACH[stepSeconds]}`,
+    description: `${TITLES[kind]} ${words}, on all nodes.`,
     moments: points.map(({ since }) => since),
     series: [{ label: TITLES[kind], figures: points.map((point) => point[kind]) }],
     format: short,
     step: 1,
-    span: PERIODS[period].span,
+    span: stepSeconds * 1000,
     outages,
+    until,
   }))
 }
 
@@ -53,25 +45,26 @@ export async function usagePanel(
   request: FastifyRequest,
   { clientId, base, kinds, hint }: { clientId: string; base: string; kinds: readonly Kind[]; hint: string },
 ): Promise<Html> {
-  const usage = await administrationOf(context, request).usageOf(clientId, periodOf(request, '24h'))
-  const charts = usageCharts(usage, kinds, context.statistics.outages())
+  const range = rangeIn(request.query, context.now(), '24h')
+  const { period, words } = range
+  const usage = await administrationOf(context, request).usageOf(clientId, period ?? range)
+  const charts = usageCharts(usage, kinds, range, context.statistics.outages())
   const sums = kinds.map((kind, n) => {
     const drawn = chart(charts[n] as Chart)
     return html`<div><h3>${TITLES[kind]}</h3><p class="card-figure">${count(usage[kind])}</p>${drawn}</div>`
   })
-  const words = WORDS[usage.period]
   const rows = usage.points.map((point) => [time(point.since), ...kinds.map((kind) => count(point[kind]))])
   return section(
     'usage',
     'Usage',
     html`<div class="usage">${sums}</div>
-<p class="hint">${hint} ${words.text}, per ${words.each}, on all nodes, up to a minute late. Not live: reload for newer figures.</p>
+<p class="hint">${hint} ${words}, per ${EACH[usage.stepSeconds]}, on all nodes, up to a minute late. Not live: reload for newer figures.</p>
 <details><summary>As a table</summary>${table(
-      `Usage ${words.text}`,
+      `Usage ${words}`,
       ['From', ...kinds.map((kind) => number(TITLES[kind]))],
       rows.toReversed(),
     )}</details>`,
-    periodLinks(base, 'usage', usage.period),
+    rangeControl(base, range, { part: '#usage', usual: '24h' }),
   )
 }
 
@@ -80,19 +73,19 @@ const TOP = 5
 const MORE = html`<a href="/applications?sort=tokens">All, by tokens in the last hour</a>`
 
 /** The most active applications in a period. `all` is undefined if not known yet. */
-export function topPanel(all: readonly ApplicationCounts[] | undefined, period: Period): Html {
+export function topPanel(all: readonly ApplicationCounts[] | undefined, { period, words }: Range): Html {
   const list = (kind: Kind) => {
     const top = mostOf(all ?? [], kind)
     const rows = top.map(
       ({ clientId, name: called, [kind]: times }) =>
-        html`<li><a href="${address(path`/applications/${clientId}`, { period })}">${name(called)}</a> <span class="number">${count(times)}</span>
+        html`<li><a href="${address(path`/applications/${clientId}`, { period: String(period) })}">${name(called)}</a> <span class="number">${count(times)}</span>
 ${bar(kind === 'refusals' ? 'series-2' : 'series-1', (times * 100) / (top[0] as Counts)[kind])}</li>`,
     )
     return html`<div><h3>${TITLES[kind]}</h3>${rows.length > 0 ? html`<ol class="bars">${rows}</ol>` : html`<p class="quiet-text">None.</p>`}</div>`
   }
   const lists = html`<div class="usage">${KINDS.map(list)}</div>`
   const unknown = html`<p class="quiet-text">Not known yet. Reload the page in a moment.</p>`
-  return section('top', `Most active applications ${WORDS[period].text}`, all ? lists : unknown, MORE)
+  return section('top', `Most active applications ${words}`, all ? lists : unknown, MORE)
 }
 
 /** Works in one pass, because there may be many applications. */

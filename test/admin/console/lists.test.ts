@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Author } from '../../../src/domain/audit-event.ts'
-import { createConsoleWorld, textOf, unescaped } from '../../support/console-world.ts'
+import { createConsoleWorld, textOf, unescaped, valuesOf } from '../../support/console-world.ts'
 import { application } from '../../support/newcomers.ts'
 import { AUDIT } from '../../support/on.ts'
 import { aRegistration } from '../../support/registration.ts'
@@ -156,8 +156,28 @@ t.test('Audit: it can be filtered by day, actor and subject, and the form keeps 
   for (const wrong of ['yesterday', '2027-13-01', '2027-02-30']) {
     const { statusCode, body } = await browser(`/audit?since=${wrong}&before=${wrong}`)
     t.equal(statusCode, 422, wrong)
-    t.match(body, '<p class="error" id="field-since-error">Write a day like this')
+    t.match(body, '<p class="error" id="field-since-error">Write a time like this')
   }
+})
+
+t.test('Audit: it can be filtered by a period, which other filters keep, as the links to other pages do', async (t) => {
+  const { signIn, administration, clock } = await createConsoleWorld(t)
+  await administration.suites.register({ suiteId: 'early', name: 'Early' })
+  clock.time += 2 * DAY
+  await administration.suites.register({ suiteId: 'late', name: 'Late' })
+  const browser = await signIn()
+  const day = await browser.body('/audit?period=24h&actor=tester')
+  t.match(read(day), ' late ')
+  t.notMatch(read(day), ' early ')
+  t.strictSame(valuesOf(day, 'period'), ['24h'])
+  t.match(day, '<a href="/audit?period=24h&amp;actor=tester" aria-current="page">24 h<')
+  t.match(day, '<a href="/audit?actor=tester">Any time<')
+  for (const path of ['/', '/refusals', '/audit']) t.match(day, `<a href="${path}?period=24h"`)
+  t.match(day, '<a href="/applications">')
+  const whole = await browser.body('/audit?since=2027-01-16&until=2027-01-17&period=1h')
+  t.match(read(whole), ' late ')
+  t.strictSame([valuesOf(whole, 'since'), valuesOf(whole, 'until')], [['2027-01-16T00:00'], ['2027-01-17T23:59']])
+  t.notMatch(whole, 'aria-current="page">1 h<', 'times come before a period')
 })
 
 t.test('Audit: a part of a name or id is enough, and a whole id finds only that', async (t) => {

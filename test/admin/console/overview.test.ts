@@ -2,6 +2,7 @@ import t from 'tap'
 import { overviewCharts, topReasons } from '../../../src/admin/console/figures.ts'
 import { layout } from '../../../src/admin/console/layout.ts'
 import { liveParts, overview } from '../../../src/admin/console/overview.ts'
+import { rangeIn } from '../../../src/admin/console/range.ts'
 import type { Statistics } from '../../../src/views/statistics.ts'
 import { createConsoleWorld, textOf } from '../../support/console-world.ts'
 import { serverNode } from '../../support/server-node.ts'
@@ -26,7 +27,9 @@ const BUSY = statisticsOf({
 })
 
 const pageOf = (statistics: Statistics, canChange = false) =>
-  layout(overview(statistics, canChange, { period: '1h' }), { operator: { name: 'anna', role: 'viewer', email: null } })
+  layout(overview(statistics, canChange, { range: rangeIn({}, START, '1h') }), {
+    operator: { name: 'anna', role: 'viewer', email: null },
+  })
 
 /** The page where these statistics differ from those of an empty server. */
 const page = (statistics: Parameters<typeof statisticsOf>[0] = {}) => pageOf(statisticsOf(statistics))
@@ -90,7 +93,7 @@ t.test('Overview: its figures are rounded, and unknown ones are not shown as zer
   const ending = page({ endingSecrets: { inADay: 0, inAWeek: 0, next } })
   expect(ending, 'Used secrets ending 1 in 7 days; 0 without a newer one')
   const unsized = pageOfStore({ databaseBytes: undefined, logBytes: undefined })
-  expect(unsized, 'Database – on disk Traffic 1 h 24 h 7 days 30 days Tokens', 'Size – Last')
+  expect(unsized, 'Database – on disk Traffic 1 h 24 h 7 days 30 days From–to', 'Size – Last')
   expect(pageOfStore({ databaseBytes: 0 }), 'Database in memory lost when the server stops', 'Size in memory Started')
   const icon = page({ refusals: [{ kind: 'request', reason: 'no such endpoint', count: 2 }] })
   expect(icon, 'no such endpoint, such as /favicon.ico 2')

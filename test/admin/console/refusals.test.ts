@@ -83,11 +83,13 @@ t.test('Refusals: they are filtered by time, to the minute', async (t) => {
     'until=2027-01-15T08:00': ['r5', 'r4', 'r3', 'r2', 'r1'],
     'until=2027-01-15T08:00&client_id=shop': ['r5', 'r1'],
     'until=2027-01-15T07:59': [],
+    'until=2027-01-15': ['late', 'r5', 'r4', 'r3', 'r2', 'r1'],
+    'period=1h': ['late', 'r5', 'r4', 'r3', 'r2', 'r1'],
   })) {
     const { body } = await browser(`/refusals?${query}`)
     t.strictSame(idsIn(body), ids, query)
   }
-  for (const wrong of ['yesterday', '2027-02-30T08:00', '2027-01-15', '2027-01-15T25:00']) {
+  for (const wrong of ['yesterday', '2027-02-30T08:00', '2027-02-30', '2027-01-15T25:00']) {
     const { statusCode, body } = await browser(`/refusals?since=${wrong}`)
     t.equal(statusCode, 422, wrong)
     t.match(body, '<p class="error" id="field-since-error">Write a time like this')

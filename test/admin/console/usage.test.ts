@@ -73,6 +73,35 @@ t.test('Overview: longer periods are of all nodes, from the store', async (t) =>
   t.match(textOf(await bodyOf('/?period=7d')), 'Not known, because the database does not answer.')
 })
 
+t.test('Usage: from a time to another one, in the shortest parts that are kept; a wrong time is said', async (t) => {
+  const { did, bodyOf, clock } = await setting(t)
+  for (const hours of [0, 1, 24, 24 * 20]) await did('a-0', [1, 2, 3], hours)
+  await did('', [1, 2, 3], 30)
+  const charts = async (query: string, page = '/applications/a-0') => {
+    const body = await bodyOf(`${page}?${query}`)
+    const [, each] = /Tokens issued (per [^<]*)</.exec(body) ?? []
+    return [each, /Tokens issued: (\d+) in all/.exec(body)?.[1], body.match(/<rect[^>]* x=/g)?.length]
+  }
+  t.strictSame(await charts('since=2027-01-15T06:59'), ['per five minutes', '2', 42])
+  t.strictSame(await charts('until=2027-01-14T23:59'), ['per hour', '1', 72], 'a day until then')
+  t.strictSame(await charts('since=2027-01-14&until=2027-01-14'), ['per hour', '1', 72])
+  t.strictSame(await charts('since=2026-12-26&until=2027-01-15'), ['per day (UTC)', '4', 63])
+  t.strictSame(await charts('since=2027-01-15&until=2027-01-01'), ['per hour', '0', 3], 'the wrong way round')
+  t.strictSame(await charts('since=2028-01-01'), ['per five minutes', '0', 3], 'in the future')
+  t.strictSame(await charts('since=2025-01-01&until=2025-01-02'), ['per day (UTC)', '0', 3], 'too long ago')
+  t.strictSame((await charts('since=2027-01-14', '/'))[1], '1')
+  clock.time += HOUR / 6
+  const body = await bodyOf('/?since=2027-01-14T06:00&until=2027-01-14T17:59')
+  t.match(body, 'Tokens issued from 2027-01-14 06:00 to 2027-01-14 18:00 UTC, on all nodes.')
+  t.match(body, /datetime="2027-01-14T18:00:00.000Z">18:00<\/time><\/div>/, 'where the chart ends')
+  t.match(body, '<title>From 2027-01-14 17:00 UTC: Tokens')
+  t.notMatch(body, 'Most active applications')
+  t.match(body, '<details class="range" open>')
+  const wrong = await bodyOf('/?since=now')
+  t.match(wrong, '<p class="error" id="field-since-error">Write a time like this')
+  t.match(wrong, 'Tokens issued per minute')
+})
+
 t.test('Overview: the applications that did most in the period are links, the most first', async (t) => {
   const { did, bodyOf, administration, context } = await setting(t, 8)
   const shown = textOf(await bodyOf('/'))
