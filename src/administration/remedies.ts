@@ -217,10 +217,10 @@ function notAllowed({ clientId, application, instructions }: ApplicationFindings
   const others = elsewhere(application, group)
   const option = `--source ${others.length === 1 ? others[0] : 'RANGE'}`
   return (
-    `The secret is right, but its source addresses do not include ${enumerated(others)}. ` +
+    `Its secret or JWT is right, but its source addresses do not include ${enumerated(others)}. ` +
     `If it runs there: ${instructions.edit(clientId, 'source_addresses', option)}. ` +
     'If that is your proxy, TRUST_PROXY has to name it. ' +
-    `Otherwise somebody else has the secret: use ${instructions.rotate(clientId)}.`
+    `Otherwise somebody else has it; for a secret: use ${instructions.rotate(clientId)}.`
   )
 }
 

@@ -209,7 +209,7 @@ export const operatorSchema = z.object({
 /** The list of keys in the text of a JWK Set; if there is none, the text, which the schema refuses. */
 export function keysIn(text: string): NonNullable<FederatedInput['keys']> {
   try {
-    return JSON.parse(text).keys
+    return JSON.parse(text).keys ?? text
   } catch {
     return text as never
   }

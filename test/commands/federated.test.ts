@@ -50,6 +50,8 @@ t.test('Federated: a credential is added, listed, tested and removed, and the se
     ],
     [`federated add a ${RULE} --ends tomorrow`, misused(/It must be a date and a time, or how long from now/)],
     [`federated add a ${RULE} --jwks-file -`, fails('The keys must be a list of JWKs.\n', 'x')],
+    [`federated add a ${RULE} --jwks-file -`, fails('The keys must be a list of JWKs.\n', '{}')],
+    [`federated add a ${RULE} --jwks-file -`, fails('The keys must be a list of JWKs.\n', '{"kty":"RSA","n":"x"}')],
     [
       `federated add a ${RULE} --jwks-file -`,
       fails('The keys cannot be used: it has no public key for RS256, PS256, ES256, EdDSA.\n', '{"keys":[]}'),

@@ -56,7 +56,7 @@ interface Place {
   filter?: Readonly<Record<string, string>>
 }
 
-/** Links to the periods, and two fields for a range from a time to another one. With scripts, charts can be dragged over, too. */
+/** Links to the periods, and two fields for a range from a time to another one. */
 export function rangeControl(base: string, { query, period, wrong }: Range, { part = '', usual, filter }: Place): Html {
   const isOther = query.since + query.until !== ''
   const stateOf = statesOf(wrong)
