@@ -200,8 +200,15 @@ ${select({ label: 'Time zone', name: 'zone', value: zone }, ZONES)}
 <form method="post" action="/logout"><button class="button">Sign out</button></form></div></details>`
 }
 
-/** The scripts of the font that the console has. Browsers load those that a page needs. */
-const FONTS = ['latin', 'latin-ext', 'cyrillic', 'greek'].map((script) => `inter-${script}-wght-normal.woff2`)
+/** The files of the font, with the characters that each has. Browsers load those that a page needs. */
+const FONTS: Readonly<Record<string, string>> = {
+  'inter-latin-wght-normal.woff2':
+    'U+0000-00FF, U+0131, U+0152-0153, U+02BB-02BC, U+02C6, U+02DA, U+02DC, U+0304, U+0308, U+0329, U+2000-206F, U+20AC, U+2122, U+2191, U+2193, U+2212, U+2215, U+FEFF, U+FFFD',
+  'inter-latin-ext-wght-normal.woff2':
+    'U+0100-02BA, U+02BD-02C5, U+02C7-02CC, U+02CE-02D7, U+02DD-02FF, U+0304, U+0308, U+0329, U+1D00-1DBF, U+1E00-1E9F, U+1EF2-1EFF, U+2020, U+20A0-20AB, U+20AD-20C0, U+2113, U+2C60-2C7F, U+A720-A7FF',
+  'inter-cyrillic-wght-normal.woff2': 'U+0301, U+0400-045F, U+0490-0491, U+04B0-04B1, U+2116',
+  'inter-greek-wght-normal.woff2': 'U+0370-0377, U+037A-037F, U+0384-038A, U+038C, U+038E-03A1, U+03A3-03FF',
+}
 
 const FOLDER = programFile('admin/console/assets/')
 /** In a clone. A release has the fonts in FOLDER. */
@@ -216,16 +223,24 @@ const TYPES: Record<string, string> = {
 
 /** The files that pages load, by name. Fonts come first, because the stylesheet has their addresses. */
 const FILES = new Map([
-  ...FONTS.map((font) => [font, new URL(font, FONT_FOLDER)] as const),
+  ...Object.keys(FONTS).map((font) => [font, new URL(font, FONT_FOLDER)] as const),
   ...namesIn(FOLDER).map((file) => [file, new URL(file, FOLDER)] as const),
 ])
 
 /** Read once. The URL contains a hash of the content, so browsers may cache it forever. */
 const ASSETS = new Map<string, ReturnType<typeof assetOf>>()
-for (const [file, url] of FILES) ASSETS.set(file, assetOf(file, FONTS.includes(file) ? readBytes(url) : textOf(url)))
+for (const [file, url] of FILES) ASSETS.set(file, assetOf(file, file in FONTS ? readBytes(url) : textOf(url)))
 
 function textOf(file: URL): Buffer {
-  return Buffer.from(readText(file).replace(/url\((.+?)\)/g, (_, name: string) => `url(${asset(name)})`))
+  return Buffer.from(readText(file).replace('/* @font-face */', fontFaces))
+}
+
+function fontFaces(): string {
+  const faces = Object.entries(FONTS).map(
+    ([file, characters]) =>
+      `@font-face { font-family: Inter; font-weight: 100 900; font-display: swap; src: url(${asset(file)}); unicode-range: ${characters} }`,
+  )
+  return faces.join('\n')
 }
 
 function assetOf(file: string, body: Buffer) {
