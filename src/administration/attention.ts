@@ -148,15 +148,16 @@ function* ofSecrets({ endingSecrets }: Statistics, shown: number): Generator<Mat
   yield* moreThan(shown, endingInUse(endingSecrets), others, 'Their secrets end within 7 days.')
 }
 
-export function endingMatter({ kind, id, name, secretId, endsAt }: EndingSecret): Matter {
+export function endingMatter({ what, kind, id, name, secretId, endsAt }: EndingSecret): Matter {
   const after = 'After that, its requests are refused, unless it uses a newer one.'
-  const remedy = `${COMMANDS.rotate(id)} makes another one: hand it over before that.`
+  const rotate = `${COMMANDS.rotate(id)} makes another one: hand it over before that.`
+  const remedy = what === 'secret' ? rotate : `"federated add ${id}" adds another one.`
   const more = { id: `${kind} ${id} ${secretId}`, subject: { kind, id, name }, remedy }
   const place = `${placeOf(kind, id, 'expired secret')}#secrets`
   return matter(
     ['secret ends', 'warn', place],
     name,
-    `The secret that it uses ends at ${timestamp(endsAt)}. ${after}`,
+    `The ${what} that it uses ends at ${timestamp(endsAt)}. ${after}`,
     more,
   )
 }

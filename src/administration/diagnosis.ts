@@ -208,8 +208,10 @@ function withEndingSecret(found: Diagnosis, findings: Findings): Diagnosis {
   const newer = others.filter((secret) => endOf(secret) > endOf(used)).sort((a, b) => b.id - a.id)[0]
   const line = newer
     ? newerSecret(findings, `It still uses secret ${used.id}, which ends at ${timestamp(endOf(used))}`, newer)
-    : `Its last secret (${used.id}) ends at ${timestamp(endOf(used))}. After that, all its requests are refused. ` +
-      `${instructions.rotate(clientId)} makes a new one: hand it over before that.`
+    : `Its last ${used.federated ? 'federated credential' : 'secret'} (${used.id}) ends at ${timestamp(endOf(used))}. After that, all its requests are refused. ` +
+      (used.federated
+        ? 'Add another one before that.'
+        : `${instructions.rotate(clientId)} makes a new one: hand it over before that.`)
   return withWarning(found, line)
 }
 

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { AuditHead } from '../domain/audit-chain.ts'
 import type { Notice, NoticeChanges } from '../domain/notice.ts'
 import type { EndingSecret } from '../domain/statistics.ts'
@@ -54,6 +55,8 @@ export interface NoticeSource {
   readonly consoleUrl: string | undefined
   /** The newest audit event, if it is known. */
   readonly auditHead?: AuditHead | undefined
+  /** Signs it. */
+  readonly auditKey?: KeyObject | undefined
 }
 
 export function listEnding({ listEndingSecrets }: Pick<Store, 'listEndingSecrets'>, now: number) {
@@ -78,7 +81,7 @@ function endingNotice(secret: EndingSecret, now: number): NoticeMatter {
   return {
     ...endingMatter(secret),
     stage: String(STAGES.find((stage) => days <= stage)),
-    detail: `The secret ${secret_id} ends in ${many(days, 'day')}, at ${ends_at}. ${used}${contact}`,
+    detail: `The ${secret.what} ${secret_id} ends in ${many(days, 'day')}, at ${ends_at}. ${used}${contact}`,
     fields: { secret_id, ends_at, last_used_at, developer_email },
   }
 }
@@ -97,7 +100,7 @@ export function planNotices(
   const newest = new Map(stored.map((notice) => [notice.matter, notice]))
   const save: Notice[] = []
   let id = stored.at(-1)?.id ?? 0
-  const audit_head = source.auditHead && signHead(source.auditHead, now)
+  const audit_head = source.auditHead && signHead(source.auditHead, now, source.auditKey)
   const add = (about: Omit<About, 'id'>, content: Content) =>
     save.push(noticeOf({ id: ++id, ...about }, { ...content, audit_head }, now))
   const seen = new Set(matters.map(({ key }) => key))

@@ -145,7 +145,7 @@ export const MAX_REFUSED_REQUESTS = 5000
  */
 export const MAX_LISTED = { party: 20, all: 100 }
 
-/** Refusal counts kept per application or suite, and for all unregistered client ids together. */
+/** Refusal counts kept per application or suite, and as many that are only reported; and for all unregistered client ids together. */
 export const MAX_REFUSALS = { known: 20, unknown: 100 }
 
 /** How often a server stores its refusal counts, in milliseconds: often, to keep the command `why` up to date. */

@@ -19,6 +19,7 @@ interface Refused {
 
 /** An application or a suite that will lose its last secret, or the one that it still uses. */
 export interface EndingSecret {
+  readonly what: 'secret' | 'federated credential'
   readonly kind: 'application' | 'suite'
   readonly id: string
   readonly name: string

@@ -55,7 +55,8 @@ export interface Store
 
 /**
  * `token counts`: those of earlier hours. `usage`: what is older than SPANS allows, at most `limit` of each span. `sign-ins`:
- * expired login codes, hand-over links and sessions (see `isOver`), at most `limit` of each kind.
+ * expired login codes, hand-over links and sessions (see `isOver`), at most `limit` of each kind. `issuers`: the keys of those that no
+ * credential names which is active at that time.
  */
 export type Purgeable =
   | 'tokens'
@@ -65,6 +66,7 @@ export type Purgeable =
   | 'refused requests'
   | 'audit events'
   | 'idempotency records'
+  | 'issuers'
   | 'sign-ins'
 
 /** What maintenance could not reclaim, and why: a reader that never ends, an error. */

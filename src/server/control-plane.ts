@@ -61,7 +61,7 @@ export function createControlPlane(
       figures?.storeFigures.open(store)
       statistics = figures && (await statisticsOf(store, figures, { config, certificates }))
       admin = await startAdmin(config, { store, observe, statistics, certificates })
-      if (statistics) beginNotices = await loadNotices(config, { store, statistics, observe })
+      if (statistics) beginNotices = await loadNotices(config, { store, statistics, observe, auditKey })
       return { store, certificates }
     },
 
@@ -119,7 +119,7 @@ async function statisticsOf(
 /** Loads what posts notices, at the start because an upgrade may remove the files later. Undefined if nobody wants them. */
 async function loadNotices(
   config: AdminConfig,
-  given: { store: Store; statistics: RunningStatistics; observe: Observer },
+  given: { store: Store; statistics: RunningStatistics; observe: Observer; auditKey: KeyObject | undefined },
 ) {
   const files = noticeFiles(config)
   if (!files) return undefined

@@ -99,7 +99,7 @@ export function createPace(
 
 /**
  * Deletes at most `rows` expired tokens; once there are no more, a batch of old counts, usage, refusals, audit events,
- * idempotency records and ended sessions, and chains audit events of older programs. Resolves to whether there may be more to delete. Throws StoreUnavailable.
+ * idempotency records, ended sessions and issuers that are not needed, and chains audit events of older programs. Resolves to whether there may be more to delete. Throws StoreUnavailable.
  */
 export async function purge({ store, now, observe }: Omit<PurgeOptions, 'monotonic'>, rows: number): Promise<boolean> {
   // Not negative: a clock that was never set begins at the epoch.
@@ -116,6 +116,7 @@ export async function purge({ store, now, observe }: Omit<PurgeOptions, 'monoton
   const chained = await store.chainAuditEvents(STEP, now())
   const records = await store.purge('idempotency records', now() - IDEMPOTENCY_LIFETIME, STEP)
   await store.purge('sign-ins', now(), STEP)
+  await store.purge('issuers', now(), STEP)
   // For usage, a batch per span.
   return chained || [counts, usage, refusals, requests, records, auditEvents].some((count) => count >= STEP)
 }

@@ -1,5 +1,6 @@
 import type { Event, Observer } from '../domain/events.ts'
 import { drain } from '../domain/in-steps.ts'
+import { isReported } from '../domain/reasons.ts'
 import { MAX_LISTED, MAX_REFUSALS, type NewRefusedRequest, type RefusalCount } from '../domain/refusal.ts'
 import type { Store } from '../domain/store.ts'
 import { detachText } from '../domain/text.ts'
@@ -45,9 +46,11 @@ export function createRefusals({ now, count }: Options) {
       addUp(latest, refusal)
       return
     }
-    const { clientId, isKnown } = refusal
-    const rows = isKnown ? (registered.get(clientId) ?? new Map()) : unregistered
-    if (isKnown) putLast(registered, clientId, rows, MAX_CLIENTS)
+    const { clientId, isKnown, reason } = refusal
+    // What is only reported, for each of many addresses, must not replace real refusals.
+    const party = isReported(reason) ? `${clientId} reported` : clientId
+    const rows = isKnown ? (registered.get(party) ?? new Map()) : unregistered
+    if (isKnown) putLast(registered, party, rows, MAX_CLIENTS)
     latest = addTo(rows, refusal)
   }
 

@@ -1,4 +1,6 @@
+import { generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
+import { parseHead } from '../../src/administration/audit-chain.ts'
 import {
   adoptNotices,
   claimNotice,
@@ -104,6 +106,14 @@ t.test('Notices: a matter has one when it begins and one when it is over, with f
   t.equal(look(), 0)
   look(failing('a/b'))
   t.match(post(), [{ event: 'began' }], 'it begins again')
+})
+
+t.test('Notices: the newest audit event is signed if there is a key', async (t) => {
+  const { privateKey: auditKey, publicKey } = generateKeyPairSync('ed25519')
+  const seen = { now: START, isWatching: true, auditHead: { id: 7, at: START - 1, hash: 'h' }, auditKey, ...SOURCE }
+  const [notice] = planNotices([], noticeMatters(failing('a'), []), seen).save
+  const { audit_head } = JSON.parse(String(notice?.body))
+  t.match(parseHead(JSON.stringify(audit_head), publicKey), { id: 7, hash: 'h' })
 })
 
 t.test('Notices: each has the newest audit event, if that is known', async (t) => {
@@ -225,6 +235,12 @@ t.test(
     ])
     look(failing(), [])
     t.match(post(), [{ event: 'ended', text: /: The secret has ended: / }])
+
+    const federated = createQueue()
+    federated.look(failing(), [{ ...secret, what: 'federated credential' }])
+    t.match(federated.post(), [
+      { detail: /^The federated credential 7 ends in 40 days/, remedy: '"federated add a/b" adds another one.' },
+    ])
 
     const other = createQueue()
     other.look(failing(), [secret, endingSecret({ endsAt })])

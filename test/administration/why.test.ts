@@ -1,7 +1,9 @@
 import t, { type Test } from 'tap'
 import { diagnosisText } from '../../src/administration/views.ts'
 import type { Application } from '../../src/domain/application.ts'
+import { on } from '../support/on.ts'
 import { refusal } from '../support/refusal.ts'
+import { credential } from '../support/workload-issuer.ts'
 import { type createWorld, createWorldOfSuites, START } from '../support/world.ts'
 
 const MINUTE = 60_000
@@ -400,6 +402,16 @@ t.test('Why: for a JWT that is refused it says what exactly was wrong', async (t
     await record({ reason, detail })
     await says(`The JWT that it sends instead of a secret was refused: ${detail}. ${advice}`)
   }
+})
+
+t.test('Why: the last federated credential ends: another one is proposed, and no secret', async (t) => {
+  const { says, store, id, clock, administration } = await createAskedWorld(t)
+  await on(store).addSecret(id, credential('https://issuer.example', {}, { endsAt: clock.time + MINUTE }))
+  for (const { origin, id: one } of await administration.listSecrets(id))
+    if (origin === 'generated') await administration.revokeSecret(id, one)
+  await says(
+    /Its last federated credential \(\d+\) ends at \S+\. After that, all its requests are refused\. Add another one before that\./,
+  )
 })
 
 t.test('Why: an application that was removed: by whom, when, and whether it still calls', async (t) => {

@@ -60,5 +60,5 @@ export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
 /** A suite whose secret ends, with some fields overridden. */
 export function endingSecret(more: Partial<EndingSecret> = {}): EndingSecret {
   const secret = { secretId: 1, endsAt: START, lastUsedAt: null, developerEmail: null }
-  return { kind: 'suite', id: 'store', name: 'Store', ...secret, ...more }
+  return { what: 'secret', kind: 'suite', id: 'store', name: 'Store', ...secret, ...more }
 }

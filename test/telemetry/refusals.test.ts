@@ -95,6 +95,20 @@ t.test('Refusals: what happened longest ago goes where there is no room', async 
   t.equal(kept.find(({ remoteAddress, isKnown }) => isKnown && remoteAddress === '192.0.2.10')?.count, 2)
 })
 
+t.test('Refusals: those that are only reported replace no real ones', async (t) => {
+  const { see, flushed } = createWorld()
+  see(wrongSecret)
+  const reported = {
+    ...wrongSecret,
+    type: 'request would be refused',
+    reason: 'address not allowed (report only)',
+  } as const
+  for (let n = 0; n < 30; n++) see({ ...reported, remoteAddress: `192.0.2.${n}` })
+  const kept = await flushed()
+  t.equal(kept.length, 21)
+  t.match(kept[0], { reason: 'wrong secret' })
+})
+
 t.test('Refusals: so many of a client, of unknown clients and of all are kept, and no more', async (t) => {
   const { see, flushed } = createWorld()
   const address = (n: number) => `10.0.${n >> 8}.${n & 255}`

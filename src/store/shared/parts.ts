@@ -164,7 +164,8 @@ function createFigures({ askInBackground, size }: Database): Omit<Figures, 'coun
 
     async listEndingSecrets(now, before, limit) {
       const rows = await askInBackground(figures.listEndingSecrets, [now, before, limit])
-      return toObjects<EndingSecret>(rows, 'kind', 'id', 'name', 'secretId', 'endsAt', 'lastUsedAt', 'developerEmail')
+      const known = ['kind', 'id', 'name', 'secretId', 'endsAt', 'lastUsedAt', 'developerEmail', 'what'] as const
+      return toObjects<EndingSecret>(rows, ...known)
     },
   }
 }

@@ -69,6 +69,7 @@ export function callsOf(
     recordSessionUse: () => store.recordSessionUse({ id: 1, lastSeenAt: START, endsAt: START }),
     recordRefusedSignIn: () => store.recordRefusedSignIn(START, 'groups is missing'),
     'sign-ins': () => store.purge('sign-ins', START, 100),
+    issuers: () => store.purge('issuers', START, 1),
     findIssuer: () => store.findIssuer('https://issuer.example', START),
     listIssuers: () => store.listIssuers(START),
     beginFetch: () => store.beginFetch('https://issuer.example', START),

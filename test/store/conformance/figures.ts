@@ -85,7 +85,12 @@ export function figuresConformance(t: Test, harness: Harness): void {
     await store.register({ suites: [{ ...suite('suite'), secret: end }], applications: [] }, AUDIT)
     const listed = (before = SOON, limit = 20) => store.listEndingSecrets(NOW, before, limit)
     const [first] = await listed()
-    const more = { secretId: await secretIdOf(store, 'first'), lastUsedAt: null, developerEmail: 'a@b.example' }
+    const more = {
+      secretId: await secretIdOf(store, 'first'),
+      lastUsedAt: null,
+      developerEmail: 'a@b.example',
+      what: 'secret',
+    }
     t.strictSame(first, { kind: 'application', id: 'first', name: 'Application first', endsAt: NOW + 10, ...more })
     t.match(await listed(), [
       { kind: 'application', id: 'first', name: 'Application first', endsAt: NOW + 10 },

@@ -85,6 +85,30 @@ export function issuerConformance(t: Test, harness: Harness): void {
     t.equal(await store.findIssuer('https://another.example', LATER), undefined, 'the credential is revoked')
   })
 
+  test('Store: what ends is a secret or a federated credential', async (t, store) => {
+    await register(store, application('a', { secrets: [credential(ISSUER, {}, { endsAt: LATER + 5 })] }))
+    t.match(await store.listEndingSecrets(LATER, LATER + 9, 9), [{ what: 'federated credential', id: 'a' }])
+  })
+
+  test('Store: the purge forgets issuers that no active credential names', async (t, store) => {
+    await register(store, 'a', 'b', 'c')
+    const ends = { a: LATER + 5, b: undefined }
+    for (const [owner, endsAt] of Object.entries(ends)) {
+      const issuer = `https://${owner}.example`
+      await add(store, owner, { issuer }, endsAt ? { endsAt } : {})
+      t.equal(await store.beginFetch(issuer, LATER), true)
+    }
+    const purged = (at: number) => store.purge('issuers', at, 10)
+    t.equal(await purged(LATER + 4), 0)
+    t.equal(await purged(LATER + 5), 1, 'that credential has ended')
+    t.equal(await store.beginFetch('https://a.example', LATER), true, 'it is not known any more')
+    t.equal(await store.beginFetch('https://b.example', LATER), false)
+    await on(store).revokeSecret('b', await secretIdOf(store, 'b', 1), START + 1)
+    t.equal(await store.purge('issuers', LATER + 5, 1), 1)
+    t.equal(await purged(LATER + 5), 1)
+    t.equal(await purged(LATER + 5), 0)
+  })
+
   test('Store: keys are fetched by one process a minute, and those that were fetched stay if that fails', async (t, store) => {
     await register(store, 'a')
     await add(store, 'a')

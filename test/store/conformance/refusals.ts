@@ -71,6 +71,16 @@ export function refusalConformance(t: Test, harness: Harness): void {
     t.equal((await store.listRefusals('other')).length, 1)
   })
 
+  test('Store: refusals that are only reported replace no real ones', async (t, store) => {
+    await register(store, 'a')
+    const reported = { reason: 'address not allowed (report only)' } as const
+    const many = Array.from({ length: 25 }, (_, n) => at('a', 1 + n, { ...reported, remoteAddress: `192.0.2.${n}` }))
+    await store.recordRefusals([refusal('a'), ...many])
+    const kept = await store.listRefusals('a')
+    t.equal(kept.length, 21)
+    t.match(kept.at(-1), { reason: 'wrong secret' })
+  })
+
   test('Store: refusals are deleted with their owner, and a new one of that id has none', async (t, store) => {
     await registerSuites(store, 's')
     await register(store, 'a', 'b')

@@ -36,7 +36,8 @@ export const listEndingSecrets = `
          s.id,
          s.ends_at,
          (SELECT last_used_at FROM secret_uses WHERE secret_id = s.id),
-         a.developer_email
+         a.developer_email,
+         CASE WHEN s.federated IS NULL THEN 'secret' ELSE 'federated credential' END
   ${ENDING} (other.ends_at IS NULL OR other.ends_at > $1)
               AND (${lastUse('other')}, coalesce(other.ends_at, 9007199254740991), other.id)
                 > (${lastUse('s')}, s.ends_at, s.id))

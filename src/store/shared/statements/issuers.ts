@@ -1,6 +1,6 @@
 // The issuers of federated credentials that are active at $1, and their keys. Never fetched ones have no keys.
 
-const NAMED = 'keys_from IS NOT NULL AND revoked_at IS NULL AND (ends_at IS NULL OR ends_at > $1)'
+export const NAMED = 'keys_from IS NOT NULL AND revoked_at IS NULL AND (ends_at IS NULL OR ends_at > $1)'
 
 const issuers = (where: string) => `
   SELECT named.issuer, i.keys, i.fetched_at, i.tried_at, i.answered_at, i.problem

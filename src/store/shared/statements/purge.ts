@@ -1,6 +1,7 @@
 import { CLOCKS_APART } from '../../../domain/operator.ts'
 import type { Purgeable } from '../../../domain/store.ts'
 import { SPANS } from '../../../domain/usage.ts'
+import { NAMED } from './issuers.ts'
 
 /** A table, what identifies its rows on SQLite, and which of them are old: before $1. At most $2 are deleted. */
 export type OldRows = [table: string, key: string, old: string]
@@ -31,6 +32,14 @@ export const OLD_ROWS: Record<Exclude<Purgeable, 'tokens'>, OldRows[]> = {
     ],
   ],
   'idempotency records': [['idempotency_keys', 'digest', 'created_at < $1 ORDER BY created_at']],
+  // Those that no active credential names.
+  issuers: [
+    [
+      'federated_issuers',
+      'issuer',
+      `NOT EXISTS (SELECT 1 FROM secrets WHERE keys_from = federated_issuers.issuer AND ${NAMED}) ORDER BY issuer`,
+    ],
+  ],
   'sign-ins': [
     ['login_codes', 'digest', 'ends_at <= $1'],
     ['hand_over_links', 'id', 'ends_at <= $1'],

@@ -25,7 +25,8 @@ export const keepNewestRefusals = `
    WHERE (owner_id, client_id, reason, endpoint, suite, remote_address) IN (
      SELECT owner_id, client_id, reason, endpoint, suite, remote_address
        FROM (SELECT owner_id, client_id, reason, endpoint, suite, remote_address,
-                    row_number() OVER (PARTITION BY owner_id ORDER BY last_at DESC) AS place
+                    row_number() OVER (
+                      PARTITION BY owner_id, reason LIKE '%(report only)' ORDER BY last_at DESC) AS place
                FROM refusals
               WHERE owner_id IN (SELECT CAST(value AS bigint) FROM texts_of($1))) ranked
       WHERE place > CASE owner_id WHEN 0 THEN CAST($3 AS bigint) ELSE CAST($2 AS bigint) END)`
