@@ -157,11 +157,19 @@ export function table(
 ): Html {
   const shown: Shown[] = columns.map((column) => (typeof column === 'string' ? { label: column } : column))
   const all = action ? [...shown, { label: action, kind: 'actions' as const }] : shown
+  return tableOf(
+    html`<caption class="unseen">${caption}</caption>\n`,
+    all.map(headerOf),
+    rows.map((cells) => all.map((column, n) => (n === 0 ? rowHeader(cells[n]) : cellOf(cells[n], column)))),
+  )
+}
+
+/** A table of these cells. */
+export function tableOf(caption: Part, headers: readonly Html[], rows: readonly (readonly Html[])[]): Html {
   // Explicit roles, because browsers drop the table semantics when CSS turns the rows into cards.
   return html`<div class="table"><table role="table">
-<caption class="unseen">${caption}</caption>
-<thead role="rowgroup"><tr role="row">${all.map(headerOf)}</tr></thead>
-<tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${all.map((column, n) => cellOf(cells[n], column, n))}</tr>\n`)}</tbody>
+${caption}<thead role="rowgroup"><tr role="row">${headers}</tr></thead>
+<tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${cells}</tr>\n`)}</tbody>
 </table></div>`
 }
 
@@ -176,8 +184,11 @@ function headerOf({ label, kind, href, order }: Shown): Html {
   }</th>`
 }
 
-function cellOf(cell: Part, { label, kind }: Shown, n: number): Html {
-  if (n === 0) return html`<th role="rowheader" scope="row">${cell}</th>`
+function rowHeader(cell: Part): Html {
+  return html`<th role="rowheader" scope="row">${cell}</th>`
+}
+
+export function cellOf(cell: Part, { label, kind }: Pick<Shown, 'label' | 'kind'>): Html {
   return html`<td role="cell"${kind && html` class="${kind}"`} data-label="${label}"><div>${cell}</div></td>`
 }
 

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { programFile, readText } from '../../program-files.ts'
 import { type Html, html, type Part } from '../../web/html.ts'
 import { ProblemError } from '../wire/problem.ts'
+import { cellOf, tableOf } from './components.ts'
 import { type Page, showPage } from './layout.ts'
 import { withContents } from './owner.ts'
 
@@ -92,7 +93,7 @@ const WRITERS: Readonly<Record<string, (token: Token, place: Place) => Part>> = 
     const tag = ordered ? 'ol' : 'ul'
     return html`<${tag}>${items.map(({ tokens }) => html`<li>${partsOf(tokens, place)}</li>\n`)}</${tag}>\n`
   },
-  table: tableOf,
+  table: tableIn,
   text: ({ text, tokens }, place) => (tokens ? partsOf(tokens, place) : text),
   strong: ({ tokens }, place) => html`<strong>${partsOf(tokens, place)}</strong>`,
   em: ({ tokens }, place) => html`<em>${partsOf(tokens, place)}</em>`,
@@ -116,18 +117,16 @@ function partsOf(tokens: readonly Token[], place: Place): Part[] {
   return tokens.map((token) => WRITERS[token.type]?.(token, place))
 }
 
-function tableOf({ header, rows }: Token, place: Place): Html {
+function tableIn({ header, rows }: Token, place: Place): Html {
   const labels = header.map(({ text }) => plain(text))
   const headerOf = ({ tokens }: Token) =>
     tokens.length === 0
       ? html`<td role="cell"></td>`
       : html`<th role="columnheader" scope="col">${partsOf(tokens, place)}</th>`
-  const cellOf = ({ tokens }: Token, n: number) =>
-    html`<td role="cell" data-label="${labels[n]}"><div>${partsOf(tokens, place)}</div></td>`
-  return html`<div class="table"><table role="table">
-<thead role="rowgroup"><tr role="row">${header.map(headerOf)}</tr></thead>
-<tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${cells.map(cellOf)}</tr>\n`)}</tbody>
-</table></div>\n`
+  const cells = rows.map((row) =>
+    row.map(({ tokens }, n) => cellOf(partsOf(tokens, place), { label: labels[n] as string })),
+  )
+  return html`${tableOf(undefined, header.map(headerOf), cells)}\n`
 }
 
 /** Where a link in a document leads. Undefined if to a file that is not served: only its text is shown. */

@@ -22,13 +22,15 @@ export function rangeIn(asked: unknown, now: number, usual?: Period): Range {
   const since = timeOf(query.since) || undefined
   // The whole day or minute.
   const until = timeOf(query.until) + (isDay(query.until) ? DAY : MINUTE) || undefined
-  const wrong = [!since && 'since', !until && 'until'].filter((name) => name && query[name as 'since'] !== '')
+  const times = { since, until }
   const message = 'Write a time like this: 2027-01-31T15:16, or a day: 2027-01-31.'
-  const errors = wrong.map((field) => ({ field: String(field), message }))
+  const wrong = (['since', 'until'] as const)
+    .filter((name) => query[name] !== '' && times[name] === undefined)
+    .map((field) => ({ field, message }))
   const period = since || until ? undefined : (PERIOD_NAMES.find((period) => period === query.period) ?? usual)
-  if (!period) return { query, period, since, until, words: between(since, until), wrong: errors }
+  if (!period) return { query, period, since, until, words: between(since, until), wrong }
   const length = PERIODS[period].span * PERIODS[period].count
-  return { query, period, since: now - length, until, words: `in the last ${lengthOf(length)}`, wrong: errors }
+  return { query, period, since: now - length, until, words: `in the last ${lengthOf(length)}`, wrong }
 }
 
 /** A time in UTC, or the beginning of a day, in milliseconds since the epoch. */
