@@ -3,7 +3,7 @@ import { READY_PATH } from '../../src/http/metadata.ts'
 import type { Load } from './load/client.ts'
 import type { Group } from './load/protocol.ts'
 import { type Contender, measure, type Rows, type Times } from './measure.ts'
-import { type Checkout, type Data, makeAdminKey, makeData, openCheckout } from './world/checkout.ts'
+import { type Checkout, type Data, logIn, makeAdminKey, makeData, openCheckout } from './world/checkout.ts'
 import { type Postgres, startPostgres } from './world/postgres.ts'
 import { type Cleanup, type Server, type ServerOptions, startServer } from './world/server-process.ts'
 
@@ -39,6 +39,7 @@ export function openBench(options: WorldOptions & { load: Load; times: Times; qu
     file: (name: string) => join(folder, name),
 
     adminKey: (data: Data) => makeAdminKey(data, folder),
+    consoleSession: (data: Data, port: number) => logIn(data, folder, port),
 
     measure<Key extends string, Part extends string>(
       contenders: Record<Key, Contender<Key, Part>>,

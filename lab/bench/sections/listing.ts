@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { freePort } from '../../../test/support/free-port.ts'
 import type { Bench } from '../bench.ts'
 import type { Turn } from '../row.ts'
@@ -5,11 +6,11 @@ import { defineSection } from '../section.ts'
 import { atMost } from '../targets.ts'
 import { adminRequest, tokenRequest } from '../world/requests.ts'
 
-/** How much an operator who searches many applications slows down token requests to the same process. */
+/** How much operators slow down token requests to the same process: a program that lists and searches, and a person at the console. */
 export const listing = defineSection({
   name: 'listing',
   title: 'Issuing while an operator lists and searches 20,000 applications without a pause, 64 connections',
-  contenders: 2,
+  contenders: 3,
   preparation: 12,
   run,
   targets: [
@@ -17,6 +18,12 @@ export const listing = defineSection({
       asked: 'p99 of a token at most 1.2 times that without',
       value: ({ listing, without }) => listing.p99 / without.p99,
       isMet: atMost(1.2),
+    },
+    {
+      asked:
+        'p99 of a token at most 1.1 times that without, while an operator opens a page of the console every second',
+      value: ({ clicking, without }) => clicking.p99 / without.p99,
+      isMet: atMost(1.1),
     },
   ],
 })
@@ -31,6 +38,7 @@ async function run(bench: Bench) {
   const adminKey = bench.adminKey(data)
   const lists = QUERIES.map((query) => adminRequest(`/admin/v1/applications?${query}`, adminKey))
   const operator = { ...bench.group(1, lists), port: adminPort }
+  const clicks = clicksOf(adminPort, await bench.consoleSession(data, adminPort))
   const listings: Turn['groups'] = []
   const rows = await bench.measure({
     without: { name: 'without', server, ...token },
@@ -41,6 +49,14 @@ async function run(bench: Bench) {
       base: 'without',
       background: [operator],
       after: ({ groups }) => void listings.push(...groups.slice(1)),
+    },
+    clicking: {
+      name: 'while an operator clicks',
+      server,
+      ...token,
+      base: 'without',
+      before: clicks.begin,
+      after: clicks.end,
     },
   })
   const failed = listings.filter(({ unexpected, broken, answered }) => unexpected + broken > 0 || answered === 0)
@@ -58,3 +74,35 @@ const QUERIES = [
   'status=suspended',
   'search=partner&limit=200',
 ]
+
+const PAGES = [
+  '/',
+  '/applications',
+  '/applications?search=19999',
+  '/refusals',
+  '/secrets',
+  '/audit',
+  '/search?q=partner',
+]
+
+/** Opens a page of the console every second. */
+function clicksOf(port: number, cookie: string) {
+  let [clicked, answered] = [0, 0]
+  let timer: ReturnType<typeof setInterval>
+  async function click() {
+    const page = PAGES[clicked++ % PAGES.length]
+    const { ok } = await fetch(`http://127.0.0.1:${port}${page}`, { headers: { cookie }, redirect: 'error' })
+    if (ok) answered++
+  }
+  return {
+    begin: () => {
+      timer = setInterval(click, 1000)
+      void click()
+    },
+    end: async () => {
+      clearInterval(timer)
+      await setTimeout(500)
+      if (answered < clicked) throw new Error(`Only ${answered} of ${clicked} pages of the console were shown`)
+    },
+  }
+}

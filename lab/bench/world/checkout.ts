@@ -68,6 +68,19 @@ export function makeAdminKey({ checkout, env }: Data, folder: string): string {
   return JSON.parse(run(['key', 'bench', '--expires', '1d', '--json'])).admin_key
 }
 
+/** Signs that operator in to the console at a port. Resolves to the cookie of the session. */
+export async function logIn({ checkout, env }: Data, folder: string, port: number): Promise<string> {
+  const settings = { ...env, ADMIN_ADDRESS: `127.0.0.1:${port}` }
+  const { url } = JSON.parse(command(checkout, ['console', 'bench', '--json'], { env: settings, folder, input: '' }))
+  const { headers } = await fetch(`http://127.0.0.1:${port}/login`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { 'sec-fetch-site': 'same-origin' },
+    body: new URLSearchParams({ code: new URL(url).hash.slice(1) }),
+  })
+  return headers.getSetCookie()[0]?.split(';')[0] as string
+}
+
 function command(
   { main }: Checkout,
   args: string[],
