@@ -220,7 +220,7 @@ function notAllowed({ clientId, application, instructions }: ApplicationFindings
     `Its secret or JWT is right, but its source addresses do not include ${enumerated(others)}. ` +
     `If it runs there: ${instructions.edit(clientId, 'source_addresses', option)}. ` +
     'If that is your proxy, TRUST_PROXY has to name it. ' +
-    `Otherwise somebody else has it; for a secret: use ${instructions.rotate(clientId)}.`
+    `Otherwise somebody else has its secret or JWT. To replace the secret without an overlap: ${instructions.rotate(clientId)}.`
   )
 }
 

@@ -74,12 +74,13 @@ async function apply(
   await show(terminal, options, plan, planText(plan))
   if (changes.length === 0) return
   if (options.dryRun) throw new CommanderError(2, 'apply.wouldChange', 'Something would change.')
-  const { json, secretsTo = terminal.stdout.isTTY ? '-' : undefined } = options
-  if (add > 0 && (!secretsTo || (json && secretsTo === '-'))) {
+  const { json, secretsTo: asked = terminal.stdout.isTTY ? '-' : undefined } = options
+  const secretsTo = changes.some(getsSecret) ? asked : devNull
+  if (!secretsTo || (json && secretsTo === '-')) {
     throw new OperatorError('Nothing was changed: name a file for the new credentials with --secrets-to.')
   }
   if (!options.yes) await confirm(terminal)
-  const output = createSeedOutput(outputTo(terminal, (add > 0 && secretsTo) || devNull), options, { existing })
+  const output = createSeedOutput(outputTo(terminal, secretsTo), options, { existing })
   const progress = { done: 0, total: changes.length }
   async function* steps(): AsyncGenerator<SeedStep> {
     yield* registry.register(changes.filter(({ before }) => !before))
@@ -98,8 +99,13 @@ async function apply(
     say(terminal, options, 'warning', `${progress.done} of ${progress.total} changes were made. ${AGAIN}`)
     throw error
   })
-  const place = add > 0 && secretsTo && secretsTo !== '-' ? `New credentials are in ${resolve(secretsTo)}.\n` : ''
+  const place = ![devNull, '-'].includes(secretsTo) ? `New credentials are in ${resolve(secretsTo)}.\n` : ''
   if (!json) await print(terminal, options, plan, `${place}Added: ${add}, changed: ${change}, removed: ${remove}.`)
+}
+
+/** Whether it makes a secret: a new application with federated credentials gets none. */
+function getsSecret({ action, after }: PlannedChange): boolean {
+  return action === 'add' && !(after as { federated?: readonly unknown[] }).federated?.length
 }
 
 /** Throws OperatorError unless `yes` is typed. */

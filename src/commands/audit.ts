@@ -121,9 +121,9 @@ function listChanges(old: readonly unknown[], now: readonly unknown[]): string {
   return [...changed, ...[...removed].map((name) => `-${name}`), ...[...added].map((name) => `+${name}`)].join(', ')
 }
 
-/** The name of an entry: the id of a suite, an object with an id (secret, key, session), or a login link without one. */
+/** The name of an entry: the id of a suite; the id of an object, the subject of a federated credential, the end of a login link. */
 function nameOf(entry: unknown): unknown {
   if (typeof entry !== 'object') return entry
-  const { id, ends_at } = entry as { id?: unknown; ends_at?: unknown }
-  return id ?? ends_at
+  const { id, subject, ends_at } = entry as { id?: unknown; subject?: unknown; ends_at?: unknown }
+  return id ?? subject ?? ends_at
 }

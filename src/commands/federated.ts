@@ -93,9 +93,10 @@ export function addFederated(program: Command, terminal: Terminal): void {
 
 function credentialsTable(credentials: readonly (SecretView & { client_id: string })[]): string {
   const rows = credentials.map(({ client_id, id, federated, last_used_at, ...secret }) => {
-    const { issuer, subject, audience, claims } = federated as NonNullable<typeof federated>
-    const rule = [issuer, subject, audience ?? 'PUBLIC_URL', labelTexts(claims).join(' ')]
+    const { issuer, subject, audience, claims, keys } = federated as NonNullable<typeof federated>
+    const source = keys ? `given: ${keys.length}` : 'from the issuer'
+    const rule = [issuer, subject, audience ?? 'PUBLIC_URL', labelTexts(claims).join(' '), source]
     return [client_id, String(id), ...rule, last_used_at ?? 'never', stateText(secret)]
   })
-  return table(['client id', 'id', 'issuer', 'subject', 'audience', 'claims', 'last used', 'state'], rows)
+  return table(['client id', 'id', 'issuer', 'subject', 'audience', 'claims', 'keys', 'last used', 'state'], rows)
 }

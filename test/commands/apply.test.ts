@@ -200,6 +200,17 @@ for (const way of ['the database', 'a server']) {
       ],
       [apply(file('g', { ...rule('a'), secret: 'x' })), fails(/federated\[0\]\.secret: There is no such field/)],
     ])
+    const bare = [shop({ federated: [rule('a')] }, 2)]
+    await expectAll(t, { run }, [
+      [
+        `apply ${write('h', { applications: bare })} --yes${to}`,
+        { err: '', out: /unchanged: 0\.\nAdded: 1, changed: 0, removed: 0\.\n$/ },
+      ],
+      [
+        `apply ${write('i', { applications: [...bare, shop({}, 3)] })} --yes${to}`,
+        { ...fails(/--secrets-to/), out: /To add: 1/ },
+      ],
+    ])
   })
 }
 

@@ -95,10 +95,12 @@ t.test('Commands: audit list shows who changed what, newest first', async (t) =>
   const changes = [STORE, REGISTER, 'apps update a --name New', 'apps withdraw a --suite store', 'secrets rotate a']
   for (const command of changes) await run(command)
   await run('apps update a --label b=2 --label a=1 --note Call --quota 5')
+  await run('federated add a --issuer https://issuer.example --subject repo:acme/shop')
   const subject = { kind: 'application', id: 'a' }
   const all = await json('audit list')
   const who = { ...WHO, request_id: null, at: /^\d{4}-.*Z$/ }
   t.match(all, [
+    { action: 'secret added', after: { federated: [{ subject: 'repo:acme/shop' }] } },
     { action: 'application updated', after: { labels: { a: '1', b: '2' } } },
     { action: 'secret rotated', subject, ...who },
     { action: 'approval withdrawn', before: { suites: ['store'] }, after: { suites: [] } },
@@ -113,6 +115,7 @@ t.test('Commands: audit list shows who changed what, newest first', async (t) =>
   const table = lines.map((cells) => cells.slice(3).join(' | '))
   t.strictSame(table, [
     'action | subject | what',
+    'secret added | a | federated: +repo:acme/shop; secrets: +4',
     'application updated | a | labels: +a=1, +b=2; note: none → Call; quota: none → 5',
     'secret rotated | a | secrets: 2, +3',
     'approval withdrawn | a | suites: -store',
@@ -124,9 +127,9 @@ t.test('Commands: audit list shows who changed what, newest first', async (t) =>
   t.match(lines[1], [/^\d{4}-/, WHO.actor, `command line, ${hostname()}`])
 
   const counts = {
-    ...{ '--since 1h': 6, '--since 2020-02-29': 6, '--since 2999-12-31T00:00': 0, '--until 1h': 0 },
-    ...{ '--until 2999-12-31': 6, '--search STOR': 1, '--search store --limit 2': 1, '--search nothing': 0 },
-    ...{ '--limit 2': 2, [`--actor ${WHO.actor}`]: 6, '--actor nobody': 0, '--subject store': 1 },
+    ...{ '--since 1h': 7, '--since 2020-02-29': 7, '--since 2999-12-31T00:00': 0, '--until 1h': 0 },
+    ...{ '--until 2999-12-31': 7, '--search STOR': 1, '--search store --limit 2': 1, '--search nothing': 0 },
+    ...{ '--limit 2': 2, [`--actor ${WHO.actor}`]: 7, '--actor nobody': 0, '--subject store': 1 },
   }
   for (const [options, count] of Object.entries(counts)) {
     t.equal((await json(`audit list ${options}`)).length, count, options)

@@ -63,7 +63,7 @@ t.test('Federated: a credential is added, listed, tested and removed, and the se
   await expectAll(t, { run }, [
     [
       'federated list',
-      /^client id +id +issuer .*\na +4 +https:\/\/issuer\.example +system:\S+ +PUBLIC_URL +a\.b=1=2 ref=main +never +ends at \S+\na +5 .* x +1970-01-01T00:00:00\.000Z +ends at 2030-01-31T00:00:00\.000Z\n$/,
+      /^client id +id +issuer .*\na +4 +https:\/\/issuer\.example +system:\S+ +PUBLIC_URL +a\.b=1=2 ref=main +given: 1 +never +ends at \S+\na +5 .* x +from the issuer +1970-01-01T00:00:00\.000Z +ends at 2030-01-31T00:00:00\.000Z\n$/,
     ],
     ['federated list b', /^client id .* state\n$/],
     ['federated list nobody', fails(/no application/)],
