@@ -27,39 +27,63 @@ const QUOTING: Partial<Record<ErrorCode, string>> = {
 /** The longest name of a field in a message. */
 const MAX_PATH = 200
 
-/** Accepts the read-only fields that commands and the API show, so that what they list can be applied. */
+/** Accepts the read-only fields that commands and the API show, so that what they list can be read. */
 const ignoring = (shape: object) => Object.fromEntries(Object.keys(shape).map((name) => [name, ignored.optional()]))
 
 const ignored = z.unknown().meta({ readOnly: true, description: 'Ignored' })
 
+const shownSuite = ignoring(SHOWN_SUITE.shape)
+const shownApplication = ignoring({ ...LISTED_APPLICATION.shape, ...SHOWN_APPLICATION.shape })
+
 const appliedSuite = z.strictObject({
-  ...ignoring(SHOWN_SUITE.shape),
+  ...shownSuite,
   ...jsonNamed({ suiteId: suiteSchema.shape.suiteId, ...suiteUpdateSchema.shape }),
 })
 
 const clientId = registrationSchema.shape.clientId.unwrap()
 
 const appliedApplication = z.strictObject({
-  ...ignoring({ ...LISTED_APPLICATION.shape, ...SHOWN_APPLICATION.shape }),
+  ...shownApplication,
   ...jsonNamed({ clientId: clientId.describe(CLIENT_ID), ...settingsSchema.partial().shape }),
   client_secret: z.never(SECRET).describe(SECRET).optional(),
 })
 
-const applyFile = applyFileOf(listOf)
+const seededSuite = z.strictObject({ ...shownSuite, ...jsonNamed(suiteSchema.shape) })
 
-/** `list` makes the schema of a list. */
-function applyFileOf(list: <Entry extends z.ZodType>(entry: Entry) => z.ZodType<z.infer<Entry>[]>) {
-  return z
-    .strictObject({
-      managed_by: MANAGED_BY.min(1, 'It must not be empty')
-        .describe('The name of this file, such as that of its repository: its entries are marked with it')
-        .optional(),
-      suites: list(appliedSuite).optional(),
-      applications: list(appliedApplication).optional(),
-      // Present in a page of the API.
-      next: z.null('This is one page of several: put all into one file').optional(),
-      total: ignored.optional(),
-    })
+const seededApplication = z.strictObject({
+  ...shownApplication,
+  ...jsonNamed(registrationSchema.shape),
+  // Every version has approved a new application without suites for all of them.
+  suites: z
+    .preprocess((value) => (value === 'all' ? undefined : value), z.array(suiteId, SUITES).optional())
+    .transform((suites) => suites ?? 'all'),
+})
+
+const applyFile = applyFileOf(listOf)
+const seedFile = fileOf(listOf, seededSuite, seededApplication)
+
+type ListOf = <Entry extends z.ZodType>(entry: Entry) => z.ZodType<z.infer<Entry>[]>
+
+/** The schema of a file with such entries. `list` makes the schema of a list. */
+function fileOf<Suite extends z.ZodType, Application extends z.ZodType>(
+  list: ListOf,
+  suite: Suite,
+  application: Application,
+) {
+  return z.strictObject({
+    managed_by: MANAGED_BY.min(1, 'It must not be empty')
+      .describe('The name of this file, such as that of its repository: its entries are marked with it')
+      .optional(),
+    suites: list(suite).optional(),
+    applications: list(application).optional(),
+    // Present in a page of the API.
+    next: z.null('This is one page of several: put all into one file').optional(),
+    total: ignored.optional(),
+  })
+}
+
+function applyFileOf(list: ListOf) {
+  return fileOf(list, appliedSuite, appliedApplication)
     .refine(({ suites, applications }) => suites ?? applications, 'It needs a list of suites or applications')
     .meta({ anyOf: [{ required: ['suites'] }, { required: ['applications'] }] })
 }
@@ -75,19 +99,6 @@ function override({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }):
 export function applySchema(): object {
   return z.toJSONSchema(applyFileOf(z.array), { target: 'draft-7', io: 'input', unrepresentable: 'any', override })
 }
-
-const seededApplication = z.strictObject({
-  ...jsonNamed(registrationSchema.shape),
-  // Every version has approved a new application without suites for all of them.
-  suites: z
-    .preprocess((value) => (value === 'all' ? undefined : value), z.array(suiteId, SUITES).optional())
-    .transform((suites) => suites ?? 'all'),
-})
-
-const seedFile = z.strictObject({
-  suites: listOf(z.strictObject(jsonNamed(suiteSchema.shape))).default([]),
-  applications: listOf(seededApplication).default([]),
-})
 
 /** What `list --json` prints, with the name of the list, which an empty list does not have. */
 function named(list: unknown[]): object {
@@ -114,21 +125,21 @@ function problemsIn({ issues }: Pick<z.ZodError, 'issues'> = { issues: [] }): Pr
   )
 }
 
-/** Parses a file for `apply`, which may also be a list. Throws OperatorError, as `parse` does. */
+/** Parses a file for `apply`. Throws OperatorError, as `parse` does. */
 export function parseApplyFile(file: string, content: string): Wanted {
-  const wanted = parse(file, content, (value) => applyFile.safeParse(Array.isArray(value) ? named(value) : value))
-  const { managed_by, suites, applications } = wanted
-  const marked = (entries?: Fields[]) => entries?.map((entry) => (managed_by ? { ...entry, managed_by } : entry))
-  return { ...wanted, suites: marked(suites), applications: marked(applications) }
+  return parse(file, content, applyFile)
 }
 
 /** Parses a file for `seed`. Throws OperatorError, as `parse` does. */
 export function parseSeedFile(file: string, content: string): Wanted {
-  return parse(file, content, (value) => seedFile.safeParse(value))
+  return parse(file, content, seedFile)
 }
 
-/** Parses a YAML or JSON file. Throws OperatorError with every problem, its line and its column; the messages repeat no value. */
-function parse<Data>(file: string, content: string, check: (value: unknown) => z.ZodSafeParseResult<Data>) {
+/**
+ * Parses a YAML or JSON file, which may also be a list. Throws OperatorError with every problem, its line and its column; the messages
+ * repeat no value.
+ */
+function parse(file: string, content: string, schema: z.ZodType<Omit<Wanted, 'refuse'>>): Wanted {
   const lines = new LineCounter()
   const document = parseDocument(content, { lineCounter: lines, prettyErrors: false, merge: true, uniqueKeys: false })
 
@@ -159,7 +170,11 @@ function parse<Data>(file: string, content: string, check: (value: unknown) => z
   const value = readDocument(document, faults, repeatedKeys)
   // What cannot be parsed cannot be checked.
   if (faults.length > 0) throw refused([...faults, ...repeatedKeys])
-  const { data, error } = check(value)
+  const { data, error } = schema.safeParse(Array.isArray(value) ? named(value) : value)
   if (error || repeatedKeys.length > 0) throw refused([...repeatedKeys, ...placed(problemsIn(error))])
-  return { ...data, refuse: (problems: Problem[]) => refused(placed(problems)) }
+  const { managed_by, suites, applications }: Omit<Wanted, 'refuse'> = { ...data }
+  const marked = (entries?: readonly Fields[]) =>
+    entries?.map((entry) => (managed_by ? { ...entry, managed_by } : entry))
+  const refuse = (problems: Problem[]) => refused(placed(problems))
+  return { managed_by, suites: marked(suites), applications: marked(applications), refuse }
 }

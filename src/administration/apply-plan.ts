@@ -119,7 +119,7 @@ export function planOf(wanted: Wanted, present: Present, { prune = '', isSeed = 
       if (isPruned(fields)) {
         changes.push({ action: 'remove', ...about, before: pick(fields, KINDS[kind].fields), after: null })
         found[kind].delete(id)
-      } else if (managed_by && fields.managed_by === managed_by) {
+      } else if (managed_by && !isSeed && fields.managed_by === managed_by) {
         changes.push({ action: 'change', ...about, before: { managed_by }, after: { managed_by: '' } })
         released++
       }

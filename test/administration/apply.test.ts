@@ -147,16 +147,19 @@ applications:
   t.notMatch((await problems(file)).join(), 'hunter2')
   t.match(await problems('apps: []'), [/ file: It needs a list/, 'apps.yaml:1:7 apps: There is no such field'])
   for (const isSeed of [true, false]) {
-    for (const none of ['', 'null', '[]', 'text']) t.match(await problems(none, { isSeed }), [/^apps\.yaml:1:1 file: /])
+    for (const none of ['', 'null', 'text']) t.match(await problems(none, { isSeed }), [/^apps\.yaml:1:1 file: /])
   }
-  t.match(await problems('{}'), ['apps.yaml:1:1 file: It needs a list of suites or applications'])
+  for (const none of ['{}', '[]']) {
+    t.match(await problems(none), ['apps.yaml:1:1 file: It needs a list of suites or applications'])
+    t.match(await plan(none, { isSeed: true }), { changes: [] })
+  }
   const many = await problems({ applications: Array(1200).fill({}) })
   t.strictSame([many.length, many.at(-1)], [1001, 'There are more.'])
 })
 
 t.test('Seed: an entry has all that a new one needs, and no secret that it imports is repeated', async (t) => {
   const file = `suites:
-  - {id: a, name: A, created_at: now}
+  - {id: a, name: A, colour: red}
 applications:
   - {name: 7, developer_email: a@b, client_secret: hunter2}
   - {name: A, secret: hunter2-hunter2, suites: [store, a/b]}
@@ -164,7 +167,7 @@ applications:
 `
   const found = await problems(file, { isSeed: true })
   t.match(found, [
-    /:2:34 suites\[0\]\.created_at: There is no such field$/,
+    /:2:30 suites\[0\].colour: There is no such field$/,
     /:4:12 applications\[0\]\.name: The name must be text$/,
     /:4:52 applications\[0\]\.client_secret: .* 8 to 200/,
     /:5:5 applications\[1\]\.developer_email: The developer email is missing$/,
@@ -186,6 +189,23 @@ applications:
   const isHash = /applications\[0\]\.client_secret: .* is a hash: import the secret itself, or rotate it$/
   for (const hash of hashes) t.match(await problems(importing(hash), { isSeed: true }), [isHash])
   t.match(await plan(importing('$ecret-with-a-dollar$'), { isSeed: true }), { add: 1 }, 'which is no hash')
+})
+
+t.test('Seed: it takes what apply takes: a list, fields that are only shown, and the name of the file', async (t) => {
+  const options = { isSeed: true }
+  const none = { suite: [], application: [] }
+  t.match(await plan({ suites: [ORDERS], applications: [SHOP], next: null, total: 1 }, options), { changes: [] })
+  for (const list of [
+    [STORE, ORDERS],
+    [SHOP, OLD],
+  ])
+    t.match(await plan(list, options), { changes: [], unchanged: 2 })
+  const file = { managed_by: 'file', suites: [STORE], applications: [{ ...SHOP, suites: ['store'] }] }
+  const { changes } = await plan(file, options, none)
+  t.match(changes, [{ after: { managed_by: 'file' } }, { after: { managed_by: 'file' } }])
+  const marked = { ...none, suite: [{ ...ORDERS, managed_by: 'file' }] }
+  t.strictSame((await plan(file, options, marked)).change, 0, 'what is not in the file keeps its mark')
+  t.match(await problems({ applications: [], next: 'x' }, options), [/ next: This is one page of several/])
 })
 
 t.test('Seed: an entry that is in the file twice, and what does not fit the registry, has its place', async (t) => {
