@@ -43,8 +43,8 @@ export interface About {
     introspectionUrl: string
     /** The documentation for developers. */
     docsUrl: string | undefined
-    /** Where the ops listener is. */
-    opsAddress: string | undefined
+    /** The ops listener. */
+    opsUrl: string | undefined
   }
   /** The settings with their values as text, without passwords. */
   settings: readonly { name: string; value: string; meaning: string }[]

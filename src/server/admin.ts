@@ -94,9 +94,9 @@ const STORES = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const
 
 /** Describes the server for the console: versions, and the given settings without passwords. */
 export function describe(config: Partial<Config> & Pick<Config, 'DATABASE_URL'>, startedAt: number): About {
-  const { PUBLIC_URL = '', DOCS_URL, OPS_ADDRESS, TOKEN_QUOTA } = config
+  const { PUBLIC_URL = '', DOCS_URL, OPS_ADDRESS, OPS_TLS_CERT_FILE, TOKEN_QUOTA } = config
   const { INSTALLATION_NAME: name, INSTALLATION_COLOR: color = 'gray' } = config
-  const opsAddress = OPS_ADDRESS && textOf(OPS_ADDRESS, 'off')
+  const opsUrl = OPS_ADDRESS && `${OPS_TLS_CERT_FILE ? 'https' : 'http'}://${textOf(OPS_ADDRESS, 'off')}`
   const names = Object.keys(settings) as (keyof typeof settings)[]
   return {
     version: VERSION,
@@ -105,7 +105,7 @@ export function describe(config: Partial<Config> & Pick<Config, 'DATABASE_URL'>,
     startedAt,
     tokenQuota: TOKEN_QUOTA && Number.isFinite(TOKEN_QUOTA.tokens) ? TOKEN_QUOTA.tokens : undefined,
     installation: name === undefined ? undefined : { name, color },
-    urls: { publicUrl: PUBLIC_URL, introspectionUrl: introspectionUrl(config), docsUrl: DOCS_URL, opsAddress },
+    urls: { publicUrl: PUBLIC_URL, introspectionUrl: introspectionUrl(config), docsUrl: DOCS_URL, opsUrl },
     settings: names
       .filter((name) => name in config)
       .map((name) => ({ name, value: textOf(config[name], settings[name].default), meaning: settings[name].meaning })),

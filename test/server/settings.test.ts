@@ -30,12 +30,14 @@ t.test('About: every setting is shown as it is written, without passwords', asyn
     publicUrl: 'http://localhost:8080',
     introspectionUrl: 'http://localhost:8080/v1/oauth/introspect',
     docsUrl: undefined,
-    opsAddress: '[::1]:9464',
+    opsUrl: 'http://[::1]:9464',
   })
   const values = Object.fromEntries(about.settings.map(({ name, value }) => [name, value]))
   t.strictSame(Object.keys(values), Object.keys(settings))
   t.match(values, { ...env, DATABASE_URL: 'postgres://db.example:5433/tokens', DOCS_URL: 'none' })
   t.notMatch(JSON.stringify(about), 'hunter2')
+  const withTls = describe(readConfig({ ...env, OPS_TLS_CERT_FILE: '/cert', OPS_TLS_KEY_FILE: '/key' }), 5)
+  t.equal(withTls.urls.opsUrl, 'https://[::1]:9464')
 })
 
 t.test('About: by default every setting is shown as its default is written', async (t) => {

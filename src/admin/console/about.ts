@@ -15,15 +15,15 @@ export function aboutPage(console: FastifyInstance, context: AdminContext): void
 
   console.get('/about', (_request, reply) => {
     const { version, node, store, startedAt, settings, urls } = context.about
-    const { docsUrl, opsAddress } = urls
+    const { docsUrl, opsUrl } = urls
     const program = facts([
       ['Version', version],
       ['Node.js', node],
       ['Database', store],
       ['Started', time(startedAt)],
-      opsAddress !== undefined && [
+      opsUrl !== undefined && [
         'API reference',
-        html`<code>http://${opsAddress}/docs</code> <span class="hint">from where OPS_ADDRESS can be reached</span>`,
+        html`<code>${opsUrl}/docs</code> <span class="hint">from where OPS_ADDRESS can be reached</span>`,
       ],
       [
         'Administration API',

@@ -201,7 +201,7 @@ const INPUTS: Record<string, Pick<Parameters<typeof field>[0], 'type' | 'hint'>>
   developer_email: { type: 'email', hint: 'Whom to contact. APIs see it as developer.email.' },
 }
 
-const OPTIONAL = ['labels', 'note', 'quota']
+const OPTIONAL = ['labels', 'note', 'quota', 'source_addresses', 'public_labels', 'report_only']
 
 export function newApplication(console: FastifyInstance, context: AdminContext): void {
   registrationForm(console, {

@@ -248,7 +248,7 @@ ${suiteId !== undefined && copyable('use', `Use it at ${suiteId}, with the acces
 }
 
 /** How to check tokens for a suite: through a gateway, or with introspection. */
-export function howToCheckTokens(suite: Client & Omit<About['urls'], 'opsAddress'>): Html {
+export function howToCheckTokens(suite: Client & Omit<About['urls'], 'opsUrl'>): Html {
   const { clientId: suiteId, publicUrl, introspectionUrl, docsUrl } = suite
   return html`<div class="prose"><p>A gateway in front of the suite sends the Authorization header of each request to this address, and lets the request through if the answer is 200:</p></div>
 ${copyable('verify', 'Gateway check', verifyUrl(suiteId, publicUrl))}

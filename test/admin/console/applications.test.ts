@@ -388,3 +388,20 @@ t.test('New application: the response says how to use the credentials', async (t
   t.match(copyOf(own, 'curl'), `--data-urlencode 'client_id=it'\\''s<b>&x' \\`, 'it is quoted for the shell')
   t.match(textOf(own), 'It is not approved for any suite')
 })
+
+t.test('New application: whatever its form of changes has can be set at once', async (t) => {
+  const { form, send, administration } = await newcomers(t)
+  const limits = { source_addresses: '192.0.2.0/24\r\n::1', report_only: 'source_addresses quota', quota: '5' }
+  const { body } = await send(await form({ ...limits, labels: 'tier=gold', public_labels: 'tier' }))
+  t.match(await administration.applications.show(copyOf(body, 'client-id')), {
+    sourceAddresses: ['192.0.2.0/24', '::1'],
+    reportOnly: ['source_addresses', 'quota'],
+    quota: 5,
+    publicLabels: ['tier'],
+  })
+  const wrong = await send(await form({ source_addresses: 'here' }))
+  t.match(
+    wrong.body,
+    /<details open><summary>Labels, note.*id="field-source_addresses-error">A source address must be/s,
+  )
+})

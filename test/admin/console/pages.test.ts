@@ -164,7 +164,7 @@ t.test('About: it shows the version and the settings, without passwords', async 
   t.match(body, '<time datetime="2027-01-15T08:00:00.000Z">')
   t.notMatch(body, 'Documentation')
   Object.assign(context.about, {
-    urls: { publicUrl: '', introspectionUrl: '', docsUrl: 'https://docs.example/"x', opsAddress: '127.0.0.1:9464' },
+    urls: { publicUrl: '', introspectionUrl: '', docsUrl: 'https://docs.example/"x', opsUrl: 'http://127.0.0.1:9464' },
     settings: [{ name: 'DOCS_URL', value: 'https://docs.example/"x', meaning: 'Where to <read>' }],
   })
   const linked = await browser.body('/about')
