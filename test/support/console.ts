@@ -132,10 +132,12 @@ export async function makeSecret(page: Page, { clicks = 1 } = {}) {
   return shownCredentials(page)
 }
 
-/** Clicks a button that asks for confirmation, and confirms. Resolves when the next page has loaded. */
+/** Clicks a button that asks for confirmation, and confirms, with the name if it asks for that. Resolves when the next page has loaded. */
 export async function confirm(page: Page, label: string): Promise<void> {
   const question = page.locator('summary', { hasText: `${label}…` })
   await question.first().click()
+  const typed = page.locator('form:visible [name=typed_name]')
+  if (await typed.isVisible()) await typed.fill(String(await page.locator('form:visible label bdi').textContent()))
   const answer = page.waitForResponse((response) => response.request().method() === 'POST')
   await page.locator('form:visible').getByRole('button', { name: label, exact: true }).click()
   await answer

@@ -21,6 +21,7 @@ import {
 import { addFederated, federatedForm } from './federated.ts'
 import {
   allOrNone,
+  assertNameTyped,
   canChange,
   checkboxes,
   confirm,
@@ -29,6 +30,7 @@ import {
   hidden,
   type Refused,
   redirectDone,
+  refusedFor,
   statesOf,
 } from './forms.ts'
 import { changeHandOvers, handOversPanel } from './hand-overs.ts'
@@ -52,14 +54,24 @@ export function application(console: FastifyInstance, context: AdminContext): vo
   for (const [path, change, done] of [
     ['suspend', 'suspend', 'application-suspended'],
     ['resume', 'resume', 'application-resumed'],
-    ['revoke-tokens', 'revokeAllTokens', 'tokens-revoked'],
   ] as const) {
     console.post<Route>(`/applications/:id/${path}`, async (request, reply) => {
-      if (path === 'revoke-tokens') assertNewSignIn(context, request, pathOf(request.params.id))
       const changed = await actions(request)[change](request.params.id)
       return redirectDone(reply, pathOf(request.params.id), changed ? done : 'nothing-changed')
     })
   }
+
+  console.post<Route>('/applications/:id/revoke-tokens', async (request, reply) => {
+    const { id } = request.params
+    assertNewSignIn(context, request, pathOf(id))
+    try {
+      assertNameTyped(request, (await actions(request).show(id)).name)
+      const changed = await actions(request).revokeAllTokens(id)
+      return redirectDone(reply, pathOf(id), changed ? 'tokens-revoked' : 'nothing-changed')
+    } catch (error) {
+      return show(id, reply, refusedFor(error))
+    }
+  })
 
   console.post<Route>('/applications/:id/approve', async (request, reply) => {
     const { id } = request.params
@@ -138,11 +150,11 @@ ${lastTokenAt === undefined && use}
 ${await usagePanel(context, request, usage)}
 ${live.refusals}
 ${section('approvals', 'Approvals', approvals(approved, await listChoices(administration)), mayChange && html`<a class="button" href="${`${base}/edit#approvals`}">Edit approvals</a>`)}
-${secretsPanel({ base, secrets, now: at, request, handsOver: handOvers.isOn, federated, hours: stateOf('hours') })}
+${secretsPanel({ base, name: application.name, secrets, now: at, request, handsOver: handOvers.isOn, federated, hours: stateOf('hours') })}
 ${handOversPanel(base, links, { canChange: mayChange, now: at })}
 ${lastTokenAt !== undefined && use}
 ${await lastChanges(administration, { kind: 'application', id: clientId })}
-${mayChange && destructiveActions(application, base)}`)}`,
+${mayChange && destructiveActions(application, base, request.url)}`)}`,
     }
     return showPage(reply, page, { status })
   }
@@ -207,14 +219,16 @@ function factsOf(application: ShownApplication): Html {
   ])}`
 }
 
-function destructiveActions({ name, status }: ShownApplication, base: string): Html {
+function destructiveActions({ name, status }: ShownApplication, base: string, url: string): Html {
+  const action = `${base}/revoke-tokens`
   return section(
     'endings',
     'Revoke or remove',
     html`<div class="actions">${confirm({
       label: 'Revoke all tokens',
-      action: `${base}/revoke-tokens`,
+      action,
       subject: `of ${name}`,
+      typed: { name, isWrong: url === action },
       consequences: html`<p>All tokens issued to it so far are refused from the next check on.${
         status === 'active' && ' It can ask for new ones at once.'
       } This cannot be undone.</p>`,

@@ -60,6 +60,12 @@ export function refusedFor(error: unknown, inputs: Readonly<Record<string, strin
   }
 }
 
+/** Throws OperatorError unless a form has this name: what ends for good is confirmed by typing it. */
+export function assertNameTyped({ body }: FastifyRequest, name: string): void {
+  if (fieldsOf(body).text('typed_name') === name.trim()) return
+  throw new OperatorError(`Type the name to confirm: ${name}.`, { kind: 'invalid' })
+}
+
 /** Messages after a successful change, by the `done` of the URL: a closed list, so that a link cannot inject text or a number. */
 const DONE = {
   'application-suspended': 'The application is suspended: it gets no tokens, and the tokens that it has are refused.',
@@ -196,13 +202,27 @@ interface Confirmation {
   subject: string
   /** The id of the question, by which links open it. */
   id?: string
+  /** For what ends for good. */
+  typed?: TypedName | undefined
+}
+
+interface TypedName {
+  /** The name to type. */
+  name: string
+  /** Whether the form was sent without it. */
+  isWrong: boolean
 }
 
 /** The button of a destructive action, which asks for confirmation in a `<details>` below it. console.js moves the question into a dialog. */
-export function confirm({ label, action, consequences, subject, id }: Confirmation): Html {
-  return html`<details class="confirm"><summary class="button danger-quiet">${label}…<span class="unseen"> ${subject}</span></summary>
-<form method="post" action="${action}"><p class="question"${id && html` id="${id}"`}>${label} ${subject}?</p><div class="consequences">${consequences}</div>
+export function confirm({ label, action, consequences, subject, id, typed }: Confirmation): Html {
+  return html`<details class="confirm"${typed?.isWrong && html` open`}><summary class="button danger-quiet">${label}…<span class="unseen"> ${subject}</span></summary>
+<form method="post" action="${action}"><p class="question"${id && html` id="${id}"`}>${label} ${subject}?</p><div class="consequences">${consequences}</div>${typed && typedName(typed)}
 <div class="buttons"><button class="button danger">${label}</button><button type="button" class="button" data-cancel hidden>Cancel</button></div></form></details>`
+}
+
+/** The input for the name of what ends for good. Without an id, because a page may have several. */
+export function typedName({ name, isWrong }: TypedName): Html {
+  return html`<label class="field"><strong>Type <bdi class="lines">${name}</bdi> to confirm</strong><input name="typed_name" required dir="auto" autocomplete="off" autocapitalize="none" spellcheck="false"${isWrong && html` aria-invalid="true" autofocus`}>${isWrong && html`<span class="error">This name was not typed.</span>`}</label>`
 }
 
 function wrap({ label, name, hint, error }: Control, input: Html): Html {

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ListedOperator } from '../../administration/operators.ts'
 import { isFromProvider, readableName } from '../../domain/operator.ts'
 import { type Html, html, path } from '../../web/html.ts'
@@ -7,7 +7,7 @@ import { administrationOf, callerOf } from '../wire/caller.ts'
 import { RefusedOperator } from '../wire/problem.ts'
 import { idOf } from '../wire/routing.ts'
 import { badge, note, section, table, time } from './components.ts'
-import { confirm, redirectDone } from './forms.ts'
+import { assertNameTyped, confirm, formErrors, type Refused, redirectDone, refusedFor } from './forms.ts'
 import { type Page, showPage } from './layout.ts'
 import { assertNewSignIn, IN_A_CLONE } from './login.ts'
 
@@ -17,14 +17,24 @@ type Route = { Params: { name: string; id: string } }
 export function operatorPages(console: FastifyInstance, context: AdminContext): void {
   const actions = (request: FastifyRequest) => administrationOf(context, request).operators
 
-  console.get('/operators', async (request, reply) => {
-    return showPage(reply, page(await actions(request).list(), viewerOf(request), context))
-  })
+  async function show(reply: FastifyReply, { errors, status }: Refused) {
+    const { request } = reply
+    const { content, ...shown } = page(await actions(request).list(), viewerOf(request), context)
+    return showPage(reply, { ...shown, content: html`${formErrors(errors)}${content}` }, { status })
+  }
+
+  console.get('/operators', (_, reply) => show(reply, { errors: [], status: 200 }))
 
   console.post<Route>('/operators/:name/remove', async (request, reply) => {
     assertNewSignIn(context, request, '/operators')
-    await actions(request).remove(request.params.name)
-    return redirectDone(reply, '/operators', 'operator-removed')
+    const { name } = request.params
+    try {
+      assertNameTyped(request, readableName(await actions(request).show(name)))
+      await actions(request).remove(name)
+      return redirectDone(reply, '/operators', 'operator-removed')
+    } catch (error) {
+      return show(reply, refusedFor(error))
+    }
   })
 
   console.post<Route>('/operators/:name/keys/:id/revoke', async (request, reply) => {
@@ -46,7 +56,7 @@ type Viewer = ReturnType<typeof viewerOf>
 
 function viewerOf(request: FastifyRequest) {
   const { name, role } = callerOf(request).operator
-  return { name, isAdmin: role === 'admin', sessionId: request.session?.id }
+  return { name, isAdmin: role === 'admin', sessionId: request.session?.id, url: request.url }
 }
 
 function page(operators: readonly ListedOperator[], viewer: Viewer, context: AdminContext): Page {
@@ -85,6 +95,7 @@ function operatorTable(operators: readonly ListedOperator[], viewer: Viewer): Ht
     const { name, role, createdAt, keys, sessions } = operator
     const isForeign = isFromProvider(operator)
     const shown = readableName(operator)
+    const action = path`/operators/${name}/remove`
     return [
       html`<bdi id="operator-${name}">${shown}</bdi>${name === viewer.name && html` ${badge('you', 'good')}`}${isForeign && html`<div class="hint">From the identity provider, as <bdi>${name}</bdi></div>`}`,
       badge(role),
@@ -94,7 +105,8 @@ function operatorTable(operators: readonly ListedOperator[], viewer: Viewer): Ht
       confirm({
         label: 'Remove',
         subject: shown,
-        action: path`/operators/${name}/remove`,
+        action,
+        typed: { name: shown, isWrong: viewer.url === action },
         consequences: html`<p>All keys, sessions and links of this operator stop working. The audit still lists what the operator did.</p>${
           isForeign
             ? html`<p>The next sign-in adds the operator again, unless the identity provider no longer gives a role.</p>`

@@ -17,6 +17,7 @@ import type { AdminContext } from '../context.ts'
 import { help, labelLinks, links, name, note, section, sentence, time, words } from './components.ts'
 import {
   assertCanChange,
+  assertNameTyped,
   type FieldError,
   type FieldState,
   field,
@@ -31,6 +32,7 @@ import {
   select,
   statesOf,
   textarea,
+  typedName,
 } from './forms.ts'
 import { type Page, showPage } from './layout.ts'
 import { assertNewSignIn } from './login.ts'
@@ -286,27 +288,41 @@ ${await inputs(request, statesOf(errors, form.first))}
   })
 }
 
-/** Shows the consequences of a removal, asks for confirmation, and removes. */
+/** Shows the consequences of a removal, asks for its name, and removes. */
 export function removeOwner(console: FastifyInstance, context: AdminContext, owners: Owners): void {
   const { parent, find, remove, consequencesOf } = owners
+
+  async function ask(id: string, reply: FastifyReply, { errors, status }: Refused) {
+    const { request } = reply
+    const owner = await find(id, request)
+    const base = `${parent.href}${path`/${id}`}`
+    const page: Page = {
+      ...headBelow(parent, base, ['Remove ', owner.name, '?']),
+      content: html`${formErrors(errors)}<form class="panel form" method="post" action="${base}/remove"><div class="consequences">
+<p>This cannot be undone.</p>${await consequencesOf(owner, request)}</div>
+${typedName({ name: owner.name, isWrong: errors.length > 0 })}
+<div class="buttons"><button class="button danger">Remove it</button><a class="button" href="${base}">Keep it</a></div></form>`,
+    }
+    return showPage(reply, page, { status })
+  }
+
   console.get<{ Params: { id: string } }>(`${parent.href}/:id/remove`, async (request, reply) => {
     assertCanChange(request)
     const { id } = request.params
-    const owner = await find(id, request)
-    const base = `${parent.href}${path`/${id}`}`
-    assertNewSignIn(context, request, `${base}/remove`)
-    return showPage(reply, {
-      ...headBelow(parent, base, ['Remove ', owner.name, '?']),
-      content: html`<form class="panel form" method="post" action="${base}/remove"><div class="consequences">
-<p>This cannot be undone.</p>${await consequencesOf(owner, request)}</div>
-<div class="buttons"><button class="button danger">Remove it</button><a class="button" href="${base}">Keep it</a></div></form>`,
-    })
+    assertNewSignIn(context, request, `${parent.href}${path`/${id}`}/remove`)
+    return ask(id, reply, { errors: [], status: 200 })
   })
 
   console.post<{ Params: { id: string } }>(`${parent.href}/:id/remove`, async (request, reply) => {
     const { id } = request.params
     assertNewSignIn(context, request, `${parent.href}${path`/${id}`}/remove`)
-    await remove(id, request)
-    return redirectDone(reply, parent.href, 'removed')
+    const { name } = await find(id, request)
+    try {
+      assertNameTyped(request, name)
+      await remove(id, request)
+      return redirectDone(reply, parent.href, 'removed')
+    } catch (error) {
+      return ask(id, reply, refusedFor(error))
+    }
   })
 }

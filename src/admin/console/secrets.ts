@@ -11,6 +11,7 @@ import { administrationOf } from '../wire/caller.ts'
 import { idOf } from '../wire/routing.ts'
 import { age, badge, facts, help, note, section, sentence, table, time } from './components.ts'
 import {
+  assertNameTyped,
   canChange,
   confirm,
   type FieldState,
@@ -66,6 +67,7 @@ export function changeSecrets(console: FastifyInstance, context: AdminContext, o
       const force = fieldsOf(request.body).text('force') === 'yes'
       const { secrets } = administrationOf(context, request)
       try {
+        if (force) assertNameTyped(request, owner.name)
         await secrets.revoke(id, idOf(secret_id), { force })
         const isFederated = owner.secrets.some((secret) => secret.id === idOf(secret_id) && secret.federated)
         return redirectDone(reply, base, isFederated ? 'credential-revoked' : 'secret-revoked')
@@ -103,6 +105,8 @@ export function overlapIn(body: unknown): number {
 
 interface SecretsPanel {
   base: string
+  /** The name of the application or the suite. */
+  name: string
   secrets: readonly ListedSecret[]
   now: number
   request: FastifyRequest
@@ -176,19 +180,20 @@ function stateBadge({ state, endsAt }: Pick<ListedSecret, 'state' | 'endsAt'>): 
   return endsAt === null ? badge('active', 'good') : badge('active, ends', 'warn')
 }
 
-/** The button that revokes a secret. For the last active one, a checkbox must be ticked as well. */
-function revocation(secret: ListedSecret, { base, secrets, now }: SecretsPanel): Html | undefined {
+/** The button that revokes a secret. For the last active one, the name of its owner must be typed. */
+function revocation(secret: ListedSecret, { base, name, secrets, now, request }: SecretsPanel): Html | undefined {
   const { id, state } = secret
   if (state !== 'active') return
   const active = secrets.filter((one) => one.state === 'active')
   const isLast = active.length === 1
+  const action = `${base}/secrets/${id}/revoke`
   return confirm({
     label: 'Revoke',
-    action: `${base}/secrets/${id}/revoke`,
+    action,
     subject: `${nounOf(secret)} ${id}`,
+    typed: isLast ? { name, isWrong: request.url === action } : undefined,
     consequences: isLast
-      ? html`<p>This is the last active ${nounOf(secret)}. Without it, all requests are refused until you create a new one.</p>
-<label class="choice"><input type="checkbox" name="force" value="yes" required><span>Yes, revoke the last ${nounOf(secret)}</span></label>`
+      ? html`<p>This is the last active ${nounOf(secret)}. Without it, all requests are refused until you create a new one.</p>${hidden({ force: 'yes' })}`
       : html`<p>Requests with this ${nounOf(secret)} are refused from now on. This cannot be undone.</p><p>${whatRemains(id, active, now)}</p>`,
   })
 }

@@ -203,7 +203,7 @@ ${await usagePanel(context, request, usage)}
 ${approvedPanel(suiteId, await suites.countApproved(suiteId), mayChange)}
 ${live.checks}
 ${live.refusals}
-${secretsPanel({ base, secrets, now: at, request, hours: statesOf(errors)('hours') })}
+${secretsPanel({ base, name: named, secrets, now: at, request, hours: statesOf(errors)('hours') })}
 ${section('gateway', 'How tokens are checked', howToCheckTokens({ clientId: suiteId, ...about.urls }))}
 ${await lastChanges(administration, { kind: 'suite', id: suiteId })}
 ${mayChange && section('endings', 'Remove this suite', html`<div class="actions"><a class="button danger-quiet" href="${base}/remove">Remove…</a></div>`)}`)}`,

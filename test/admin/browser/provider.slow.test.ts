@@ -37,6 +37,7 @@ browserTest('Signing in with the provider: there and back, over another site, wi
     await page.goto(`${origin}/applications/${shop.client_id}/remove`)
     if (javaScriptEnabled) await passesAxe(t, page, 'sign in again first')
     await page.getByRole('link', { name: 'Sign in again with localhost' }).click()
+    await page.getByLabel('Type Shop to confirm').fill('Shop')
     await page.getByRole('button', { name: 'Remove it' }).click()
     await page.getByText('It is removed').waitFor()
 

@@ -321,7 +321,7 @@ t.test('Application: it is suspended, resumed and, after confirmation, removed, 
   t.strictSame((await show()).suites, ['store', 'third'])
   t.equal(await post('resume'), `${path}?done=application-resumed`)
   t.equal((await show()).status, 'active')
-  t.equal(await post('revoke-tokens'), `${path}?done=tokens-revoked`)
+  t.equal(await post('revoke-tokens', { typed_name: 'Shop' }), `${path}?done=tokens-revoked`)
   t.equal((await show()).tokenGeneration, 1)
 
   const question = () => browser.body(`${path}/remove`)
@@ -329,7 +329,7 @@ t.test('Application: it is suspended, resumed and, after confirmation, removed, 
   t.strictSame(actionsOf(await question()), [`${path}/remove`])
   for (const overlap of [0, MINUTE]) await administration.secrets.rotate(clientId, overlap)
   t.match(textOf(await question()), '3, of which 2 are active')
-  t.equal(await post('remove'), '/applications?done=removed')
+  t.equal(await post('remove', { typed_name: 'Shop' }), '/applications?done=removed')
   await t.rejects(show())
   t.equal(await browser.status(`${path}/remove`), 404)
   t.equal((await send('suspend')).statusCode, 404)

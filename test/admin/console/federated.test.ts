@@ -80,7 +80,7 @@ t.test('Federated: secrets that it has replaced are proposed for the end after a
   t.notMatch(await page(), advice, 'the secret was used')
 })
 
-t.test('Federated: a credential is revoked like a secret, the last one with a second confirmation', async (t) => {
+t.test('Federated: a credential is revoked like a secret, the last one with the name of the application', async (t) => {
   const { browser, add, list, administration } = await setting(t)
   await add(RULE)
   t.match(await browser.text(PAGE), /Requests with this credential are refused/)
@@ -88,7 +88,7 @@ t.test('Federated: a credential is revoked like a secret, the last one with a se
   t.match(await browser.text(PAGE), 'This is the last active credential. Without it, all requests are refused')
   const revoke = `${PAGE}/secrets/2/revoke`
   t.equal(await browser.status(revoke, { form: {} }), 409)
-  t.equal(await browser.location(revoke, { form: { force: 'yes' } }), `${PAGE}?done=credential-revoked`)
+  t.equal(await browser.location(revoke, { form: { force: 'yes', typed_name: 'Shop' } }), `${PAGE}?done=credential-revoked`)
   t.match(await list(), [{ state: 'revoked' }, { state: 'revoked' }])
 })
 

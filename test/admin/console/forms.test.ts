@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createConsoleWorld, deadLinksOf, valuesOf } from '../../support/console-world.ts'
+import { createConsoleWorld, deadLinksOf, textOf, unescaped, valuesOf } from '../../support/console-world.ts'
 import { registrationJson } from '../../support/registration.ts'
 
 const HOSTILE = `<script>alert(1)</script>"'&amp;`
@@ -77,5 +77,39 @@ t.test('Forms: what is wrong is said at its field, input is kept, and nothing is
     ['/suites/store/secrets', { overlap: '0', hours: '' }],
   ] as const) {
     t.equal(await browser.status(url, { form }), 500, `a mistake of the server is not one of the form: ${url}`)
+  }
+})
+
+/** What ends for good: the page with the form, the form, what else it sends, and the name to type. */
+const FOR_GOOD: [page: string, form: string, fields: Fields, name: string][] = [
+  ['/applications/shop', '/applications/shop/revoke-tokens', {}, HOSTILE],
+  ['/applications/shop', '/applications/shop/secrets/1/revoke', { force: 'yes' }, HOSTILE],
+  ['/applications/shop/remove', '/applications/shop/remove', {}, HOSTILE],
+  ['/suites/store', '/suites/store/secrets/2/revoke', { force: 'yes' }, 'Store  API'],
+  ['/suites/store/remove', '/suites/store/remove', {}, 'Store  API'],
+  ['/operators', '/operators/viktor/remove', {}, 'viktor'],
+]
+
+t.test('Forms: what ends for good asks for its name, and is refused with another one', async (t) => {
+  const { signIn, administration, store } = await createConsoleWorld(t)
+  await administration.applications.register({ clientId: 'shop', name: HOSTILE })
+  await administration.suites.register({ suiteId: 'store', name: ' Store  API ' })
+  const browser = await signIn()
+  const changes = async () => (await store.listAuditEvents({ limit: 100 })).length
+  for (const [page, url, fields, name] of FOR_GOOD) {
+    const before = await changes()
+    const shown = await browser.body(page)
+    t.match(unescaped(shown), `>Type <bdi class="lines">${name.startsWith('Store') ? ` ${name} ` : name}</bdi> to confirm<`, url)
+    t.notMatch(shown, 'was not typed')
+    for (const typed_name of [undefined, '', `${name}x`, name.replace('  ', ' ').toUpperCase()]) {
+      const { statusCode, body } = await browser(url, { form: { ...fields, ...(typed_name !== undefined && { typed_name }) } })
+      t.equal(statusCode, 422, `${url} ${typed_name}`)
+      t.match(textOf(body), 'Nothing was changed. Type the name to confirm: ')
+      t.equal(body.match(/aria-invalid="true" autofocus><span class="error">This name was not typed\./g)?.length, 1)
+      t.notMatch(body, '<script>alert')
+    }
+    t.equal(await changes(), before)
+    t.equal(await browser.status(url, { form: { ...fields, typed_name: ` ${name} ` } }), 303, url)
+    t.equal(await changes(), before + 1)
   }
 })

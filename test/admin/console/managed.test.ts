@@ -39,8 +39,8 @@ t.test('Managed: a change by hand asks first, names the file, and is then made a
       async () => (await applications.show('shop')).suites.length === 2,
     ],
     ['/suites/store', { name: 'Shop API' }, async () => (await suites.show('store')).name === 'Shop API'],
-    ['/applications/shop/remove', {}, async () => (await store.findApplication('shop')) === undefined],
-    ['/suites/store/remove', {}, async () => (await store.findSuite('store')) === undefined],
+    ['/applications/shop/remove', { typed_name: 'Shop' }, async () => (await store.findApplication('shop')) === undefined],
+    ['/suites/store/remove', { typed_name: 'Shop API' }, async () => (await store.findSuite('store')) === undefined],
   ]
   for (const [path, form, isMade] of changes) {
     const before = await stateOf()
@@ -57,7 +57,7 @@ t.test('Managed: a change by hand asks first, names the file, and is then made a
 t.test('Managed: what nothing manages, and what no file says, is changed without a question', async (t) => {
   const { browser, administration } = await setting(t)
   t.equal((await browser('/applications/own/suspend', { form: {} })).statusCode, 303)
-  t.equal((await browser('/applications/shop/revoke-tokens', { form: {} })).statusCode, 303)
+  t.equal((await browser('/applications/shop/revoke-tokens', { form: { typed_name: 'Shop' } })).statusCode, 303)
   t.match(await browser.text('/applications/shop'), `Managed by ${FILE}, applied 2027-01-15 08:00`)
   t.match(await browser.text('/suites/store'), `Managed by ${FILE}, applied 2027-01-15 08:00`)
   t.notMatch(await browser.text('/applications/own'), 'Managed by')

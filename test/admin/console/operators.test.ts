@@ -35,7 +35,7 @@ t.test('Operators: an admin sees all operators with keys and sessions, and which
 t.test('Operators: keys are revoked, sessions ended and operators removed, also your own', async (t) => {
   const { signIn, ask, administration } = await createConsoleWorld(t)
   const [anna, viktor] = [await signIn('admin'), await signIn('viewer')]
-  const post = (path: string) => anna.location(`/operators/${path}`, { form: {} })
+  const post = (path: string, form = {}) => anna.location(`/operators/${path}`, { form })
   t.equal(await post('viktor/keys/2/revoke'), '/operators?done=key-revoked')
   t.equal((await ask('/admin/v1/nothing', { as: 'viewer' })).statusCode, 401)
   const { body } = await anna('/operators')
@@ -46,13 +46,13 @@ t.test('Operators: keys are revoked, sessions ended and operators removed, also 
   t.equal(await post(`viktor/sessions/${sessions[0]?.id}/end`), '/operators?done=session-ended')
   t.equal(await viktor.location('/about'), '/login?why=ended')
   t.equal(await anna.status('/about'), 200)
-  t.equal(await post('viktor/remove'), '/operators?done=operator-removed')
+  t.equal(await post('viktor/remove', { typed_name: 'viktor' }), '/operators?done=operator-removed')
   for (const path of ['anna/keys/99/revoke', 'anna/keys/x/revoke', 'anna/sessions/x/end', 'viktor/remove']) {
     const { statusCode, body } = await anna(`/operators/${path}`, { form: {} })
     t.equal(statusCode, 404, `${path} is unknown`)
     if (path === 'viktor/remove') t.match(body, 'There is no operator with the name viktor.')
   }
-  await post('anna/remove')
+  await post('anna/remove', { typed_name: 'anna' })
   t.equal(await anna.location('/operators'), '/login?why=ended', 'and you are signed out')
   t.strictSame(await administration.operators.list(), [])
 })

@@ -69,15 +69,15 @@ for (const [kind, url, fields, id, others] of MAKERS) {
 }
 
 for (const kind of ['application', 'suite'] as const) {
-  t.test(`Secrets: revoking the last active one of an ${kind} needs a second confirmation`, async (t) => {
+  t.test(`Secrets: revoking the last active one of an ${kind} needs the name of its owner`, async (t) => {
     const { browser, path, list, revoke } = await setting(t, kind)
     const [only] = await list()
-    t.match(await browser.body(path), /<input type="checkbox" name="force" value="yes" required>/)
+    t.match(await browser.body(path), /<input type="hidden" name="force" value="yes">/)
     const refused = await revoke(only?.id)
     t.equal(refused.statusCode, 409)
     t.match(textOf(refused.body), 'is the last active one of client')
     t.equal((await list())[0]?.state, 'active')
-    t.equal((await revoke(only?.id, { force: 'yes' })).headers.location, `${path}?done=secret-revoked`)
+    t.equal((await revoke(only?.id, { force: 'yes', typed_name: 'The <b>' })).headers.location, `${path}?done=secret-revoked`)
     const { body } = await browser(path)
     t.match(textOf(body), 'None of its secrets is valid')
     t.match(body, '<span class="badge quiet">revoked</span>')

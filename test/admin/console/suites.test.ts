@@ -170,7 +170,7 @@ t.test('Suite: it is removed after a confirmation that says how many application
   t.match(await question(), '1 application loses its approval for it.')
   await register('b')
   t.match(await question(), '2 applications lose their approval for it.')
-  t.equal(await browser.location('/suites/store/remove', { form: {} }), '/suites?done=removed')
+  t.equal(await browser.location('/suites/store/remove', { form: { typed_name: 'Store API' } }), '/suites?done=removed')
   t.strictSame(await administration.suites.list(), [])
   t.equal(await browser.status('/suites/store/remove'), 404)
 })

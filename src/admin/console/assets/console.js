@@ -109,8 +109,9 @@ function ask(details, form) {
   dialog.append(form)
   document.body.append(dialog)
   dialog.showModal()
-  // Focus “Cancel”, so that pressing Enter twice changes nothing. In a form with a choice, the choice has the focus.
-  if (cancel instanceof HTMLElement && !dialog.querySelector('select')) cancel.focus()
+  // Without a field, “Cancel” has the focus, so that pressing Enter twice changes nothing.
+  const focused = dialog.querySelector('select, input:not([type=hidden])') ?? cancel
+  if (focused instanceof HTMLElement) focused.focus()
 }
 
 /** Prevents a double click from sending a form twice. */
