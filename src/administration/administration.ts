@@ -17,6 +17,7 @@ import { LOOKED_AT, type RefusalQuery, searchRefusedRequests } from './refusals.
 import { createSecrets } from './secrets.ts'
 import { createSeed } from './seed.ts'
 import { createSuites } from './suites.ts'
+import { createUndo } from './undo.ts'
 import { usageOf } from './usage.ts'
 import { createWhy } from './why.ts'
 
@@ -55,6 +56,7 @@ export function createAdministration({ store, now, observe, author, conditions, 
     handOvers: createHandOvers(context, handOverUrl),
     operators: createOperators(context),
     seed: createSeed(context),
+    ...createUndo(context),
     searchRefusedRequests: (query: RefusalQuery) => searchRefusedRequests(store, query),
     listLastRefused: () => store.listLastRefused(LOOKED_AT),
     searchAuditEvents: (query: AuditQuery, maxSteps?: number) => searchAuditEvents(store, query, maxSteps),

@@ -124,10 +124,7 @@ function createSuiteApprovals(context: Context) {
     const { at, requestId, actor, action, before, after } = made
     const [suite] = [before, after].flatMap((fields) => fields?.suites) as [string]
     await find(context, suite)
-    const ofSuite = { action: 'suite registered', subject: suite, kind: 'suite', limit: 1 } as const
-    const { events } = await searchAuditEvents(store, ofSuite, Infinity)
-    if (events.some(({ id }) => id > eventId))
-      throw new OperatorError(`The suite ${suite} has been removed and registered again since.`)
+    await assertSameSuite(store, suite, eventId)
     // The request id is the caller's: another change may have the same one.
     const isOfChange = (one: AuditEvent) =>
       one.at === at &&
@@ -214,6 +211,14 @@ function createSuiteLists(context: Context) {
       return count as number
     },
   }
+}
+
+/** Throws OperatorError if a suite has been removed and registered again since an audit event. */
+export async function assertSameSuite(store: Context['store'], suite: string, eventId: number): Promise<void> {
+  const ofSuite = { action: 'suite registered', subject: suite, kind: 'suite', limit: 1 } as const
+  const { events } = await searchAuditEvents(store, ofSuite, Infinity)
+  if (events.some(({ id }) => id > eventId))
+    throw new OperatorError(`The suite ${suite} has been removed and registered again since.`)
 }
 
 async function find({ store }: Context, suiteId: string): Promise<Suite> {

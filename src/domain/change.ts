@@ -11,14 +11,10 @@ import { timestamp } from './time.ts'
  */
 export type Change =
   /** Sets the given fields; `suites` to exactly these, ignoring unknown ones; `federated` to exactly these that are not revoked. */
-  | {
-      type: 'application updated'
-      clientId: string
-      values: ApplicationChanges
-      status?: Application['status']
-      suites?: readonly string[]
-      federated?: readonly NewSecret[] | undefined
-    }
+  | ({ type: 'application updated'; federated?: readonly NewSecret[] | undefined } & ApplicationUpdate)
+  /** Sets the values from before other changes. */
+  | ({ type: 'change undone' } & ApplicationUpdate)
+  | { type: 'change undone'; suite: string; values: SuiteChanges }
   | { type: 'application suspended' | 'application resumed'; clientId: string }
   /** Also removes its secrets. Its tokens are kept until the purge. */
   | { type: 'application removed'; clientId: string }
@@ -61,6 +57,13 @@ export type Change =
   /** Uses up the login code, if there is one. Changes nothing if it is unknown or used. */
   | { type: 'operator logged in'; operator: string; codeDigest: string | undefined; session: NewSession }
   | { type: 'session ended'; operator: string; sessionId: number }
+
+interface ApplicationUpdate {
+  clientId: string
+  values: ApplicationChanges
+  status?: Application['status'] | undefined
+  suites?: readonly string[] | undefined
+}
 
 /** A new secret, and what becomes of the others: see `secret rotated`. */
 export interface Rotation {
@@ -107,6 +110,8 @@ export type ChangeEvent =
   | { type: 'application registered'; clientId: string; name: string; suites: readonly string[] | 'all' }
   | { type: 'application updated'; clientId: string; changed: readonly string[] }
   | { type: 'suite registered'; suite: string; name: string }
+  /** `clientId`: a client id or a suite id. */
+  | { type: 'change undone'; clientId: string; changed: readonly string[] }
   /** `name`: undefined unless it was sent. */
   | { type: 'suite updated'; suite: string; name: string | undefined; changed: readonly string[] }
   /** `clientId`: a client id or a suite id. */
@@ -141,6 +146,8 @@ function eventOf(change: Change, { fields, id }: ChangeResult, subject: string):
       return { type: change.type, clientId: subject, suite: change.suite }
     case 'application updated':
       return { type: change.type, clientId: change.clientId, changed: fields }
+    case 'change undone':
+      return { type: change.type, clientId: 'suite' in change ? change.suite : change.clientId, changed: fields }
     case 'suite updated':
       return { type: change.type, suite: change.suite, name: change.values.name, changed: fields }
     case 'secret added':

@@ -139,7 +139,7 @@ type DatabaseEvent =
 export const AUDIT_ACTIONS = [
   ...(['application registered', 'application updated', 'application suspended', 'application resumed'] as const),
   ...(['application removed', 'application approved', 'approval withdrawn', 'all tokens revoked'] as const),
-  ...(['suite registered', 'suite updated', 'suite removed'] as const),
+  ...(['suite registered', 'suite updated', 'suite removed', 'change undone'] as const),
   ...(['secret rotated', 'secret added', 'secret revoked'] as const),
   ...(['hand-over link made', 'hand-over link used', 'hand-over link withdrawn'] as const),
   ...(['operator added', 'operator updated', 'operator removed'] as const),

@@ -57,6 +57,7 @@ export const LINES = complete({
   'suite registered': { level: 'info', fields: ['suite', 'name', ...operator] },
   'suite updated': { level: 'info', fields: ['suite', 'name', 'changed', ...operator] },
   'suite removed': { level: 'info', fields: ['suite', ...operator] },
+  'change undone': { level: 'info', fields: ['clientId', 'changed', ...operator] },
   'secret rotated': { level: 'info', fields: ['clientId', 'othersEndAt', ...operator] },
   'secret added': { level: 'info', fields: ['clientId', ...operator] },
   'secret revoked': { level: 'info', fields: ['clientId', 'secretId', ...operator] },

@@ -36,9 +36,10 @@ import {
 import { changeHandOvers, handOversPanel } from './hand-overs.ts'
 import { type Page, showPage } from './layout.ts'
 import { assertNewSignIn } from './login.ts'
-import { annotationFacts, type Changes, changeNames, notes, type Owners, removeOwner, withContents } from './owner.ts'
+import { annotationFacts, changeNames, notes, type Owners, removeOwner, withContents } from './owner.ts'
 import { proposedQuota, quotaBar } from './quota.ts'
 import { changeSecrets, copyable, secretsPanel, tryIt } from './secrets.ts'
+import { changeMessage, redirectChanged, undoChanges } from './undo.ts'
 import { usagePanel } from './usage.ts'
 
 type Route = { Params: { id: string } }
@@ -51,13 +52,10 @@ export function application(console: FastifyInstance, context: AdminContext): vo
 
   console.get<Route>('/applications/:id', (request, reply) => show(request.params.id, reply))
 
-  for (const [path, change, done] of [
-    ['suspend', 'suspend', 'application-suspended'],
-    ['resume', 'resume', 'application-resumed'],
-  ] as const) {
-    console.post<Route>(`/applications/:id/${path}`, async (request, reply) => {
-      const changed = await actions(request)[change](request.params.id)
-      return redirectDone(reply, pathOf(request.params.id), changed ? done : 'nothing-changed')
+  for (const change of ['suspend', 'resume'] as const) {
+    console.post<Route>(`/applications/:id/${change}`, async (request, reply) => {
+      const { id } = request.params
+      return redirectChanged(context, reply, pathOf(id), await actions(request)[change](id))
     })
   }
 
@@ -75,14 +73,17 @@ export function application(console: FastifyInstance, context: AdminContext): vo
 
   console.post<Route>('/applications/:id/approve', async (request, reply) => {
     const { id } = request.params
-    const changed = await actions(request).approve(id, ...fieldsOf(request.body).all('suite'))
-    return redirectDone(reply, pathOf(id), changed.length > 0 ? 'approved' : 'nothing-changed')
+    const isChanged = await actions(request).edit(id, {}, fieldsOf(request.body).all('suite'), [])
+    return redirectChanged(context, reply, pathOf(id), isChanged)
   })
 
   const applications: Owners = {
     parent: PARENT,
     find: (id, request) => actions(request).show(id),
-    update: (id, changes, request) => save(context, id, changes, request),
+    update(id, changes, request) {
+      const { ticked, unticked } = approvalsIn(request.body)
+      return actions(request).edit(id, changes, ticked, unticked)
+    },
     remove: (id, request) => actions(request).remove(id),
     consequencesOf: async (owner) => consequencesOf(owner as ShownApplication),
     proposes: (owner) => ({ quota: String(proposedQuota(owner as ShownApplication, context.about.tokenQuota)) }),
@@ -98,7 +99,8 @@ export function application(console: FastifyInstance, context: AdminContext): vo
       return section('approvals', 'Approvals', inputs)
     },
   }
-  changeNames(console, applications)
+  changeNames(console, context, applications)
+  undoChanges(console, context, applications)
   removeOwner(console, context, applications)
   changeSecrets(console, context, applications)
   addFederated(console, context, applications)
@@ -144,7 +146,7 @@ function createView(context: AdminContext) {
       scripts: ['live.js', 'chart.js'],
       trail: [PARENT],
       actions: mayChange && html`<a class="button" href="${base}/edit">Edit</a>${statusChange(application, base)}`,
-      content: html`${notes(errors, mayChange)}
+      content: html`${await changeMessage(context, request, application)}${notes(errors, mayChange)}
 ${withContents(html`${section('health', 'Status', html`${live.status}${live.figures}${factsOf(application)}`, html`${live.asOf}${liveControls(base, { client: clientId })}`)}
 ${lastTokenAt === undefined && use}
 ${await usagePanel(context, request, usage)}
@@ -274,19 +276,6 @@ export function approvalsIn(body: unknown) {
   const { all } = fieldsOf(body)
   const [shown, wanted] = [new Set(all('shown')), new Set(all('suite'))]
   return { ticked: [...wanted.difference(shown)], unticked: [...shown.difference(wanted)] }
-}
-
-async function save(context: AdminContext, id: string, changes: Changes, request: FastifyRequest): Promise<boolean> {
-  const { applications, suites } = administrationOf(context, request)
-  const { ticked, unticked } = approvalsIn(request.body)
-  // Called before anything is saved, because it throws if one does not exist.
-  await Promise.all(ticked.map(suites.show))
-  const isUpdated = Object.keys(changes).length > 0 && (await applications.update(id, changes))
-  const approved = await applications.approve(id, ...ticked)
-  // Suites that were removed in the meantime no longer have approvals.
-  const present = await Promise.all(unticked.map(suites.find))
-  const withdrawn = await applications.withdraw(id, ...unticked.filter((_, at) => present[at]))
-  return isUpdated || approved.length + withdrawn.length > 0
 }
 
 /** The checkboxes for approvals. They also send which suites were shown as approved, so that only real edits are applied. */

@@ -6,10 +6,11 @@ import { address, type Html, html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
 import { name, note } from './components.ts'
-import { allOrNone, type FieldError, fieldsOf, hidden, redirectDone } from './forms.ts'
+import { allOrNone, type FieldError, fieldsOf, hidden } from './forms.ts'
 import { type Page, showPage } from './layout.ts'
 import { headBelow } from './owner.ts'
 import { PARENT as SUITES } from './suites.ts'
+import { redirectChanged } from './undo.ts'
 
 /** How many of the applications that an undo left unchanged are named. */
 const MAX_NAMED = 50
@@ -73,9 +74,7 @@ export function changeApprovals(
   }
 
   async function showChanged(request: FastifyRequest, reply: FastifyReply, changed: readonly string[]) {
-    if (changed.length === 0) return redirectDone(reply, listOf(request), 'nothing-changed')
-    const { events } = await administrationOf(context, request).searchAuditEvents({ requestId: request.id, limit: 1 })
-    return reply.redirect(address('/applications', { ...queryOf(request), changed: String(events[0]?.id) }), 303)
+    return redirectChanged(context, reply, listOf(request), changed.length > 0)
   }
 }
 

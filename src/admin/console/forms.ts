@@ -68,10 +68,6 @@ export function assertNameTyped({ body }: FastifyRequest, name: string): void {
 
 /** Messages after a successful change, by the `done` of the URL: a closed list, so that a link cannot inject text or a number. */
 const DONE = {
-  'application-suspended': 'The application is suspended: it gets no tokens, and the tokens that it has are refused.',
-  'application-resumed': 'The application is active again.',
-  saved: 'The changes are saved.',
-  approved: 'It is approved: its tokens are valid there from the next check on.',
   'nothing-changed': 'Nothing has changed.',
   'secret-shown': 'The new secret was shown once. It cannot be shown again.',
   'secret-revoked': 'The secret is revoked.',

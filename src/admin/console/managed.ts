@@ -10,7 +10,7 @@ import { headBelow, sentFor } from './owner.ts'
 import { PARENT as SUITES } from './suites.ts'
 
 /** The forms that change what a file may say. Secrets and tokens are never in a file. */
-const ASKED = /^\/(applications|suites)\/:id(\/(suspend|resume|approve|remove))?$/
+const ASKED = /^\/(applications|suites)\/:id(\/(suspend|resume|approve|undo|remove))?$/
 
 /** The field that says that the operator knows what manages it. */
 const CONFIRMED = 'although_managed_by'

@@ -36,6 +36,7 @@ import {
 } from './forms.ts'
 import { type Page, showPage } from './layout.ts'
 import { assertNewSignIn } from './login.ts'
+import { redirectChanged } from './undo.ts'
 
 // What the pages of applications and suites have in common.
 
@@ -114,7 +115,8 @@ ${!canChange && note('quiet', html`<p>You are a viewer: you can see everything, 
  * Shows and handles the form that changes values. Stores only the fields that were edited, and nothing if someone else has
  * changed one of them in the meantime.
  */
-export function changeNames(console: FastifyInstance, { parent, find, update, inputs, proposes }: Owners): void {
+export function changeNames(console: FastifyInstance, context: AdminContext, owners: Owners): void {
+  const { parent, find, update, inputs, proposes } = owners
   const section = parent.href
 
   async function edit(id: string, reply: FastifyReply, { errors, status }: Refused) {
@@ -148,7 +150,7 @@ ${await inputs?.(owner, request, stateOf)}</div>
     try {
       const edited = sent.filter(({ isEdited }) => isEdited).map(({ name, value }) => [name, value])
       const changed = await update(id, changesIn(Object.fromEntries(edited)), request)
-      return redirectDone(reply, `${section}${path`/${id}`}`, changed ? 'saved' : 'nothing-changed')
+      return redirectChanged(context, reply, `${section}${path`/${id}`}`, changed)
     } catch (error) {
       return edit(id, reply, refusedFor(error, { 'not found': 'suite' }))
     }

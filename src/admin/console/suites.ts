@@ -36,6 +36,7 @@ import {
   withContents,
 } from './owner.ts'
 import { changeSecrets, copyable, credentialsPage, howToCheckTokens, secretsPanel } from './secrets.ts'
+import { changeMessage, undoChanges } from './undo.ts'
 import { usagePanel } from './usage.ts'
 
 const COLUMNS = [
@@ -168,7 +169,8 @@ export function suite(console: FastifyInstance, context: AdminContext): void {
     },
     show,
   }
-  changeNames(console, suites)
+  changeNames(console, context, suites)
+  undoChanges(console, context, suites)
   removeOwner(console, context, suites)
   changeSecrets(console, context, suites)
 }
@@ -197,7 +199,7 @@ function createView(context: AdminContext) {
       scripts: ['live.js', 'chart.js'],
       trail: [PARENT],
       actions: mayChange && html`<a class="button" href="${base}/edit">Edit</a>`,
-      content: html`${notes(errors, mayChange)}
+      content: html`${await changeMessage(context, request, suite)}${notes(errors, mayChange)}
 ${withContents(html`${section('health', 'Status', html`${live.status}${known}`, html`${live.asOf}${liveControls(base, { client: suiteId })}`)}
 ${await usagePanel(context, request, usage)}
 ${approvedPanel(suiteId, await suites.countApproved(suiteId), mayChange)}

@@ -21,6 +21,8 @@ import { ask, type Database, namesJson, rowsJson, type Work } from './work.ts'
 /** The statements of each change. They return the id in ChangeResult as one row. */
 const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => Work<unknown[][]> } = {
   'application updated': updateApplication,
+  'change undone': (change, at) =>
+    'suite' in change ? updateSuite(change.suite, change.values) : updateApplication(change, at),
   'application suspended': ({ clientId }) => ask(sql.setStatus, [clientId, 'suspended']),
   'application resumed': ({ clientId }) => ask(sql.setStatus, [clientId, 'active']),
   'application removed': ({ clientId }) => ask(sql.deleteApplication, [clientId]),
@@ -71,7 +73,7 @@ const MAKE: { [Type in Change['type']]: (change: ChangeOf<Type>, at: number) => 
   'session ended': ({ operator, sessionId }) => ask(operators.deleteSession, [operator, sessionId]),
 }
 
-function* updateApplication(change: ChangeOf<'application updated'>, at: number): Work<unknown[][]> {
+function* updateApplication(change: Omit<ChangeOf<'application updated'>, 'type'>, at: number): Work<unknown[][]> {
   const { clientId, values, status, suites, federated } = change
   const quota = values.quota === null ? 0 : values.quota
   const texts = Object.values(columnsOf(values, TEXT_COLUMNS))

@@ -163,7 +163,7 @@ t.test('Application: only approvals that were ticked or unticked are changed', a
   // Before this form is sent, another operator adds and withdraws approvals.
   await administration.applications.approve(clientId, 'third')
   const { statusCode, headers } = await approve({ shown: ['store'], suite: ['product'] })
-  t.strictSame([statusCode, headers.location], [303, `${path}?done=saved`])
+  t.equal(statusCode, 303)
   t.match(await browser.body(String(headers.location)), 'The changes are saved.')
   t.strictSame((await show()).suites, ['product', 'third'])
   const [event] = await store.listAuditEvents({ limit: 1 })
@@ -197,7 +197,7 @@ t.test('Application: names and approvals are one form; a refused one keeps what 
   t.match(await browser.body(`${path}/edit`), 'data-guard=""', 'but not before anything was edited')
   t.match(await show(), { name: 'Shop', suites: ['store'] })
   const both = await approve({ shown: 'store', suite: 'third', name: 'Mine' })
-  t.equal(both.headers.location, `${path}?done=saved`)
+  t.match(both.headers.location, /changed=\d+$/)
   t.match(await show(), { name: 'Mine', suites: ['third'] })
 })
 
@@ -261,7 +261,7 @@ t.test('Application: if two operators change one of its names, the second one se
 t.test('Application: labels, note and quota are edited in its form, and shown and found', async (t) => {
   const { send, post, page, path, show, update, browser } = await setting(t)
   const values = { labels: 'owner=web\r\n\r\n environment = a=b \r\n', note: `One\r\n${HOSTILE}`, quota: '1000' }
-  t.match(await post('', edited(values)), /saved/)
+  t.match(await post('', edited(values)), /changed=/)
   const saved = { labels: { environment: 'a=b', owner: 'web' }, note: `One\n${HOSTILE}`, quota: 1000 }
   t.match(await show(), saved)
   const body = await page()
@@ -281,7 +281,7 @@ t.test('Application: labels, note and quota are edited in its form, and shown an
   t.match(textOf(wrong.body), 'The quota must be a whole number')
   await update({ note: 'Theirs' })
   t.equal((await send('', edited({ ...shown, note: 'Mine' }))).statusCode, 409)
-  t.match(await post('', edited({ ...shown, labels: '', quota: '' })), /saved/)
+  t.match(await post('', edited({ ...shown, labels: '', quota: '' })), /changed=/)
   t.match(await show(), { labels: {}, note: 'Theirs', quota: null })
 })
 
@@ -292,7 +292,7 @@ t.test('Application: source addresses, public labels and what is only reported a
     public_labels: 'tier\r\nregion',
     report_only: 'source_addresses quota',
   }
-  t.match(await post('', edited(values)), /saved/)
+  t.match(await post('', edited(values)), /changed=/)
   const saved = { sourceAddresses: ['192.0.2.0/24', '::1'], publicLabels: ['tier', 'region'] }
   t.match(await show(), { ...saved, reportOnly: ['source_addresses', 'quota'], quota: null })
   const shown =
@@ -306,20 +306,20 @@ t.test('Application: source addresses, public labels and what is only reported a
   const wrong = await send('', edited({ ...before, source_addresses: 'a.example' }))
   t.equal(wrong.statusCode, 422)
   t.match(textOf(wrong.body), /A source address must be an IP address .*: a\.example/)
-  t.match(await post('', edited({ ...before, source_addresses: '', report_only: '' })), /saved/)
+  t.match(await post('', edited({ ...before, source_addresses: '', report_only: '' })), /changed=/)
   t.match(await show(), { sourceAddresses: [], reportOnly: [] })
 })
 
 t.test('Application: it is suspended, resumed and, after confirmation, removed, and its tokens revoked', async (t) => {
   const { browser, path, send, post, show, page, administration, clientId } = await setting(t)
-  t.equal(await post('suspend'), `${path}?done=application-suspended`)
+  t.match(await post('suspend'), /changed=\d+$/)
   t.equal((await show()).status, 'suspended')
   t.equal(await post('suspend'), `${path}?done=nothing-changed`)
   t.strictSame(actionsOf(await page())[0], `${path}/resume`)
   t.equal(await post('approve', { suite: 'store' }), `${path}?done=nothing-changed`)
-  t.equal(await post('approve', { suite: 'third' }), `${path}?done=approved`)
+  t.match(await post('approve', { suite: 'third' }), /changed=\d+$/)
   t.strictSame((await show()).suites, ['store', 'third'])
-  t.equal(await post('resume'), `${path}?done=application-resumed`)
+  t.match(await post('resume'), /changed=\d+$/)
   t.equal((await show()).status, 'active')
   t.equal(await post('revoke-tokens', { typed_name: 'Shop' }), `${path}?done=tokens-revoked`)
   t.equal((await show()).tokenGeneration, 1)
@@ -369,7 +369,7 @@ t.test('Application: its page and forms work with every allowed client id', asyn
     const { body } = await browser(path)
     t.match(body, '<title>Strange')
     t.ok(actionsOf(body).every((action) => action.startsWith(path)))
-    t.equal(await browser.location(`${path}/suspend`, { form: {} }), `${path}?done=application-suspended`)
+    t.ok(String(await browser.location(`${path}/suspend`, { form: {} })).startsWith(`${path}?changed=`))
   }
 })
 

@@ -57,6 +57,7 @@ t.test('Managed: a change by hand asks first, names the file, and is then made a
 t.test('Managed: what nothing manages, and what no file says, is changed without a question', async (t) => {
   const { browser, administration } = await setting(t)
   t.equal((await browser('/applications/own/suspend', { form: {} })).statusCode, 303)
+  t.match(textOf(await browser.body('/applications/shop/undo', { form: {} })), ASKED)
   t.equal((await browser('/applications/shop/revoke-tokens', { form: { typed_name: 'Shop' } })).statusCode, 303)
   t.match(await browser.text('/applications/shop'), `Managed by ${FILE}, applied 2027-01-15 08:00`)
   t.match(await browser.text('/suites/store'), `Managed by ${FILE}, applied 2027-01-15 08:00`)

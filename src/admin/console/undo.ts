@@ -1,0 +1,59 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Application } from '../../domain/application.ts'
+import type { Suite } from '../../domain/suite.ts'
+import { type Html, html, path } from '../../web/html.ts'
+import type { AdminContext } from '../context.ts'
+import { administrationOf, callerOf } from '../wire/caller.ts'
+import { difference } from './audit.ts'
+import { fieldsOf, hidden, redirectDone, refusedFor } from './forms.ts'
+import type { Owners } from './owner.ts'
+
+/** Redirects after a form to the page at `path`. Its address names the audit event, if anything was changed. */
+export async function redirectChanged(
+  context: AdminContext,
+  reply: FastifyReply,
+  path: string,
+  isChanged: boolean,
+): Promise<FastifyReply> {
+  if (!isChanged) return redirectDone(reply, path, 'nothing-changed')
+  const { id: requestId } = reply.request
+  const { events } = await administrationOf(context, reply.request).searchAuditEvents({ requestId, limit: 1 })
+  return reply.redirect(`${path}${path.includes('?') ? '&' : '?'}changed=${events[0]?.id}`, 303)
+}
+
+const DONE: Readonly<Record<string, string>> = {
+  'application suspended': 'The application is suspended: it gets no tokens, and the tokens that it has are refused.',
+  'application resumed': 'The application is active again.',
+  'application approved': 'It is approved: its tokens are valid there from the next check on.',
+  'approval withdrawn': 'The approval is withdrawn: its tokens are refused there from the next check on.',
+  'change undone': 'The change is undone.',
+}
+
+/** What the operator has just changed here, with a button that undoes it, unless something else was changed since. */
+export async function changeMessage(
+  context: AdminContext,
+  request: FastifyRequest,
+  owner: Application | Suite,
+): Promise<Html | undefined> {
+  const changed = fieldsOf(request.query).text('changed')
+  if (changed === '') return
+  const last = await administrationOf(context, request).findLastChange(owner)
+  if (String(last?.id) !== changed || last?.actor !== callerOf(request).operator.name) return
+  const action = 'clientId' in owner ? path`/applications/${owner.clientId}/undo` : path`/suites/${owner.suiteId}/undo`
+  return html`<div class="note good" role="status"><p>${DONE[last.action] ?? 'The changes are saved.'}</p>${difference(last.before, last.after)}
+<form method="post" action="${action}">${hidden({ changed })}<div class="buttons"><button class="button">Undo</button></div></form></div>`
+}
+
+export function undoChanges(console: FastifyInstance, context: AdminContext, { parent, find, show }: Owners): void {
+  console.post<{ Params: { id: string } }>(`${parent.href}/:id/undo`, async (request, reply) => {
+    const { id } = request.params
+    const owner = await find(id, request)
+    try {
+      const { undoLastChange } = administrationOf(context, request)
+      const isChanged = await undoLastChange(owner, Number(fieldsOf(request.body).text('changed')))
+      return redirectChanged(context, reply, `${parent.href}${path`/${id}`}`, isChanged)
+    } catch (error) {
+      return show(id, reply, refusedFor(error))
+    }
+  })
+}
