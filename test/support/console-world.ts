@@ -11,6 +11,11 @@ export function textOf(body: string): string {
   return unescaped(body.replaceAll('<wbr>', '').replace(/<[^>]*>/g, ' ')).replace(/\s+/g, ' ')
 }
 
+/** A page without its icons, which repeat what its texts say. */
+export function withoutIcons(body: string): string {
+  return body.replace(/<svg class="icon".*?<\/svg>/g, '')
+}
+
 /** The values of inputs with this name. */
 export function valuesOf(body: string, name: string): string[] {
   const inputs = [...body.matchAll(/<input [^>]*>/g)].map(([input]) => input)

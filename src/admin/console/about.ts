@@ -3,6 +3,7 @@ import { programFile, readText } from '../../program-files.ts'
 import { html } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { facts, section, table, time } from './components.ts'
+import { icon } from './icons.ts'
 import { showPage } from './layout.ts'
 
 const DESCRIPTION = programFile('../docs/openapi-admin.yaml')
@@ -30,7 +31,7 @@ export function aboutPage(console: FastifyInstance, context: AdminContext): void
         html`<a href="/openapi-admin.yaml">openapi-admin.yaml</a> <span class="hint">OpenAPI</span>`,
       ],
       ['Documents', html`<a href="/docs">of this version</a>`],
-      docsUrl !== undefined && ['Documentation', html`<a href="${docsUrl}" rel="noreferrer">${docsUrl}</a>`],
+      docsUrl !== undefined && ['Documentation', html`<a href="${docsUrl}" rel="noreferrer">${docsUrl} ${icon('elsewhere')}</a>`],
     ])
     const columns = ['Setting', 'Value', 'Meaning']
     const rows = settings.map(({ name, value, meaning }) => [

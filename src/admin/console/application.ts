@@ -34,6 +34,7 @@ import {
   statesOf,
 } from './forms.ts'
 import { changeHandOvers, handOversPanel } from './hand-overs.ts'
+import { icon } from './icons.ts'
 import { type Page, showPage } from './layout.ts'
 import { assertNewSignIn } from './login.ts'
 import { annotationFacts, changeNames, notes, type Owners, removeOwner, withContents } from './owner.ts'
@@ -145,7 +146,7 @@ function createView(context: AdminContext) {
       section: '/applications',
       scripts: ['live.js', 'chart.js'],
       trail: [PARENT],
-      actions: mayChange && html`<a class="button" href="${base}/edit">Edit</a>${statusChange(application, base)}`,
+      actions: mayChange && html`<a class="button" href="${base}/edit">${icon('edit')}Edit</a>${statusChange(application, base)}`,
       content: html`${await changeMessage(context, request, application)}${notes(errors, mayChange)}
 ${withContents(html`${section('health', 'Status', html`${live.status}${live.figures}${factsOf(application)}`, html`${live.asOf}${liveControls(base, { client: clientId })}`)}
 ${lastTokenAt === undefined && use}
@@ -234,7 +235,7 @@ function destructiveActions({ name, status }: ShownApplication, base: string, ur
       consequences: html`<p>All tokens issued to it so far are refused from the next check on.${
         status === 'active' && ' It can ask for new ones at once.'
       } This cannot be undone.</p>`,
-    })}<a class="button danger-quiet" href="${`${base}/remove`}">Remove…</a></div>`,
+    })}<a class="button danger-quiet" href="${`${base}/remove`}">${icon('remove')}Remove…</a></div>`,
   )
 }
 

@@ -7,6 +7,7 @@ import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
 import { name, note } from './components.ts'
 import { allOrNone, type FieldError, fieldsOf, hidden } from './forms.ts'
+import { icon } from './icons.ts'
 import { type Page, showPage } from './layout.ts'
 import { headBelow } from './owner.ts'
 import { PARENT as SUITES } from './suites.ts'
@@ -96,7 +97,7 @@ export async function approvalsChanged(context: AdminContext, request: FastifyRe
   if (!done) return
   const [suite] = [event.before, event.after].flatMap((fields) => fields?.suites) as [string]
   return html`<div class="note good" role="status" data-ticks-done><p>${many(event.count, 'application')} ${event.count === 1 ? 'is' : 'are'} ${done} for <code>${suite}</code>, from the next check on.</p>
-<form method="post" action="${address('/applications', query)}">${hidden({ undo: changed })}<div class="buttons"><button class="button">Undo</button></div></form></div>`
+<form method="post" action="${address('/applications', query)}">${hidden({ undo: changed })}<div class="buttons"><button class="button">${icon('undo')}Undo</button></div></form></div>`
 }
 
 export function headOf({ suiteId, name: named }: Suite) {

@@ -1,11 +1,12 @@
 import { type Application, type Labels, labelTexts } from '../../domain/application.ts'
 import { ago } from '../../domain/time.ts'
 import { address, type Html, html, type Part } from '../../web/html.ts'
+import { icon } from './icons.ts'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'quiet'
 
 export function badge(word: string, tone: Tone = 'quiet'): Html {
-  return html`<span class="badge ${tone}">${word}</span>`
+  return html`<span class="badge ${tone}">${icon(tone)}${word}</span>`
 }
 
 /** A name entered by people: with its own text direction, truncated if too long, in full in the tooltip. */

@@ -8,6 +8,7 @@ import type { About } from '../context.ts'
 import { ProblemError } from '../wire/problem.ts'
 import { facts, links, note } from './components.ts'
 import { doneMessage, hidden, select, textsIn } from './forms.ts'
+import { icon } from './icons.ts'
 import { RANGE_NAMES } from './range.ts'
 
 // The frame of every page, and the files that it loads.
@@ -160,7 +161,7 @@ ${user}</div>`
 
 function sections(current: Section | undefined, range: Visit['range'] = {}): Html {
   const hrefOf = (path: string) => (RANGED.includes(path) ? address(path, range) : path)
-  const all = SECTIONS.map(([path, label]) => [hrefOf(path), label] as const)
+  const all = SECTIONS.map(([path, label]) => [hrefOf(path), html`${icon(label)}${label}`] as const)
   return links('sections', 'Console', all, current && hrefOf(current))
 }
 

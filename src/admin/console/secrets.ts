@@ -24,6 +24,7 @@ import {
   refusedFor,
   select,
 } from './forms.ts'
+import { icon } from './icons.ts'
 import { type Page, showPage } from './layout.ts'
 import { assertNewSignIn } from './login.ts'
 import { headBelow, type Owners } from './owner.ts'
@@ -233,7 +234,7 @@ ${content}`,
 
 /** A value with a copy button, which console.js shows. `id` is unique on the page. */
 export function copyable(id: string, label: string, value: string): Html {
-  return html`<div class="copyable"><p class="copyable-label" id="${id}-label">${label}</p><div class="copyable-value"><code id="${id}"${value.includes('\n') && html` tabindex="0"`}>${value}</code><button type="button" class="button" data-copy="${id}" aria-describedby="${id}-label" hidden>Copy</button></div></div>`
+  return html`<div class="copyable"><p class="copyable-label" id="${id}-label">${label}</p><div class="copyable-value"><code id="${id}"${value.includes('\n') && html` tabindex="0"`}>${value}</code><button type="button" class="button" data-copy="${id}" aria-describedby="${id}-label" hidden>${icon('copy')}<span>Copy</span></button></div></div>`
 }
 
 export function tryIt(use: Client & { publicUrl: string; suites: readonly string[] }): Html {
@@ -261,7 +262,7 @@ ${copyable('use', 'Try it in a terminal, with the token of an approved applicati
 <div class="prose"><p>A suite that checks tokens itself uses introspection (RFC 7662), with its client id and secret:</p></div>
 ${copyable('introspect', 'Introspection', introspectionUrl)}
 ${introspectionCommand(suite)}
-${docsUrl && html`<p><a href="${docsUrl}" rel="noreferrer">Read more</a></p>`}`
+${docsUrl && html`<p><a href="${docsUrl}" rel="noreferrer">Read more ${icon('elsewhere')}</a></p>`}`
 }
 
 function introspectionCommand(suite: Client & Pick<About['urls'], 'introspectionUrl'>): Html {

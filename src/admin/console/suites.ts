@@ -22,6 +22,7 @@ import {
   type Troubled,
 } from './diagnosis.ts'
 import { canChange, field, fieldsOf, type Refused, statesOf, textsIn } from './forms.ts'
+import { icon } from './icons.ts'
 import { type Page, showPage } from './layout.ts'
 import { listPage, numberIn } from './list.ts'
 import {
@@ -198,7 +199,7 @@ function createView(context: AdminContext) {
       section: '/suites',
       scripts: ['live.js', 'chart.js'],
       trail: [PARENT],
-      actions: mayChange && html`<a class="button" href="${base}/edit">Edit</a>`,
+      actions: mayChange && html`<a class="button" href="${base}/edit">${icon('edit')}Edit</a>`,
       content: html`${await changeMessage(context, request, suite)}${notes(errors, mayChange)}
 ${withContents(html`${section('health', 'Status', html`${live.status}${known}`, html`${live.asOf}${liveControls(base, { client: suiteId })}`)}
 ${await usagePanel(context, request, usage)}
@@ -208,7 +209,7 @@ ${live.refusals}
 ${secretsPanel({ base, name: named, secrets, now: at, request, hours: statesOf(errors)('hours') })}
 ${section('gateway', 'How tokens are checked', howToCheckTokens({ clientId: suiteId, ...about.urls }))}
 ${await lastChanges(administration, { kind: 'suite', id: suiteId })}
-${mayChange && section('endings', 'Remove this suite', html`<div class="actions"><a class="button danger-quiet" href="${base}/remove">Remove…</a></div>`)}`)}`,
+${mayChange && section('endings', 'Remove this suite', html`<div class="actions"><a class="button danger-quiet" href="${base}/remove">${icon('remove')}Remove…</a></div>`)}`)}`,
     }
     return showPage(reply, page, { status })
   }

@@ -6,6 +6,7 @@ import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
 import { difference } from './audit.ts'
 import { fieldsOf, hidden, redirectDone, refusedFor } from './forms.ts'
+import { icon } from './icons.ts'
 import type { Owners } from './owner.ts'
 
 /** Redirects after a form to the page at `path`. Its address names the audit event, if anything was changed. */
@@ -41,7 +42,7 @@ export async function changeMessage(
   if (String(last?.id) !== changed || last?.actor !== callerOf(request).operator.name) return
   const action = 'clientId' in owner ? path`/applications/${owner.clientId}/undo` : path`/suites/${owner.suiteId}/undo`
   return html`<div class="note good" role="status"><p>${DONE[last.action] ?? 'The changes are saved.'}</p>${difference(last.before, last.after)}
-<form method="post" action="${action}">${hidden({ changed })}<div class="buttons"><button class="button">Undo</button></div></form></div>`
+<form method="post" action="${action}">${hidden({ changed })}<div class="buttons"><button class="button">${icon('undo')}Undo</button></div></form></div>`
 }
 
 export function undoChanges(console: FastifyInstance, context: AdminContext, { parent, find, show }: Owners): void {

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { actionsOf, copyOf, createConsoleWorld, textOf, unescaped, valuesOf } from '../../support/console-world.ts'
+import { actionsOf, copyOf, createConsoleWorld, textOf, withoutIcons, unescaped, valuesOf } from '../../support/console-world.ts'
 import { refusal } from '../../support/refusal.ts'
 import { registrationJson } from '../../support/registration.ts'
 
@@ -79,7 +79,7 @@ t.test('Applications: failing ones are marked and found, as their pages say', as
   await store.addTokenCounts([count])
   clock.time += HOUR / 5
   const { body } = await browser('/applications')
-  const badges = body.matchAll(/<span class="badge (\w+)">(active|failing|suspended|no token yet)</g)
+  const badges = withoutIcons(body).matchAll(/<span class="badge (\w+)">(active|failing|suspended|no token yet)</g)
   const states = [...badges].map(([, kind, state]) => `${kind} ${state}`)
   const unused = 'quiet no token yet'
   t.strictSame(states, ['quiet suspended', unused, 'good active', 'bad failing', unused])

@@ -79,7 +79,7 @@ t.test('Console: a page shows its place in the navigation, the operator and the 
   for (const part of [
     '<title>Audit · token-server</title>',
     '<h1>Audit</h1>',
-    '<a href="/audit" aria-current="page">Audit</a>',
+    /<a href="\/audit" aria-current="page"><svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d="[^"]+"\/><\/svg>Audit<\/a>/,
     /Signed in as .*<bdi>anna<\/bdi>.*, viewer/,
     'data-zone>Times are in UTC.</p>',
     '<form method="post" action="/logout">',

@@ -58,11 +58,13 @@ function enableCopyButtons(part) {
 
 /** Shows a word on a button for 2 seconds, and announces it to screen readers. @param {HTMLButtonElement} button @param {string} word */
 function say(button, word) {
-  button.dataset.label ??= button.textContent ?? ''
-  button.textContent = word
+  const label = button.querySelector('span')
+  if (!label) return
+  label.dataset.label ??= label.textContent ?? ''
+  label.textContent = word
   announcer.textContent = word
   setTimeout(() => {
-    button.textContent = button.dataset.label ?? ''
+    label.textContent = label.dataset.label ?? ''
     announcer.textContent = ''
   }, 2000)
 }
