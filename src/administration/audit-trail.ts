@@ -10,6 +10,7 @@ export interface AuditQuery extends AuditFilter {
   action?: string | undefined
   /** A part of the operator's name or email address. */
   actorPart?: string | undefined
+  requestIdPart?: string | undefined
   /** A part of the id or the name of what was changed. */
   search?: string | undefined
 }
@@ -26,23 +27,24 @@ type Trail = Pick<Store, 'listAuditEvents' | 'findApplication' | 'findSuite' | '
  */
 export async function searchAuditEvents(
   store: Trail,
-  { action, actorPart = '', search = '', limit, ...filter }: AuditQuery,
+  { action, actorPart = '', requestIdPart = '', search = '', limit, ...filter }: AuditQuery,
   maxSteps = MAX_STEPS,
 ): Promise<{ events: AuditEvent[]; next?: number | undefined }> {
-  const isPlain = action === undefined && actorPart === '' && search === ''
+  const isPlain = action === undefined && `${actorPart}${requestIdPart}${search}` === ''
   const size = isPlain ? limit + 1 : ROWS_PER_STEP
   // A search finds each subject of a change.
   const grouped = filter.grouped && search === ''
   const list = (last?: AuditEvent) =>
     store.listAuditEvents({ ...filter, grouped, before: last?.id ?? filter.before, limit: size })
-  const [isActor, isSubject] = [finderOf(actorPart), finderOf(search)]
+  const [isActor, isRequest, isSubject] = [finderOf(actorPart), finderOf(requestIdPart), finderOf(search)]
   const found: AuditEvent[] = []
   let steps = 0
   for await (const events of stepsOf(list, size)) {
     const names = search === '' ? new Map() : await namesOfSubjects(store, events)
-    const isWanted = ({ action: made, actor, actorEmail, subject }: AuditEvent) =>
+    const isWanted = ({ action: made, actor, actorEmail, requestId, subject }: AuditEvent) =>
       (action === undefined || made === action) &&
       isActor(actor, actorEmail ?? '') &&
+      isRequest(requestId ?? '') &&
       isSubject(subject.id, names.get(keyOfSubject(subject)) ?? '')
     found.push(...events.filter(isWanted))
     if (found.length > limit) return { events: found.slice(0, limit), next: found[limit - 1]?.id }

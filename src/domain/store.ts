@@ -207,6 +207,8 @@ export interface Refusals {
   recordRefusedRequests(requests: readonly NewRefusedRequest[]): Promise<void>
   /** Newest first. */
   listRefusedRequests(filter: RefusedRequestFilter): Promise<RefusedRequest[]>
+  /** How many there are for each reason, most first. */
+  countRefusedRequests(filter: Omit<RefusedRequestFilter, 'limit'>): Promise<[reason: string, count: number][]>
 }
 
 export interface Figures {

@@ -50,6 +50,8 @@ interface Found<Row> {
   counts?: Readonly<Record<string, number | undefined>> | undefined
 }
 
+type View = readonly [value: string, label: string, hint?: string]
+
 interface Frame extends Pick<Page, 'title' | 'lead'> {
   path: Section
   /** The word for what a row shows, such as `suite`. */
@@ -60,8 +62,8 @@ interface Frame extends Pick<Page, 'title' | 'lead'> {
   shown?: readonly string[]
   /** By which columns the rows can be sorted: the value of `sort` in the URL, and the order. */
   sorts?: Readonly<Record<string, readonly [sort: string, order: Order]>>
-  /** A filter whose values are links above the list. */
-  views?: readonly [name: string, all: readonly (readonly [value: string, label: string, hint?: string])[]]
+  /** A filter whose values are links above the list; `counted`: those that have a count. */
+  views?: readonly [name: string, all: readonly View[] | 'counted']
   pages: keyof typeof PAGES
 }
 
@@ -212,11 +214,13 @@ function placeOf({ noun }: Frame, trail: readonly string[], { rows, total, next 
 
 function viewLinks({ path, views }: Frame, filter: Wanted['filter'], { counts, total }: Found<unknown>) {
   if (!views) return
-  const [named, all] = views
+  const [named, given] = views
   const { [named]: current = '' } = filter
   const hrefOf = (value: string) => address(path, { ...filter, [named]: value })
   // The counts may be older than the list.
-  const known = counts && { ...counts, [current]: total }
+  const known = counts && { ...counts, [current]: total ?? counts[current] }
+  const values = Object.keys(known ?? { [current]: total }).filter(Boolean)
+  const all: readonly View[] = given === 'counted' ? ['', ...values].map((value) => [value, value || 'All']) : given
   const shown = all.map(([value, label]) => {
     const count = known?.[value]
     const text = html`${label}${count !== undefined && html` <span class="hint">${count.toLocaleString('en')}</span>`}`

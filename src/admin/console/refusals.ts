@@ -3,7 +3,7 @@ import type { Administration } from '../../administration/administration.ts'
 import { placeOf } from '../../administration/attention.ts'
 import type { RefusalQuery } from '../../administration/refusals.ts'
 import { abbreviated } from '../../domain/application.ts'
-import { factsOf, isTokenReason, REASON_NAMES } from '../../domain/reasons.ts'
+import { factsOf, isTokenReason } from '../../domain/reasons.ts'
 import { ENDPOINTS, REFUSAL_FILTERS, type RefusedRequest } from '../../domain/refusal.ts'
 import { SECRET_LENGTH } from '../../domain/secret.ts'
 import type { Suite } from '../../domain/suite.ts'
@@ -39,6 +39,7 @@ const LIST: List<Asked, RefusedRequest> = {
   cells: row,
   details: requestDetails,
   pages: 'before',
+  views: ['reason', 'counted'],
   ask: ({ searchRefusedRequests }, request, now) => askedFor(searchRefusedRequests, request, now),
   async read({ searchRefusedRequests }, { query }, { after, limit }) {
     const { requests, next } = await searchRefusedRequests({ ...query, before: numberIn(after), limit })
@@ -46,6 +47,7 @@ const LIST: List<Asked, RefusedRequest> = {
   },
   form: {
     button: 'Filter',
+    kept: ['reason'],
     inputs: async (asked, _, administration) => inputs(asked, await listChoices(administration)),
   },
   empty: (_, { isNew }) =>
@@ -59,6 +61,13 @@ const LIST: List<Asked, RefusedRequest> = {
 export function refusalPages(console: FastifyInstance, context: AdminContext): void {
   listPage(console, context, {
     ...LIST,
+    async read(administration, asked, page) {
+      const { search, reason: _, ...others } = asked.query
+      // Names are not compared by the database.
+      const isCounted = !page.isFile && search === undefined
+      const counts = isCounted && (await administration.countRefusedRequests(others))
+      return { ...(await LIST.read(administration, asked, page)), counts: counts ? withAll(counts) : undefined }
+    },
     async page({ asked, rows, after, form, summary, links, ...parts }, { listLastRefused }) {
       const { filter, query } = asked
       // Names are compared one by one, which is too expensive for every second.
@@ -80,6 +89,11 @@ export function refusalPages(console: FastifyInstance, context: AdminContext): v
   console.get<{ Params: { id: string } }>('/requests/:id', ({ params: { id } }, reply) =>
     reply.redirect(address('/refusals', { open: id }), 303),
   )
+}
+
+/** How many refusals each reason has, and how many there are. */
+function withAll(counts: readonly [reason: string, count: number][]): Record<string, number> {
+  return { ...Object.fromEntries(counts), '': counts.reduce((sum, [, count]) => sum + count, 0) }
 }
 
 /**
@@ -139,7 +153,7 @@ function clientOf({ kind, clientId, name: named, reason, suite }: RefusedRequest
 }
 
 function inputs({ filter, range }: Asked, suites: readonly Suite[]): Html[] {
-  const choices = (label: string, named: 'suite' | 'reason' | 'endpoint', values: readonly string[]) => {
+  const choices = (label: string, named: 'suite' | 'endpoint', values: readonly string[]) => {
     const all = [...new Set(['', filter[named], ...values])].map((value) => ({ value, label: value || 'Any' }))
     return select({ label, name: named, value: filter[named] }, all)
   }
@@ -147,7 +161,6 @@ function inputs({ filter, range }: Asked, suites: readonly Suite[]): Html[] {
   return [
     rangeControl('/refusals', range, { filter }),
     field({ label: 'Client', name: 'client_id', value: filter.client_id, placeholder: 'Name, id or part' }),
-    choices('Reason', 'reason', REASON_NAMES),
     choices('Suite', 'suite', suiteIds),
     choices('Endpoint', 'endpoint', ENDPOINTS),
     field({ label: 'Address', name: 'remote_address', value: filter.remote_address, isCode: true }),

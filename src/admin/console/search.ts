@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
+import { EXPORT_STEPS } from '../../administration/audit-trail.ts'
 import { finderOf, nearFinderOf } from '../../administration/search.ts'
+import type { BrowsedSecret } from '../../administration/secrets.ts'
 import { type Application, labelTexts } from '../../domain/application.ts'
 import { AUDIT_ACTIONS } from '../../domain/events.ts'
 import { requestIdIn } from '../../domain/request-id.ts'
@@ -102,18 +104,23 @@ function onlyHit({ groups, isNear }: Found): Hit | undefined {
 }
 
 /** What there is not too much of to compare with words here. */
-async function listAll({ suites, operators, listRemovals }: Administration): Promise<Group[]> {
+async function listAll({ suites, operators, secrets, listRemovals }: Administration): Promise<Group[]> {
   const ofSuites = (await suites.list()).map(({ suiteId: id, name, labels, note }) => {
     return { href: path`/suites/${id}`, id, name, texts: [...labelTexts(labels), note] }
   })
   const ofOperators = (await operators.list()).map(({ name: id, email }) => {
     return { href: path`/operators#operator-${id}`, id, name: email ?? undefined }
   })
+  const isFederated = ({ state, federated }: BrowsedSecret) => state === 'active' && Boolean(federated)
+  const credentials = (await Array.fromAsync(secrets.pages(isFederated))).flat().map(({ id, federated }) => {
+    return { href: `/secrets?open=${id}`, id: String(federated?.subject) }
+  })
   const removed = (await listRemovals()).map(applicationHit)
   const actions = AUDIT_ACTIONS.map((action) => ({ href: address('/audit', { action }), id: sentence(action) }))
   return [
     { heading: 'Suites', hits: ofSuites, all: '/suites' },
     { heading: 'Operators', hits: ofOperators, all: '/operators' },
+    { heading: 'Credentials', hits: credentials, all: '/secrets' },
     { heading: 'Removed', hits: removed, all: address('/audit', { action: 'application removed' }) },
     { heading: 'Audit', hits: actions, all: '/audit' },
   ]
@@ -131,18 +138,20 @@ async function withWords(text: string, finder: typeof finderOf, { applications }
   return { heading: 'Applications', hits, all: address('/applications', { search: text }) }
 }
 
-/** Refused requests whose ids begin so, in any case, the changes of a request, and a secret. */
+/** Refused requests whose ids begin so, the last changes of requests whose ids contain it, both in any case, and a secret. */
 async function withId(text: string, { secrets, ...trail }: Administration): Promise<Group[]> {
   const requestId = requestIdIn(text)
   const wanted = requestId.length < BEGINNING ? { requestId } : { requestIdBeginning: requestId }
   const { requests } = await trail.searchRefusedRequests({ ...wanted, limit: SHOWN })
   const refused = [...new Set(requests.map((request) => request.requestId))]
   const { events } = await trail.searchAuditEvents({ requestId, limit: 1 })
+  if (events.length === 0 && requestId.length >= BEGINNING)
+    events.push(...(await trail.searchAuditEvents({ requestIdPart: requestId, grouped: true, limit: SHOWN }, EXPORT_STEPS)).events)
   const [, number] = /^(?:secret|credential) ?(\d{1,15})$/i.exec(text) ?? []
   const secret = number && (await secrets.find(Number(number)))
   return [
     { heading: 'Requests', hits: refused.map((id) => ({ href: address('/refusals', { open: id }), id })) },
-    { heading: 'Changes', hits: events.map(({ id }) => ({ href: `/audit?open=${id}`, id: requestId })) },
+    { heading: 'Changes', hits: events.map(({ id, requestId }) => ({ href: `/audit?open=${id}`, id: String(requestId) })) },
     { heading: 'Secrets', hits: secret ? [{ href: `/secrets?open=${number}`, id: text, name: secret.name }] : [] },
   ]
 }
@@ -194,7 +203,7 @@ function nothingFound(wanted: string): Html {
   if (wanted === '')
     return emptyState(
       'Find anything',
-      html`<p>Finds applications (by name, client id, email, label or note), suites, operators, refusals and changes by request id, secrets (“secret 7”), pages, and what can be done (“rotate secret of …”).</p>`,
+      html`<p>Finds applications (by name, client id, email, label or note), suites, operators, refusals and changes by request id, secrets (“secret 7”), federated credentials by subject, pages, and what can be done (“rotate secret of …”).</p>`,
     )
   return emptyState(
     'No matches',

@@ -5,6 +5,7 @@ import {
   type RefusalCount,
   type RefusedClient,
   type RefusedRequest,
+  type RefusedRequestFilter,
 } from '../../domain/refusal.ts'
 import type { Refusals } from '../../domain/store.ts'
 import * as sql from './statements/refusals.ts'
@@ -44,25 +45,25 @@ export function createRefusals({ askInBackground, transactInBackground }: Databa
 
     recordRefusedRequests: (requests) => transactInBackground(() => recordRequests(requests)),
 
-    async listRefusedRequests({ before = END, since = 0, until = END, limit, ...filter }) {
-      const {
-        clientId,
-        suite,
-        reason,
-        endpoint,
-        remoteAddress,
-        requestIdBeginning,
-        requestId = requestIdBeginning,
-      } = filter
-      const wanted = [clientId, suite, reason, endpoint, remoteAddress].map((text) => text && storable(text))
-      const values = [before, limit, ...wanted.map((text) => text ?? null), since, until]
+    async listRefusedRequests({ requestIdBeginning, requestId = requestIdBeginning, ...filter }) {
+      const values = valuesOf(filter)
       const find = requestIdBeginning === undefined ? sql.findRefusedRequests : sql.findRefusedRequestsBeginning
       const rows = await (requestId === undefined
         ? askInBackground(sql.listRefusedRequests, values)
         : askInBackground(find, [...values, storable(requestId)]))
       return toObjects<RefusedRequest>(rows, ...REQUEST_COLUMNS)
     },
+
+    async countRefusedRequests(filter) {
+      return askInBackground<[reason: string, count: number]>(sql.countRefusedRequests, valuesOf({ ...filter, limit: END }))
+    },
   }
+}
+
+function valuesOf({ before = END, since = 0, until = END, limit, ...filter }: RefusedRequestFilter) {
+  const { clientId, suite, reason, endpoint, remoteAddress } = filter
+  const wanted = [clientId, suite, reason, endpoint, remoteAddress].map((text) => text && storable(text))
+  return [before, limit, ...wanted.map((text) => text ?? null), since, until]
 }
 
 function* record(refusals: readonly RefusalCount[]): Work<void> {

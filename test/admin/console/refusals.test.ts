@@ -68,7 +68,7 @@ t.test('Refusals: they are filtered by client id, registered or not, reason, sui
     t.notMatch(body, 'By client, suite and reason')
   }
   const { body } = await browser('/refusals?reason=gone')
-  for (const one of ['gone', 'unknown token', 'store', '/v1/oauth/introspect']) {
+  for (const one of ['store', '/v1/oauth/introspect']) {
     t.match(body, `<option value="${one}"`)
   }
 })
@@ -181,4 +181,22 @@ t.test('Request: one id may be of several requests; an unknown one says why it m
   t.equal(body.match(/<div class="panel"><dl class="facts">/g)?.length, 2)
   const unknown = await browser.text('/refusals?open=nobody%2F')
   t.match(unknown, /No such refusal Close None of the .* has the request id nobody\/ \./)
+})
+
+t.test('Refusals: each reason that occurs is a view with its count, of those that the filter matches', async (t) => {
+  const { browser, store } = await start(t)
+  await store.recordRefusedRequests([refusedRequest('r6', { clientId: 'shop/1' })])
+  const views = async (query: string) => {
+    const { body } = await browser(`/refusals${query}`)
+    return textOf(/<nav class="tabs" aria-label="Views">.*?<\/nav>/s.exec(body)?.[0] ?? '').trim()
+  }
+  t.equal(await views(''), 'All 6 wrong secret 2 application not approved 1 made up 1 unknown client 1 unknown token 1')
+  t.equal(await views('?client_id=shop%2F1'), 'All 3 wrong secret 2 application not approved 1')
+  t.equal(await views('?client_id=shop%2F1&reason=gone'), 'All 3 wrong secret 2 application not approved 1 gone')
+  t.equal(await views('?client_id=SHOP&reason=gone'), 'All gone', 'names are not counted')
+  t.equal(await views('?since=2027-01-16T00:00'), 'All 0')
+  const { body } = await browser('/refusals?reason=wrong+secret&suite=')
+  t.match(body, '<a href="/refusals?reason=wrong+secret" aria-current="page">')
+  t.match(body, '<input type="hidden" name="reason" value="wrong secret">')
+  t.strictSame(idsIn(body), ['r6', 'r1'])
 })

@@ -113,11 +113,12 @@ t.test('Search: if nothing has the words, what is spelt almost like them is list
 
 t.test('Search: changes, kinds of changes, secrets and pages are found, and lead to their lists', async (t) => {
   const { search, context, store, signIn } = await start(t)
-  const author = { actor: 'bert', origin: 'API', remoteAddress: '192.0.2.1', requestId: 'Deploy-42' } as const
+  const author = { actor: 'bert', origin: 'API', remoteAddress: '192.0.2.1', requestId: 'Deploy-42.2026' } as const
   await context.administration(author).suites.register({ suiteId: 'late', name: 'Late' })
-  const [event] = await store.listAuditEvents({ requestId: 'Deploy-42', limit: 1 })
+  const [event] = await store.listAuditEvents({ requestId: 'Deploy-42.2026', limit: 1 })
   for (const [text, page] of Object.entries({
-    'request id Deploy-42': `/audit?open=${event?.id}`,
+    'request id Deploy-42.2026': `/audit?open=${event?.id}`,
+    'LOY-42.2026': `/audit?open=${event?.id}`,
     'withdrawn approval': '/audit?action=approval+withdrawn',
     'secret 2': '/secrets?open=2',
     refusals: '/refusals',
@@ -189,4 +190,15 @@ t.test('Search: without a hit it says what is searched, and where a client id is
   t.notMatch(requestId, 'See why', 'the request ids of this server are no client ids')
   t.notMatch((await search('no')).body, 'See why')
   t.match((await search('')).body, 'Find anything')
+})
+
+t.test('Search: a federated credential is found by its subject', async (t) => {
+  const { search, administration } = await start(t)
+  const rule = { issuer: 'https://ci.example', subject: 'repo:acme/price-feed:ref:main', audience: null, claims: {} }
+  await administration.federated.add('shop/1', { ...rule, keys: null, ends_at: null })
+  const [credential] = (await administration.secrets.list('shop/1')).filter(({ federated }) => federated)
+  for (const text of ['acme/price', 'main price-feed', rule.subject])
+    t.equal((await search(text)).headers.location, `/secrets?open=${credential?.id}`, text)
+  await administration.secrets.revoke('shop/1', Number(credential?.id))
+  t.match((await search('acme/price')).body, 'No matches', 'unless it is revoked')
 })

@@ -94,6 +94,7 @@ export function callsOf(
     refusals: () => store.purge('refusals', START, 1),
     recordRefusedRequests: () => store.recordRefusedRequests([refusedRequest('r')]),
     listRefusedRequests: () => store.listRefusedRequests({ limit: 1 }),
+    countRefusedRequests: () => store.countRefusedRequests({}),
     'refused requests': () => store.purge('refused requests', START, 1),
     listAuditEvents: () => store.listAuditEvents({ limit: 1 }),
     listRemovals: () => store.listRemovals(1),

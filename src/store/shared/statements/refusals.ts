@@ -69,13 +69,7 @@ export const keepNewestRefusedRequests = `
      AND id <= (SELECT id FROM refused_requests WHERE is_known = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)`
 
 /** A filter that is NULL matches every row. */
-const refusedRequests = (where: string) => `
-  SELECT newest.*,
-         coalesce((SELECT 'application' FROM applications a WHERE a.client_id = newest.client_id),
-                  (SELECT 'suite' FROM suites s WHERE s.suite_id = newest.client_id)),
-         coalesce((SELECT name FROM applications a WHERE a.client_id = newest.client_id),
-                  (SELECT name FROM suites s WHERE s.suite_id = newest.client_id))
-    FROM (SELECT id, at, request_id, reason, endpoint, client_id, suite, remote_address, detail
+const MATCHING = `
             FROM refused_requests
            WHERE id < $1
              AND (client_id = $3 OR $3 IS NULL)
@@ -84,7 +78,21 @@ const refusedRequests = (where: string) => `
              AND (endpoint = $6 OR $6 IS NULL)
              AND (remote_address = $7 OR $7 IS NULL)
              AND at >= $8
-             AND at < $9
+             AND at < $9`
+
+export const countRefusedRequests = `
+  SELECT reason, count(*)${MATCHING}
+   GROUP BY reason
+   ORDER BY count(*) DESC, reason
+   LIMIT $2`
+
+const refusedRequests = (where: string) => `
+  SELECT newest.*,
+         coalesce((SELECT 'application' FROM applications a WHERE a.client_id = newest.client_id),
+                  (SELECT 'suite' FROM suites s WHERE s.suite_id = newest.client_id)),
+         coalesce((SELECT name FROM applications a WHERE a.client_id = newest.client_id),
+                  (SELECT name FROM suites s WHERE s.suite_id = newest.client_id))
+    FROM (SELECT id, at, request_id, reason, endpoint, client_id, suite, remote_address, detail${MATCHING}
              ${where}
            ORDER BY id DESC
            LIMIT $2) newest
