@@ -82,7 +82,14 @@ export function createApplications(context: Context) {
 
   const show = async (clientId: string) => shownApplication(context, await find(context, clientId))
 
-  return { register, ...createSearch(context), find: store.findApplication, show, ...createApplicationChanges(context) }
+  return {
+    register,
+    ...createSearch(context),
+    find: store.findApplication,
+    show,
+    ...createApplicationChanges(context),
+    edit: createEdit(context),
+  }
 }
 
 export async function shownApplication(context: ReadContext, application: Application) {
@@ -92,30 +99,12 @@ export async function shownApplication(context: ReadContext, application: Applic
 
 /** Changes go to the store even if nothing seems to differ: the same change by another process may not be durable yet. */
 function createApplicationChanges(context: Context) {
-  const { now, audit, change } = context
+  const { now, change } = context
 
   /** Changes the given fields. Resolves to true if any differed. Throws OperatorError with everything that is wrong. */
   async function update(clientId: string, changes: ApplicationChanges): Promise<boolean> {
     const values = valid(updateSchema, changes)
     return changeExisting({ type: 'application updated', clientId, values })
-  }
-
-  /** What one form changes: fields and approvals. Resolves to true if anything differed. Throws OperatorError. */
-  async function edit(clientId: string, changes: ApplicationChanges, approved: string[], withdrawn: string[]) {
-    const values = valid(updateSchema, changes)
-    await find(context, clientId)
-    await assertSuites(context, approved)
-    const clientIds = [clientId]
-    const all: Change[] = [
-      { type: 'application updated', clientId, values },
-      ...approved.map((suite) => ({ type: 'application approved' as const, clientIds, suite })),
-      ...withdrawn.map((suite) => ({ type: 'approval withdrawn' as const, clientIds, suite })),
-    ]
-    // The same time, by which an undo finds all of them.
-    const audited = audit()
-    let isChanged = false
-    for (const one of all) if ((await change(one, audited)).changed) isChanged = true
-    return isChanged
   }
 
   /** Sets an application to these values. Resolves to what differed. Throws OperatorError with everything that is wrong. */
@@ -166,7 +155,6 @@ function createApplicationChanges(context: Context) {
 
   return {
     update,
-    edit,
     set,
     addSecret,
     /** From the next request on it gets no tokens, and its tokens are inactive. */
@@ -176,6 +164,33 @@ function createApplicationChanges(context: Context) {
     approve: (clientId: string, ...suiteIds: string[]) => changeApprovals('application approved', clientId, suiteIds),
     withdraw: (clientId: string, ...suiteIds: string[]) => changeApprovals('approval withdrawn', clientId, suiteIds),
     revokeAllTokens: (clientId: string) => changeExisting({ type: 'all tokens revoked', clientId }),
+  }
+}
+
+/** What one form changes: fields and approvals. Resolves to true if anything differed. Throws OperatorError. */
+function createEdit(context: Context) {
+  const { audit, change } = context
+
+  return async (
+    clientId: string,
+    changes: ApplicationChanges,
+    approved: string[],
+    withdrawn: string[],
+  ): Promise<boolean> => {
+    const values = valid(updateSchema, changes)
+    await find(context, clientId)
+    await assertSuites(context, approved)
+    const clientIds = [clientId]
+    const all: Change[] = [
+      { type: 'application updated', clientId, values },
+      ...approved.map((suite) => ({ type: 'application approved' as const, clientIds, suite })),
+      ...withdrawn.map((suite) => ({ type: 'approval withdrawn' as const, clientIds, suite })),
+    ]
+    // The same time, by which an undo finds all of them.
+    const audited = audit()
+    let isChanged = false
+    for (const one of all) if ((await change(one, audited)).changed) isChanged = true
+    return isChanged
   }
 }
 

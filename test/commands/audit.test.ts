@@ -59,7 +59,14 @@ t.test('Audit: every change by a command is one line with who made it, on standa
     .sort()
   // These happen over HTTP.
   const links = ['hand-over link made', 'hand-over link used', 'hand-over link withdrawn']
-  const elsewhere = ['operator logged in', 'operator updated', 'session ended', 'list exported', ...links]
+  const elsewhere = [
+    'operator logged in',
+    'operator updated',
+    'session ended',
+    'list exported',
+    'change undone',
+    ...links,
+  ]
   const tried = [...changes.map(([, msg]) => msg), ...elsewhere].sort()
   t.strictSame(tried, administrative, 'every kind of change is tried')
   for (const [command, msg, fields] of changes) {

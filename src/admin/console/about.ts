@@ -31,7 +31,10 @@ export function aboutPage(console: FastifyInstance, context: AdminContext): void
         html`<a href="/openapi-admin.yaml">openapi-admin.yaml</a> <span class="hint">OpenAPI</span>`,
       ],
       ['Documents', html`<a href="/docs">of this version</a>`],
-      docsUrl !== undefined && ['Documentation', html`<a href="${docsUrl}" rel="noreferrer">${docsUrl} ${icon('elsewhere')}</a>`],
+      docsUrl !== undefined && [
+        'Documentation',
+        html`<a href="${docsUrl}" rel="noreferrer">${docsUrl} ${icon('elsewhere')}</a>`,
+      ],
     ])
     const columns = ['Setting', 'Value', 'Meaning']
     const rows = settings.map(({ name, value, meaning }) => [

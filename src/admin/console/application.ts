@@ -10,6 +10,7 @@ import { address, type Html, html, path } from '../../web/html.ts'
 import type { About, AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { lastChanges } from './audit.ts'
+import { redirectChanged } from './changed.ts'
 import { age, card, emptyState, facts, help, liveControls, name, note, section, sentence, time } from './components.ts'
 import {
   diagnosisNote,
@@ -40,7 +41,7 @@ import { assertNewSignIn } from './login.ts'
 import { annotationFacts, changeNames, notes, type Owners, removeOwner, withContents } from './owner.ts'
 import { proposedQuota, quotaBar } from './quota.ts'
 import { changeSecrets, copyable, secretsPanel, tryIt } from './secrets.ts'
-import { changeMessage, redirectChanged, undoChanges } from './undo.ts'
+import { changeMessage, undoChanges } from './undo.ts'
 import { usagePanel } from './usage.ts'
 
 type Route = { Params: { id: string } }
@@ -146,7 +147,9 @@ function createView(context: AdminContext) {
       section: '/applications',
       scripts: ['live.js', 'chart.js'],
       trail: [PARENT],
-      actions: mayChange && html`<a class="button" href="${base}/edit">${icon('edit')}Edit</a>${statusChange(application, base)}`,
+      actions:
+        mayChange &&
+        html`<a class="button" href="${base}/edit">${icon('edit')}Edit</a>${statusChange(application, base)}`,
       content: html`${await changeMessage(context, request, application)}${notes(errors, mayChange)}
 ${withContents(html`${section('health', 'Status', html`${live.status}${live.figures}${factsOf(application)}`, html`${live.asOf}${liveControls(base, { client: clientId })}`)}
 ${lastTokenAt === undefined && use}

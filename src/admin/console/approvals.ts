@@ -4,14 +4,14 @@ import type { Suite } from '../../domain/suite.ts'
 import { many } from '../../domain/text.ts'
 import { address, type Html, html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
-import { administrationOf, callerOf } from '../wire/caller.ts'
+import { administrationOf } from '../wire/caller.ts'
+import { changedBy, redirectChanged } from './changed.ts'
 import { name, note } from './components.ts'
 import { allOrNone, type FieldError, fieldsOf, hidden } from './forms.ts'
 import { icon } from './icons.ts'
 import { type Page, showPage } from './layout.ts'
 import { headBelow } from './owner.ts'
 import { PARENT as SUITES } from './suites.ts'
-import { redirectChanged } from './undo.ts'
 
 /** How many of the applications that an undo left unchanged are named. */
 const MAX_NAMED = 50
@@ -87,17 +87,13 @@ const DONE = { 'application approved': 'approved', 'approval withdrawn': 'no lon
 
 /** The message about a change of approvals, with an undo button for the operator who made it. `changed` is its audit event. */
 export async function approvalsChanged(context: AdminContext, request: FastifyRequest): Promise<Html | undefined> {
+  const event = await changedBy(context, request)
+  const done = DONE[event?.action as keyof typeof DONE]
+  if (!event || !done) return
   const { changed, ...query } = queryOf(request)
-  if (!changed || !/^\d{1,15}$/.test(changed)) return
-  const id = Number(changed)
-  const { searchAuditEvents } = administrationOf(context, request)
-  const [event] = (await searchAuditEvents({ before: id + 1, grouped: true, limit: 1 })).events
-  if (event?.id !== id || event.actor !== callerOf(request).operator.name) return
-  const done = DONE[event.action as keyof typeof DONE]
-  if (!done) return
   const [suite] = [event.before, event.after].flatMap((fields) => fields?.suites) as [string]
   return html`<div class="note good" role="status" data-ticks-done><p>${many(event.count, 'application')} ${event.count === 1 ? 'is' : 'are'} ${done} for <code>${suite}</code>, from the next check on.</p>
-<form method="post" action="${address('/applications', query)}">${hidden({ undo: changed })}<div class="buttons"><button class="button">${icon('undo')}Undo</button></div></form></div>`
+<form method="post" action="${address('/applications', query)}">${hidden({ undo: String(event.id) })}<div class="buttons"><button class="button">${icon('undo')}Undo</button></div></form></div>`
 }
 
 export function headOf({ suiteId, name: named }: Suite) {

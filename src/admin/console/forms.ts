@@ -74,9 +74,7 @@ const DONE = {
   'federated-added': 'The federated credential is added: its JWTs are accepted from the next request on.',
   'credential-revoked': 'The federated credential is revoked.',
   'link-withdrawn': 'The hand-over link is withdrawn.',
-  removed: 'It is removed, with its secrets and approvals.',
   'tokens-revoked': 'All tokens of the application are revoked.',
-  'operator-removed': 'The operator is removed, with all keys and sessions.',
   'key-revoked': 'The key is revoked.',
   'session-ended': 'The session has ended.',
 } as const

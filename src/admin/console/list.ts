@@ -5,6 +5,7 @@ import { address, type Html, html, type Part } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { ProblemError } from '../wire/problem.ts'
+import { removalMessage } from './changed.ts'
 import { type Column, links, type Order, pager, table } from './components.ts'
 import { exportLinks, type File, FORMATS, sendFile } from './exports.ts'
 import {
@@ -163,7 +164,7 @@ export function listPage<Asked extends Wanted, Row>(
       content: html`${parts.form}${parts.summary}${parts.listed}${parts.links}`,
       ...(!isBare && (await list.page?.(parts, administration, request))),
     }
-    const whole = html`${formErrors(errors)}${await beside(list, administration, request, { here, content })}`
+    const whole = html`${formErrors(errors)}${await removalMessage(context, request)}${await beside(list, administration, request, { here, content })}`
     return showPage(reply, { ...page, content: whole }, { status: errors.length + wrong.length > 0 ? 422 : 200 })
   }
 

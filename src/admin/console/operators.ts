@@ -6,6 +6,7 @@ import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
 import { RefusedOperator } from '../wire/problem.ts'
 import { idOf } from '../wire/routing.ts'
+import { redirectChanged, removalMessage } from './changed.ts'
 import { badge, note, section, table, time } from './components.ts'
 import { assertNameTyped, confirm, formErrors, type Refused, redirectDone, refusedFor } from './forms.ts'
 import { type Page, showPage } from './layout.ts'
@@ -20,7 +21,11 @@ export function operatorPages(console: FastifyInstance, context: AdminContext): 
   async function show(reply: FastifyReply, { errors, status }: Refused) {
     const { request } = reply
     const { content, ...shown } = page(await actions(request).list(), viewerOf(request), context)
-    return showPage(reply, { ...shown, content: html`${formErrors(errors)}${content}` }, { status })
+    return showPage(
+      reply,
+      { ...shown, content: html`${formErrors(errors)}${await removalMessage(context, request)}${content}` },
+      { status },
+    )
   }
 
   console.get('/operators', (_, reply) => show(reply, { errors: [], status: 200 }))
@@ -31,7 +36,7 @@ export function operatorPages(console: FastifyInstance, context: AdminContext): 
     try {
       assertNameTyped(request, readableName(await actions(request).show(name)))
       await actions(request).remove(name)
-      return redirectDone(reply, '/operators', 'operator-removed')
+      return redirectChanged(context, reply, '/operators')
     } catch (error) {
       return show(reply, refusedFor(error))
     }

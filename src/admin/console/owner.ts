@@ -14,6 +14,7 @@ import type { Suite } from '../../domain/suite.ts'
 import { camelCased } from '../../domain/text.ts'
 import { type Html, html, type Part, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
+import { redirectChanged } from './changed.ts'
 import { help, labelLinks, links, name, note, section, sentence, time, words } from './components.ts'
 import {
   assertCanChange,
@@ -27,7 +28,6 @@ import {
   idempotencyOf,
   newRequestKey,
   type Refused,
-  redirectDone,
   refusedFor,
   select,
   statesOf,
@@ -36,7 +36,6 @@ import {
 } from './forms.ts'
 import { type Page, showPage } from './layout.ts'
 import { assertNewSignIn } from './login.ts'
-import { redirectChanged } from './undo.ts'
 
 // What the pages of applications and suites have in common.
 
@@ -322,7 +321,7 @@ ${typedName({ name: owner.name, isWrong: errors.length > 0 })}
     try {
       assertNameTyped(request, name)
       await remove(id, request)
-      return redirectDone(reply, parent.href, 'removed')
+      return redirectChanged(context, reply, parent.href)
     } catch (error) {
       return ask(id, reply, refusedFor(error))
     }

@@ -146,12 +146,18 @@ async function withId(text: string, { secrets, ...trail }: Administration): Prom
   const refused = [...new Set(requests.map((request) => request.requestId))]
   const { events } = await trail.searchAuditEvents({ requestId, limit: 1 })
   if (events.length === 0 && requestId.length >= BEGINNING)
-    events.push(...(await trail.searchAuditEvents({ requestIdPart: requestId, grouped: true, limit: SHOWN }, EXPORT_STEPS)).events)
+    events.push(
+      ...(await trail.searchAuditEvents({ requestIdPart: requestId, grouped: true, limit: SHOWN }, EXPORT_STEPS))
+        .events,
+    )
   const [, number] = /^(?:secret|credential) ?(\d{1,15})$/i.exec(text) ?? []
   const secret = number && (await secrets.find(Number(number)))
   return [
     { heading: 'Requests', hits: refused.map((id) => ({ href: address('/refusals', { open: id }), id })) },
-    { heading: 'Changes', hits: events.map(({ id, requestId }) => ({ href: `/audit?open=${id}`, id: String(requestId) })) },
+    {
+      heading: 'Changes',
+      hits: events.map(({ id, requestId }) => ({ href: `/audit?open=${id}`, id: String(requestId) })),
+    },
     { heading: 'Secrets', hits: secret ? [{ href: `/secrets?open=${number}`, id: text, name: secret.name }] : [] },
   ]
 }

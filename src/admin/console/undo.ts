@@ -1,26 +1,14 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Application } from '../../domain/application.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { type Html, html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
 import { difference } from './audit.ts'
-import { fieldsOf, hidden, redirectDone, refusedFor } from './forms.ts'
+import { redirectChanged } from './changed.ts'
+import { fieldsOf, hidden, refusedFor } from './forms.ts'
 import { icon } from './icons.ts'
 import type { Owners } from './owner.ts'
-
-/** Redirects after a form to the page at `path`. Its address names the audit event, if anything was changed. */
-export async function redirectChanged(
-  context: AdminContext,
-  reply: FastifyReply,
-  path: string,
-  isChanged: boolean,
-): Promise<FastifyReply> {
-  if (!isChanged) return redirectDone(reply, path, 'nothing-changed')
-  const { id: requestId } = reply.request
-  const { events } = await administrationOf(context, reply.request).searchAuditEvents({ requestId, limit: 1 })
-  return reply.redirect(`${path}${path.includes('?') ? '&' : '?'}changed=${events[0]?.id}`, 303)
-}
 
 const DONE: Readonly<Record<string, string>> = {
   'application suspended': 'The application is suspended: it gets no tokens, and the tokens that it has are refused.',

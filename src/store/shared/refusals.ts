@@ -55,7 +55,10 @@ export function createRefusals({ askInBackground, transactInBackground }: Databa
     },
 
     async countRefusedRequests(filter) {
-      return askInBackground<[reason: string, count: number]>(sql.countRefusedRequests, valuesOf({ ...filter, limit: END }))
+      return askInBackground<[reason: string, count: number]>(
+        sql.countRefusedRequests,
+        valuesOf({ ...filter, limit: END }),
+      )
     },
   }
 }

@@ -39,7 +39,7 @@ browserTest('Signing in with the provider: there and back, over another site, wi
     await page.getByRole('link', { name: 'Sign in again with localhost' }).click()
     await page.getByLabel('Type Shop to confirm').fill('Shop')
     await page.getByRole('button', { name: 'Remove it' }).click()
-    await page.getByText('It is removed').waitFor()
+    await page.getByText('Shop is removed, with 1 secret').waitFor()
 
     await page.goto(`${origin}/login`)
     await page.locator('main details').waitFor()

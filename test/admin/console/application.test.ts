@@ -311,7 +311,7 @@ t.test('Application: source addresses, public labels and what is only reported a
 })
 
 t.test('Application: it is suspended, resumed and, after confirmation, removed, and its tokens revoked', async (t) => {
-  const { browser, path, send, post, show, page, administration, clientId } = await setting(t)
+  const { browser, path, send, post, show, page, administration, clientId, signIn } = await setting(t)
   t.match(await post('suspend'), /changed=\d+$/)
   t.equal((await show()).status, 'suspended')
   t.equal(await post('suspend'), `${path}?done=nothing-changed`)
@@ -329,7 +329,9 @@ t.test('Application: it is suspended, resumed and, after confirmation, removed, 
   t.strictSame(actionsOf(await question()), [`${path}/remove`])
   for (const overlap of [0, MINUTE]) await administration.secrets.rotate(clientId, overlap)
   t.match(textOf(await question()), '3, of which 2 are active')
-  t.equal(await post('remove', { typed_name: 'Shop' }), '/applications?done=removed')
+  const removed = String(await post('remove', { typed_name: 'Shop' }))
+  t.match(await browser.text(removed), 'Shop is removed, with 3 secrets and 2 approvals.')
+  t.notMatch(await (await signIn('viewer')).text(removed), 'is removed')
   await t.rejects(show())
   t.equal(await browser.status(`${path}/remove`), 404)
   t.equal((await send('suspend')).statusCode, 404)

@@ -1,5 +1,13 @@
 import t, { type Test } from 'tap'
-import { actionsOf, copyOf, createConsoleWorld, textOf, withoutIcons, unescaped, valuesOf } from '../../support/console-world.ts'
+import {
+  actionsOf,
+  copyOf,
+  createConsoleWorld,
+  textOf,
+  unescaped,
+  valuesOf,
+  withoutIcons,
+} from '../../support/console-world.ts'
 import { refusal } from '../../support/refusal.ts'
 import { registrationJson } from '../../support/registration.ts'
 

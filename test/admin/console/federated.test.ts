@@ -88,7 +88,10 @@ t.test('Federated: a credential is revoked like a secret, the last one with the 
   t.match(await browser.text(PAGE), 'This is the last active credential. Without it, all requests are refused')
   const revoke = `${PAGE}/secrets/2/revoke`
   t.equal(await browser.status(revoke, { form: {} }), 409)
-  t.equal(await browser.location(revoke, { form: { force: 'yes', typed_name: 'Shop' } }), `${PAGE}?done=credential-revoked`)
+  t.equal(
+    await browser.location(revoke, { form: { force: 'yes', typed_name: 'Shop' } }),
+    `${PAGE}?done=credential-revoked`,
+  )
   t.match(await list(), [{ state: 'revoked' }, { state: 'revoked' }])
 })
 

@@ -99,10 +99,16 @@ t.test('Forms: what ends for good asks for its name, and is refused with another
   for (const [page, url, fields, name] of FOR_GOOD) {
     const before = await changes()
     const shown = await browser.body(page)
-    t.match(unescaped(shown), `>Type <bdi class="lines">${name.startsWith('Store') ? ` ${name} ` : name}</bdi> to confirm<`, url)
+    t.match(
+      unescaped(shown),
+      `>Type <bdi class="lines">${name.startsWith('Store') ? ` ${name} ` : name}</bdi> to confirm<`,
+      url,
+    )
     t.notMatch(shown, 'was not typed')
     for (const typed_name of [undefined, '', `${name}x`, name.replace('  ', ' ').toUpperCase()]) {
-      const { statusCode, body } = await browser(url, { form: { ...fields, ...(typed_name !== undefined && { typed_name }) } })
+      const { statusCode, body } = await browser(url, {
+        form: { ...fields, ...(typed_name !== undefined && { typed_name }) },
+      })
       t.equal(statusCode, 422, `${url} ${typed_name}`)
       t.match(textOf(body), 'Nothing was changed. Type the name to confirm: ')
       t.equal(body.match(/aria-invalid="true" autofocus><span class="error">This name was not typed\./g)?.length, 1)

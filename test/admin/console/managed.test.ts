@@ -39,7 +39,11 @@ t.test('Managed: a change by hand asks first, names the file, and is then made a
       async () => (await applications.show('shop')).suites.length === 2,
     ],
     ['/suites/store', { name: 'Shop API' }, async () => (await suites.show('store')).name === 'Shop API'],
-    ['/applications/shop/remove', { typed_name: 'Shop' }, async () => (await store.findApplication('shop')) === undefined],
+    [
+      '/applications/shop/remove',
+      { typed_name: 'Shop' },
+      async () => (await store.findApplication('shop')) === undefined,
+    ],
     ['/suites/store/remove', { typed_name: 'Shop API' }, async () => (await store.findSuite('store')) === undefined],
   ]
   for (const [path, form, isMade] of changes) {

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { findGenerated } from '../../../src/domain/secret.ts'
-import { actionsOf, copyOf, createConsoleWorld, textOf, withoutIcons, valuesOf } from '../../support/console-world.ts'
+import { actionsOf, copyOf, createConsoleWorld, textOf, valuesOf, withoutIcons } from '../../support/console-world.ts'
 import { registrationJson } from '../../support/registration.ts'
 
 const MINUTE = 60_000
@@ -77,7 +77,10 @@ for (const kind of ['application', 'suite'] as const) {
     t.equal(refused.statusCode, 409)
     t.match(textOf(refused.body), 'is the last active one of client')
     t.equal((await list())[0]?.state, 'active')
-    t.equal((await revoke(only?.id, { force: 'yes', typed_name: 'The <b>' })).headers.location, `${path}?done=secret-revoked`)
+    t.equal(
+      (await revoke(only?.id, { force: 'yes', typed_name: 'The <b>' })).headers.location,
+      `${path}?done=secret-revoked`,
+    )
     const { body } = await browser(path)
     t.match(textOf(body), 'None of its secrets is valid')
     t.match(withoutIcons(body), '<span class="badge quiet">revoked</span>')

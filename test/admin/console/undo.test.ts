@@ -41,8 +41,16 @@ t.test('Undo: the message about a change says what was changed, and undoes all o
   const suspended = 'The application is suspended: it gets no tokens, and the tokens that it has are refused.'
   for (const [url, form, message] of [
     [`${PAGE}/suspend`, {}, `${suspended} status: active → suspended Undo`],
-    [`${PAGE}/approve`, { suite: 'prices' }, 'It is approved: its tokens are valid there from the next check on. suite: prices Undo'],
-    [PAGE, { name: 'Shop', shown: 'store' }, 'The approval is withdrawn: its tokens are refused there from the next check on. suite: store Undo'],
+    [
+      `${PAGE}/approve`,
+      { suite: 'prices' },
+      'It is approved: its tokens are valid there from the next check on. suite: prices Undo',
+    ],
+    [
+      PAGE,
+      { name: 'Shop', shown: 'store' },
+      'The approval is withdrawn: its tokens are refused there from the next check on. suite: store Undo',
+    ],
     [PAGE, { name: 'Mine', shown_name: 'Shop' }, 'The changes are saved. name: Shop → Mine Undo'],
     [PAGE, EDITED, /The changes are saved\. (?=.*name: Shop → Mine)(?=.*quota: 5)(?=.*suites: store → prices).* Undo/],
   ] as const) {
@@ -79,7 +87,7 @@ t.test('Undo: a suite gets back what it had', async (t) => {
 })
 
 t.test('Undo: it is refused as soon as something else was changed', async (t) => {
-  const { browser, change, undo, show, applications, suites, store } = await setting(t)
+  const { browser, change, show, applications, suites, store } = await setting(t)
   const { body } = await browser(await change(PAGE, EDITED))
   const changed = valuesOf(body, 'changed')
   await applications.update('shop', { note: 'Theirs' })

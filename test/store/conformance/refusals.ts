@@ -176,7 +176,11 @@ export function refusalConformance(t: Test, harness: Harness): void {
     ] as [RefusedRequestFilter, string[]][]) {
       t.strictSame(await listed(filter), found, JSON.stringify(filter))
     }
-    const counted = [['wrong secret', 2], ['unknown client', 1], ['unknown token', 1]]
+    const counted = [
+      ['wrong secret', 2],
+      ['unknown client', 1],
+      ['unknown token', 1],
+    ]
     t.strictSame(await store.countRefusedRequests({}), counted)
     t.strictSame(await store.countRefusedRequests({ suite: 's', since: START, until: START + 1 }), [counted[2]])
     await on(store).removeApplication('a')
