@@ -80,7 +80,7 @@ export function addFederated(program: Command, terminal: Terminal): void {
       await print(terminal, options, { client_id: clientId, id, status: 'removed' }, words)
     })
 
-  addCommand(federated, 'test <client-id>', 'say step by step whether a JWT would be accepted; nothing is changed')
+  addCommand(federated, 'test <client-id>', 'say step by step whether a JWT would be accepted, without issuing a token')
     .requiredOption('--token-file <file>', 'a file with the JWT, or - for standard input')
     .action(async (clientId: string, options: JsonOption & { tokenFile: string }) => {
       const token = (await readInput(terminal, options.tokenFile)).trim()

@@ -417,7 +417,8 @@ const FEDERATED: Record<string, OperationText> = {
   'POST /admin/v1/applications/{client_id}/federated/test': {
     operationId: 'testFederatedToken',
     summary: 'Would this JWT be accepted?',
-    description: 'Does what a token request with this JWT does, and says how far it comes. Nothing is changed or kept.',
+    description:
+      'Does what a token request with this JWT does, and says how far it comes. No token is issued, and nothing of the JWT is kept.',
     request: one('token', 'A JWT', { token: 'eyJhbGciOiJFUzI1NiJ9.e30.AAAA' }),
     whileMoved: true,
     answer: 'What was checked.',
