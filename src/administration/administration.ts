@@ -7,6 +7,7 @@ import type { Clock } from '../domain/time.ts'
 import type { Period, TimeRange } from '../domain/usage.ts'
 import { PUBLIC_FIELDS } from '../views/registry.ts'
 import { createApplications } from './applications.ts'
+import { acknowledge, listAcknowledged, type Matter } from './attention.ts'
 import { findHead, verifyAudit } from './audit-chain.ts'
 import { type AuditQuery, listRemovals, namesOfSubjects, searchAuditEvents } from './audit-trail.ts'
 import type { Context } from './context.ts'
@@ -61,6 +62,8 @@ export function createAdministration({ store, now, observe, author, conditions, 
     countRefusedRequests: store.countRefusedRequests,
     listLastRefused: () => store.listLastRefused(LOOKED_AT),
     searchAuditEvents: (query: AuditQuery, maxSteps?: number) => searchAuditEvents(store, query, maxSteps),
+    acknowledge: (matters: readonly Matter[]) => acknowledge(context, matters),
+    listAcknowledged: () => listAcknowledged(context),
     findAuditHead: () => findHead(store, now()),
     verifyAudit: (known?: AuditHead) => verifyAudit(store, now(), known),
     namesOfSubjects: (events: readonly AuditEvent[]) => namesOfSubjects(store, events),

@@ -6,6 +6,7 @@ import { timestamp } from '../domain/time.ts'
 import { DAY } from '../domain/usage.ts'
 import type { EndingSecrets, Statistics } from '../views/statistics.ts'
 import { path } from '../web/html.ts'
+import type { Context, ReadContext } from './context.ts'
 import { COMMANDS } from './remedies.ts'
 
 type MatterKind =
@@ -24,12 +25,18 @@ export interface Matter {
   readonly detail: string
   /** The kind and, if there are several, what tells it from others; the same on all nodes. */
   readonly key: string
+  /** The key with what tells it from earlier ones. Undefined if it cannot be acknowledged. */
+  readonly occurrence: string | undefined
   readonly subject?: { readonly kind: 'application' | 'suite' | 'server'; readonly id: string; readonly name: string }
   readonly since?: number
+  /** Why, if that tells what an operator can do. */
+  readonly reason?: string
   /** How often a client was refused. */
   readonly count?: number
   /** What to do. For an application or a suite, its page says more. */
   readonly remedy?: string | undefined
+  /** If it stands for others that are not listed: their kind, and how many there are. */
+  readonly others?: { readonly kind: MatterKind; readonly count: number }
 }
 
 /** Up to this share, such checks are normal for a server on the Internet. */
@@ -45,10 +52,16 @@ function matter(
   [kind, tone, place]: readonly [MatterKind, Matter['tone'], place: string],
   what: string,
   detail: string,
-  { id, ...more }: Partial<Pick<Matter, 'subject' | 'since' | 'count' | 'remedy'>> & { id?: string } = {},
+  { id, about, ...more }: Partial<Pick<Matter, 'subject' | 'since' | 'reason' | 'count' | 'remedy'>> & About = {},
 ): Matter {
-  return { kind, tone, place, what, detail, key: `${kind} ${id ?? more.subject?.id ?? ''}`.trim(), ...more }
+  const key = `${kind} ${id ?? more.subject?.id ?? ''}`.trim()
+  const version = about ?? (more.since !== undefined && timestamp(more.since))
+  const occurrence = version === false ? undefined : `${key} ${version}`
+  return { kind, tone, place, what, detail, key, occurrence, ...more }
 }
+
+/** What tells it from others at the same time, and from earlier ones unless that is when it began. */
+type About = { id?: string; about?: string }
 
 const server = (name: string) => ({ kind: 'server', id: name, name }) as const
 
@@ -77,7 +90,7 @@ function* ofServer({ store, workers: { expected, serving }, nodes, name }: Stati
   for (const { name, lastSeenAt: since } of nodes.filter(({ isGone }) => isGone)) {
     const remedy = '`token-server doctor` on its machine says more.'
     const more = { since, remedy, subject: server(name) }
-    const detail = `It has not reported since ${timestamp(since)}.`
+    const detail = `It last reported at ${timestamp(since)}.`
     yield matter(['node gone', 'bad', '/#nodes'], `Node ${name} is gone`, detail, more)
   }
 }
@@ -90,7 +103,8 @@ function* ofCertificates({ at, certificates, name }: Statistics): Generator<Matt
     const end = `${endsAt <= at ? 'expired' : 'expires'} at ${timestamp(endsAt)}.`
     const detail =
       problem === undefined ? `It ${end}` : `It ${end} What its files contain now cannot be used: ${problem}`
-    const more = { id: listener, remedy: 'Renew it, or mend its files.', subject: server(name) }
+    const about = `${timestamp(endsAt)} ${problem}`
+    const more = { id: listener, about, remedy: 'Renew it, or mend its files.', subject: server(name) }
     yield matter(['certificate', tone, '/about'], `TLS certificate of the ${listener} listener`, detail, more)
   }
 }
@@ -101,7 +115,12 @@ function* ofIssuers({ at, issuers, name }: Statistics): Generator<Matter> {
     const isKept = end > at
     const effect = isKept ? `Those that are known are used until ${timestamp(end)}.` : 'None of its JWTs is accepted.'
     const detail = `Its keys could not be fetched: ${problem}. ${effect}`
-    const more = { id: issuer, subject: server(name), remedy: '`token-server doctor` says more.' }
+    const more = {
+      id: issuer,
+      about: `since ${fetchedAt}`,
+      subject: server(name),
+      remedy: '`token-server doctor` says more.',
+    }
     yield matter(['issuer away', isKept ? 'warn' : 'bad', '/secrets'], `Issuer ${issuer}`, detail, more)
   }
 }
@@ -109,21 +128,23 @@ function* ofIssuers({ at, issuers, name }: Statistics): Generator<Matter> {
 function* ofClients({ trouble }: Statistics, shown: number): Generator<Matter> {
   const { failing = [], reported = [], removed = [] } = trouble ?? {}
   for (const { kind, id, name, reason, count, since, remedy } of failing.slice(0, shown)) {
-    const detail = `${wordsOf(reason)}: refused ${many(count, 'time')} since ${timestamp(since)}.`
-    const more = { id: `${kind} ${id}`, subject: { kind, id, name }, since, count, remedy }
+    const detail = `${wordsOf(reason)}: refused ${many(count, 'time')}, first at ${timestamp(since)}.`
+    const about = `${reason} ${timestamp(since)}`
+    const more = { id: `${kind} ${id}`, about, subject: { kind, id, name }, since, reason, count, remedy }
     yield matter(['client refused', 'bad', placeOf(kind, id, reason)], name, detail, more)
   }
   const others = ['more clients refused', 'bad', '/applications?status=failing'] as const
-  yield* moreThan(shown, failing.length, others, 'They are refused now, too.')
+  yield* moreThan(shown, failing.length, others, 'client refused', 'They are refused now, too.')
   for (const { id, name, reason, count, since, remedy } of reported.slice(0, shown)) {
-    const detail = `${wordsOf(reason)}: ${many(count, 'request')} since ${timestamp(since)}.`
-    const more = { subject: { kind: 'application', id, name }, since, remedy } as const
+    const detail = `${wordsOf(reason)}: ${many(count, 'request')}, first at ${timestamp(since)}.`
+    const about = `${reason} ${timestamp(since)}`
+    const more = { about, subject: { kind: 'application', id, name }, since, reason, remedy } as const
     yield matter(['client would be refused', 'warn', path`/applications/${id}`], name, detail, more)
   }
   const further = ['more clients would be refused', 'warn', '/applications'] as const
-  yield* moreThan(shown, reported.length, further, 'They would be refused, too.')
+  yield* moreThan(shown, reported.length, further, 'client would be refused', 'They would be refused, too.')
   for (const { clientId: id, name, by, at, count, since } of removed.slice(0, shown)) {
-    const refused = `Its client id, or a similar one, was refused ${many(count, 'time')} since ${timestamp(since)}.`
+    const refused = `Its client id, or a similar one, was refused ${many(count, 'time')}, first at ${timestamp(since)}.`
     const detail = `Removed by ${by} at ${timestamp(at)}. ${refused}`
     const more = { subject: { kind: 'application', id, name }, since, count } as const
     yield matter(['removed client refused', 'warn', path`/applications/${id}`], name, detail, more)
@@ -145,14 +166,15 @@ function* ofSecrets({ endingSecrets }: Statistics, shown: number): Generator<Mat
   if (!endingSecrets) return
   yield* endingSecrets.next.slice(0, shown).map(endingMatter)
   const others = ['more secrets end', 'warn', '/secrets?show=ending&sort=end'] as const
-  yield* moreThan(shown, endingInUse(endingSecrets), others, 'Their secrets end within 7 days.')
+  yield* moreThan(shown, endingInUse(endingSecrets), others, 'secret ends', 'Their secrets end within 7 days.')
 }
 
 export function endingMatter({ what, kind, id, name, secretId, endsAt }: EndingSecret): Matter {
   const after = 'After that, its requests are refused, unless it uses a newer one.'
   const rotate = `${COMMANDS.rotate(id)} makes another one: hand it over before that.`
   const remedy = what === 'secret' ? rotate : `"federated add ${id}" adds another one.`
-  const more = { id: `${kind} ${id} ${secretId}`, subject: { kind, id, name }, remedy }
+  const about = timestamp(endsAt)
+  const more = { id: `${kind} ${id} ${secretId}`, about, subject: { kind, id, name }, reason: what, remedy }
   const place = `${placeOf(kind, id, 'expired secret')}#secrets`
   return matter(
     ['secret ends', 'warn', place],
@@ -172,7 +194,7 @@ function* ofChecks({ lastHour, refusals, trouble }: Statistics, shown: number): 
   for (const { suite: id, reason, count, since } of trouble?.refusedChecks.slice(0, shown) ?? []) {
     const counted = refusals.find((one) => one.kind === 'check' && one.reason === reason)
     const share = (counted?.count ?? 0) / checks
-    const often = `${many(count, 'check')} since ${timestamp(since)}`
+    const often = `${many(count, 'check')}, first at ${timestamp(since)}`
     const detail = `${wordsOf(reason)}: ${often}; ${Math.round(share * 100)} % of all checks in the last hour.`
     const more = { id: `${id} ${reason}`, subject: { kind: 'suite', id, name: id }, since } as const
     const kind = ['checks refused', 'warn', `${path`/suites/${id}`}#checks`] as const
@@ -183,11 +205,11 @@ function* ofChecks({ lastHour, refusals, trouble }: Statistics, shown: number): 
 function* ofHeavy({ heavy }: Statistics, shown: number): Generator<Matter> {
   for (const { clientId: id, name, tokens } of heavy.slice(0, shown)) {
     const detail = `Many tokens, ${tokens.toLocaleString('en')} in the last 60 minutes: it should use each until it expires.`
-    const more = { subject: { kind: 'application', id, name } } as const
+    const more = { about: 'lately', subject: { kind: 'application', id, name }, reason: 'many tokens' } as const
     yield matter(['many tokens', 'warn', path`/applications/${id}`], name, detail, more)
   }
   const others = ['more applications with many tokens', 'warn', '/applications?status=heavy'] as const
-  yield* moreThan(shown, heavy.length, others, 'They get many tokens, too.')
+  yield* moreThan(shown, heavy.length, others, 'many tokens', 'They get many tokens, too.')
 }
 
 function* ofBackup({ at, startedAt, store: { kind, databaseBytes, lastBackupAt = 0 } }: Statistics): Generator<Matter> {
@@ -195,11 +217,18 @@ function* ofBackup({ at, startedAt, store: { kind, databaseBytes, lastBackupAt =
   if (kind !== 'sqlite' || databaseBytes === 0 || at - lastBackupAt < OLD_BACKUP_MS || isNew) return
   const last = lastBackupAt === 0 ? 'None was made yet.' : `The last one was made at ${timestamp(lastBackupAt)}.`
   const remedy = '`token-server backup FILE` makes one.'
-  yield matter(['no backup', 'warn', '/#database'], 'No backup', last, { remedy })
+  yield matter(['no backup', 'warn', '/#database'], 'No backup', last, { remedy, about: `since ${lastBackupAt}` })
 }
 
-function* moreThan(shown: number, count: number, kind: Parameters<typeof matter>[0], detail: string) {
-  if (count > shown) yield matter(kind, `${(count - shown).toLocaleString('en')} more`, detail)
+function* moreThan(
+  shown: number,
+  all: number,
+  about: Parameters<typeof matter>[0],
+  kind: MatterKind,
+  detail: string,
+): Generator<Matter> {
+  const count = all - shown
+  if (count > 0) yield { ...matter(about, `${count.toLocaleString('en')} more`, detail), others: { kind, count } }
 }
 
 /** Where to fix refusals of an application or a suite: an application's page begins with what to do. */
@@ -211,4 +240,24 @@ export function placeOf(kind: 'application' | 'suite', id: string, reason: strin
 function wordsOf(reason: string): string {
   const { words = reason } = factsOf(reason) ?? {}
   return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+/** What was acknowledged is shown again after this long, even if it has not changed. Milliseconds. */
+const ACKNOWLEDGED_MS = 30 * DAY
+const MAX_ACKNOWLEDGED = 1000
+
+/** The occurrences that operators have acknowledged. Throws StoreUnavailable. */
+export async function listAcknowledged({ store, now }: ReadContext): Promise<ReadonlySet<string | undefined>> {
+  return new Set(await store.listAcknowledged(now() - ACKNOWLEDGED_MS, MAX_ACKNOWLEDGED))
+}
+
+/** Resolves to whether any of these was not acknowledged yet. Throws StoreUnavailable. */
+export async function acknowledge(context: Context, matters: readonly Matter[]): Promise<boolean> {
+  const { store, audit, report } = context
+  const known = await listAcknowledged(context)
+  const fresh = matters.filter(({ occurrence }) => !known.has(occurrence))
+  const warnings = fresh.map(({ occurrence, what: name, detail }) => ({ id: String(occurrence), name, detail }))
+  if (warnings.length > 0) await store.acknowledge(warnings, audit())
+  for (const { id: warning } of warnings) report({ type: 'warning acknowledged', warning })
+  return warnings.length > 0
 }

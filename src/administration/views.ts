@@ -1,5 +1,5 @@
 import { extrasOf } from '../domain/application.ts'
-import type { AuditEvent } from '../domain/audit-event.ts'
+import { type AuditEvent, SUBJECT_KINDS } from '../domain/audit-event.ts'
 import type { Session } from '../domain/operator.ts'
 import {
   ADMIN_KEY,
@@ -106,8 +106,8 @@ export const AUDIT_EVENT = object('AuditEvent', 'A change, and who made it', {
   request_id: text('The id of the request, as in the log; null for commands').nullable(),
   action: text('What was done, with the name that the log uses'),
   subject: object('Subject', 'What was changed', {
-    kind: choice(['application', 'suite', 'operator', 'database'], 'Its kind'),
-    id: text('Its client id, id or name'),
+    kind: choice(SUBJECT_KINDS, 'Its kind'),
+    id: text('Its client id, id or name; of a warning, what it was about and since when'),
   }),
   before: fields('The changed fields before the change; null if it did not exist'),
   after: fields('The same fields after the change; null if it was removed'),

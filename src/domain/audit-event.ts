@@ -34,7 +34,9 @@ export interface Audit extends Authorship {
   readonly isTrial?: boolean | undefined
 }
 
-export type SubjectKind = 'application' | 'suite' | 'operator' | 'database'
+export const SUBJECT_KINDS = ['application', 'suite', 'operator', 'database', 'warning'] as const
+
+export type SubjectKind = (typeof SUBJECT_KINDS)[number]
 
 export interface AuditEvent extends Required<Author> {
   /** Increases with every event of a store. */
@@ -44,7 +46,7 @@ export interface AuditEvent extends Required<Author> {
   readonly actorEmail: string | null
   /** The same name as in the log, such as `application suspended`. */
   readonly action: string
-  /** `id`: client id, suite id, operator name, or location of the database. */
+  /** `id`: client id, suite id, operator name, location of the database, or what the warning was about and since when. */
   readonly subject: { readonly kind: SubjectKind; readonly id: string }
   /** The public fields that changed, never a secret. Null if the subject was added. */
   readonly before: PublicFields | null
@@ -56,7 +58,7 @@ export interface AuditEvent extends Required<Author> {
 
 export type PublicFields = Readonly<Record<string, unknown>>
 
-/** The kinds of subjects that a store reads before and after a change. The database itself is a subject without a row. */
+/** The kinds of subjects that a store reads before and after a change. The database itself and a warning are subjects without a row. */
 export type StoredKind = 'application' | 'suite' | 'operator' | 'hand-over links'
 
 /** How each kind of stored subject becomes its public fields. */

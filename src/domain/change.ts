@@ -123,6 +123,7 @@ export type ChangeEvent =
   | { type: 'operator key added'; operator: string; keyId: number; endsAt: string }
   | { type: 'login link made'; operator: string; endsAt: string }
   | { type: 'operator logged in'; operator: string; sessionId: number }
+  | { type: 'warning acknowledged'; warning: string }
 
 interface Reporting {
   store: { change(change: Change, audit: Audit): Promise<ChangeResult>; ping(): Promise<void> }

@@ -144,7 +144,7 @@ export const AUDIT_ACTIONS = [
   ...(['hand-over link made', 'hand-over link used', 'hand-over link withdrawn'] as const),
   ...(['operator added', 'operator updated', 'operator removed'] as const),
   ...(['operator key added', 'operator key revoked'] as const),
-  ...(['login link made', 'operator logged in', 'session ended'] as const),
+  ...(['login link made', 'operator logged in', 'session ended', 'warning acknowledged'] as const),
   ...(['database restored', 'database copied', 'database reopened'] as const),
 ] satisfies AdministrationEvent['type'][]
 

@@ -1,6 +1,6 @@
 import type { Application, ApplicationKey, ApplicationNames, NewApplication } from './application.ts'
 import type { AuditHead, AuditLink } from './audit-chain.ts'
-import type { Audit, AuditEvent, AuditFilter } from './audit-event.ts'
+import type { Audit, AuditEvent, AuditFilter, Authorship } from './audit-event.ts'
 import type { Change, ChangeResult } from './change.ts'
 import type { Issuer, PublicKey } from './federation.ts'
 import type { Notice, NoticeChanges } from './notice.ts'
@@ -128,6 +128,10 @@ export interface AuditTrail {
   listAuditEvents(filter: AuditFilter): Promise<AuditEvent[]>
   /** The last removals of applications that are not registered now, newest first. */
   listRemovals(limit: number): Promise<AuditEvent[]>
+  /** Adds an audit event for each of these warnings. */
+  acknowledge(warnings: readonly Warning[], audit: Authorship): Promise<void>
+  /** The ids of the last warnings that were acknowledged after this time. */
+  listAcknowledged(after: number, limit: number): Promise<string[]>
   /** Oldest first. Each page is read by itself, so that nothing waits. */
   listAuditLinks(page: Page<AuditLink['id']>): Promise<AuditLink[]>
   /** Undefined if no event is chained. */
@@ -136,6 +140,13 @@ export interface AuditTrail {
   chainAuditEvents(limit: number, now: number): Promise<boolean>
   /** The answer of the idempotency record with this digest, if it was made after this time. */
   findSealedAnswer(digest: string, madeAfter: number): Promise<string | undefined>
+}
+
+/** What an operator was told. `id`: what it is about, and since when. */
+export interface Warning {
+  readonly id: string
+  readonly name: string
+  readonly detail: string
 }
 
 /** Operators and the digests of their credentials. Nothing is cached: a revocation takes effect with the next request. */

@@ -4,7 +4,7 @@ import { ClocksDiffer, type Store } from '../domain/store.ts'
 import { asSentence } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
 import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
-import { DAY, HOUR, PERIOD_NAMES, type Period, USAGE_INTERVAL_MS } from '../domain/usage.ts'
+import { DAY, HOUR, PERIOD_NAMES, type Period, type TimeRange, USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import type { Counters } from '../telemetry/metrics/counters.ts'
 import type { MeasuredValues } from '../telemetry/metrics/exposition.ts'
 import { createFleet } from '../telemetry/metrics/fleet.ts'
@@ -93,6 +93,7 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
   const nodes = share(LIVE_MAX_AGE_MS, async (store) => store.nodes?.list(MAX_NODES))
   const issuers = share(MAX_AGE_MS, (store) => listTroubledIssuers(store, now()))
   const live = share(LIVE_MAX_AGE_MS, (store) => countLiveTokens(store, now))
+  const hours = share(USAGE_INTERVAL_MS, (store) => usageOf({ store, now }, '', lastHours(now())))
   const states = share(MAX_AGE_MS, (store) => countStates({ store, now }))
   const usage = new Map(
     PERIOD_NAMES.map((period) => {
@@ -125,11 +126,11 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
 
     /** The figures of /metrics, and those that only the statistics have. */
     async readAll() {
-      const shared = Promise.all([ending(), live(), nodes(), issuers()])
-      const [basic, [{ figure: next }, { figure: liveTokens }, { figure: known }, { figure: away }]] =
+      const shared = Promise.all([ending(), live(), nodes(), issuers(), hours()])
+      const [basic, [{ figure: next }, { figure: liveTokens }, { figure: known }, { figure: away }, { figure: day }]] =
         await Promise.all([readBasic(), shared])
       const endingSecrets = basic.ending && next && { ...basic.ending, next }
-      return { ...basic, endingSecrets, liveTokens, nodes: known, issuers: away }
+      return { ...basic, endingSecrets, liveTokens, nodes: known, issuers: away, hours: day?.points }
     },
 
     async measure(): Promise<MeasuredValues> {
@@ -150,6 +151,11 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
       }
     },
   }
+}
+
+/** The same hour yesterday, and all since. */
+function lastHours(now: number): TimeRange {
+  return { since: now - 25 * HOUR, until: now }
 }
 
 async function listTroubledIssuers(store: Pick<Store, 'listIssuers'>, at: number): Promise<IssuerInTrouble[]> {

@@ -73,6 +73,7 @@ export const LINES = complete({
   'login link made': { level: 'info', fields: ['operator', 'endsAt', ...operator] },
   'operator logged in': { level: 'info', fields: ['operator', 'sessionId', ...operator] },
   'session ended': { level: 'info', fields: ['operator', 'sessionId', ...operator] },
+  'warning acknowledged': { level: 'info', fields: ['warning', ...operator] },
   'list exported': { level: 'info', fields: ['list', 'format', 'rows', 'complete', ...operator] },
   'operator refused': {
     level: 'warn',

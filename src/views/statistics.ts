@@ -188,6 +188,8 @@ export interface Statistics extends WithoutNull<Omit<Figures, 'nodes' | 'store' 
   readonly heavy: readonly Pick<ApplicationCounts, 'clientId' | 'name' | 'tokens'>[]
   /** In the first hour after the start, what all applications did in the last hour, on all nodes, up to two minutes late. */
   readonly stored: Counts
+  /** What all clients did in each of the last 26 clock hours, on all nodes, oldest first; the last one is not over yet. */
+  readonly hours: Usage['points'] | undefined
 }
 
 export type StoreState = Pick<Statistics['store'], 'isUp' | 'canWrite' | 'canCheck' | 'problem'>

@@ -75,7 +75,7 @@ t.test('Notices: a matter has one when it begins and one when it is over, with f
   const link = 'https://console.example/applications/a%2Fb'
   const [since, detail] = [
     '2027-01-15T07:00:00.000Z',
-    'The secret does not match: refused 1,204 times since 2027-01-15T07:00:00.000Z.',
+    'The secret does not match: refused 1,204 times, first at 2027-01-15T07:00:00.000Z.',
   ]
   const title = '<b>Shop @channel (application a/b)'
   const about = {
@@ -89,7 +89,8 @@ t.test('Notices: a matter has one when it begins and one when it is over, with f
     server: 'web-1:8080',
   }
   const shown = '‹b›Shop ＠channel (application a/b)'
-  const words = 'The secret does not match: refused 1,204 times since 2027-01-15T07:00:00Z. Use "secrets rotate a/b".'
+  const words =
+    'The secret does not match: refused 1,204 times, first at 2027-01-15T07:00:00Z. Use "secrets rotate a/b".'
   t.strictSame(post(), [{ text: `token-server at web-1:8080: ${shown}: ${words} ${link}`, event: 'began', ...about }])
   t.equal(look(failing('a/b')), 0, 'nothing is new')
   clock.time += MINUTE

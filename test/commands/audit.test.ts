@@ -63,6 +63,7 @@ t.test('Audit: every change by a command is one line with who made it, on standa
     'operator logged in',
     'operator updated',
     'session ended',
+    'warning acknowledged',
     'list exported',
     'change undone',
     ...links,

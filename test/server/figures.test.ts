@@ -283,6 +283,7 @@ t.test('Statistics: a server that has just started has all fields, even before i
       stored: { tokens: 0, checks: 0, refusals: 0 },
     },
     ...{ lastHour: lastMinute, liveTokens: undefined, endingSecrets: undefined, certificates: [], issuers: [] },
+    hours: undefined,
     workers: { expected: 2, serving: 1, each: [] },
     store: {
       ...{ kind: 'sqlite', isUp: false, canWrite: false, canCheck: false, problem: NOT_OPEN },
@@ -360,6 +361,21 @@ t.test('Statistics: applications that got many tokens in the last 60 minutes are
 const failedRequest = (at: number) => ({
   ...{ at, requestId: 'r', reason: 'store unavailable', endpoint: 'other', remoteAddress: '192.0.2.1' },
   ...{ isKnown: false, clientId: undefined, suite: undefined, detail: undefined },
+})
+
+t.test('Statistics: the hours since the same one yesterday, of all nodes together', async (t) => {
+  const { read, open, store, clock } = await createFigures(t)
+  open(store)
+  clock.time += 1000
+  for (const hour of [0, 1, 24, 25, 26])
+    await store.addUsage([{ clientId: '', tokens: hour + 7, checks: 0, refusals: 0 }], START - hour * HOUR)
+  const { hours = [] } = await read()
+  t.equal(hours.length, 26)
+  t.strictSame(
+    [0, 1, -2, -1].map((n) => hours.at(n)?.tokens),
+    [32, 31, 8, 7],
+  )
+  t.equal(hours[0]?.since, START - 25 * HOUR)
 })
 
 t.test('Statistics: what was stored before a restart is known after it', async (t) => {

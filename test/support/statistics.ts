@@ -43,6 +43,7 @@ export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
     trouble: { failing: [], reported: [], refusedChecks: [], removed: [] },
     heavy: [],
     stored: { tokens: 0, checks: 0, refusals: 0 },
+    hours: undefined,
     liveTokens: { count: 0, isExact: true },
     endingSecrets: { inADay: 0, inAWeek: 0, next: [] },
     certificates: [],

@@ -165,6 +165,7 @@ function addressOf({ kind, id }: AuditEvent['subject']): string | undefined {
   if (kind === 'application') return path`/applications/${id}`
   if (kind === 'suite') return path`/suites/${id}`
   if (kind === 'operator') return path`/operators#operator-${id}`
+  if (kind === 'warning') return '/'
 }
 
 /** A time (RFC 3339), in the format of the views. */

@@ -1,4 +1,5 @@
-import { ago } from '../../domain/time.ts'
+import { many } from '../../domain/text.ts'
+import { ago, lasting } from '../../domain/time.ts'
 import { DAY } from '../../domain/usage.ts'
 import type { Outage } from '../../views/statistics.ts'
 import { type Html, html } from '../../web/html.ts'
@@ -25,6 +26,8 @@ export interface Chart {
   step: number
   /** If set, draws bars instead of lines. Each covers this many milliseconds from its moment on; the last one is not complete. */
   span?: number
+  /** Draws each series on top of the ones before it. They have the same gaps. */
+  isStacked?: boolean
   outages?: readonly Outage[]
   /** The end of bars; undefined if that is now. */
   until?: number | undefined
@@ -49,35 +52,64 @@ export function scaleFor(figures: readonly number[], { steps, least }: { steps: 
 }
 
 export function chart(drawn: Chart): Html {
-  const { id, title, description, moments, series, format, step, span, until } = drawn
-  const known = series.flatMap(({ figures }) => figures.filter((figure) => figure !== undefined))
+  const { id, title, description, moments, series, isStacked, format, step, span, until } = drawn
+  const shown = isStacked ? stacked(series) : series
+  const known = shown.flatMap(({ figures }) => figures.filter((figure) => figure !== undefined))
   const scale = scaleFor(known, { steps: ROWS, least: step })
-  const hasOutage = moments.some((_, n) => isOut(drawn, n))
+  const outages = outagesIn(drawn)
+  const [from, to] = timesOf(drawn)
+  const below = (n: number) => (isStacked ? (shown[n - 1]?.figures ?? []) : series.length === 1 ? [] : undefined)
+  // Stacked, a figure of 0 must not hide the one below.
+  const layers = shown.map(
+    (one, n) => html`<g class="series-${n + 1}">${span ? bars(one, scale) : lines(one, scale, below(n))}</g>`,
+  )
   return html`<figure class="figure">
-<div class="plot" tabindex="0" role="application" aria-labelledby="${id}-title" aria-describedby="${id}-desc">
+<div class="plot" tabindex="0" role="application" aria-labelledby="${id}-title" aria-describedby="${id}-desc" data-from="${from}" data-to="${to}">
 <div class="plot-y" aria-hidden="true">${times(ROWS + 1, (row) => html`<span>${format(scale * (ROWS - row))}</span>`)}</div>
 <svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${id}-title" aria-describedby="${id}-desc">
 <title id="${id}-title">${title}</title>
 <desc id="${id}-desc">${description} ${summaryOf(drawn)}</desc>
 <path class="grid" d="${times(ROWS, (row) => `M0,${(row * HEIGHT) / ROWS}H${WIDTH}`)}"></path>
 <path class="axis" d="M0,${HEIGHT}H${WIDTH}"></path>
-${series.map((one, n) => html`<g class="series-${n + 1}">${span ? bars(one, scale) : lines(one, scale, series.length === 1)}</g>`)}
+${isStacked ? layers.toReversed() : layers}
+${outages.map((outage) => band(drawn, outage))}
 <g class="zones">${moments.map((_, n) => zone(drawn, n))}</g>
 </svg>
 <div class="plot-x" aria-hidden="true">${times(COLUMNS, (column) => label(drawn, column))}${until === undefined ? html`<span>now</span>` : clockOf(drawn, until)}</div>
 </div>
-${(series.length > 1 || hasOutage) && legend(series, hasOutage)}
+${(series.length > 1 || outages.length > 0) && legend(series, outages)}
 </figure>`
 }
 
-function lines({ figures }: Series, scale: number, hasArea: boolean): Html {
-  const at = ({ index, figure }: Point) => [
-    round((index * WIDTH) / (figures.length - 1)),
-    round(HEIGHT - (figure * HEIGHT) / (scale * ROWS)),
-  ]
-  const runs = runsOf(figures).map((run) => run.map((point) => at(point).join()))
+/** The course of a figure, without a scale: a decoration. */
+export function sparkline(figures: readonly number[]): Html {
+  const scale = Math.max(...figures, 1) / ROWS
+  return html`<svg class="chart spark" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true">${lines({ label: '', figures }, scale, [])}</svg>`
+}
+
+function stacked(series: readonly Series[]): Series[] {
+  const sums: number[] = []
+  return series.map(({ label, figures }) => ({
+    label,
+    figures: figures.map((figure, n) => {
+      if (figure === undefined) return undefined
+      sums[n] = (sums[n] ?? 0) + figure
+      return sums[n]
+    }),
+  }))
+}
+
+/** `below`: the figures down to which the area is filled, 0 where there are none; undefined for no area. */
+function lines({ figures }: Series, scale: number, below?: Series['figures']): Html {
+  const at = ({ index, figure }: Point) =>
+    [round((index * WIDTH) / (figures.length - 1)), round(HEIGHT - (figure * HEIGHT) / (scale * ROWS))].join()
+  const runs = runsOf(figures)
+  const areas = runs.map((run) => {
+    const back = run.toReversed().map(({ index }) => at({ index, figure: below?.[index] ?? 0 }))
+    return run.length === 1 ? '' : `M${[...run.map(at), ...back].join('L')}Z`
+  })
   const dots = dotsOf(figures).map((point) => `M${at(point)}h.1`)
-  return html`${hasArea && html`<path class="area" d="${runs.map(areaBelow)}"></path>`}<path class="line" d="${runs.map((run) => `M${run.join('L')}`)}"></path><path class="dots" d="${dots}"></path>`
+  return html`${below && html`<path class="area" d="${areas}"></path>`}<path class="line" d="${runs.map((run) => `M${run.map(at).join('L')}`)}"></path><path class="dots" d="${dots}"></path>`
 }
 
 function bars({ figures }: Series, scale: number): Html {
@@ -91,26 +123,38 @@ function bars({ figures }: Series, scale: number): Html {
 function zone(drawn: Chart, n: number): Html {
   const { moments, span } = drawn
   const width = WIDTH / (span ? moments.length : moments.length - 1)
-  const outage = isOut(drawn, n) && html` class="outage"`
-  return html`<rect${outage} x="${round((span ? n : n - 0.5) * width)}" width="${round(width)}" height="${HEIGHT}"><title>${readout(drawn, n)}</title></rect>`
+  return html`<rect x="${round((span ? n : n - 0.5) * width)}" width="${round(width)}" height="${HEIGHT}"><title>${readout(drawn, n)}</title></rect>`
 }
 
-function isOut({ moments, span, outages = [] }: Chart, n: number): boolean {
-  const [moment, interval] = [moments[n] as number, (moments[1] as number) - (moments[0] as number)]
-  const [from, to] = span ? [moment, moment + span] : [moment - interval, moment]
-  return outages.some(({ beganAt, endedAt }) => endedAt >= from && beganAt < to)
+/** The times at the left and the right end of the plot. */
+function timesOf({ moments, span = 0 }: Chart): [from: number, to: number] {
+  return [moments[0] as number, (moments.at(-1) as number) + span]
+}
+
+function outagesIn(drawn: Chart, [from, to] = timesOf(drawn)): Outage[] {
+  return (drawn.outages ?? []).filter(({ beganAt, endedAt }) => endedAt >= from && beganAt < to)
+}
+
+/** Marks an outage. A short one is still seen. */
+function band(drawn: Chart, { beganAt, endedAt }: Outage): Html {
+  const [from, to] = timesOf(drawn)
+  const [x, end] = [Math.max(beganAt, from), Math.min(endedAt, to)].map(
+    (time) => ((time - from) * WIDTH) / (to - from),
+  ) as [number, number]
+  const width = Math.max(end - x, 2)
+  return html`<rect class="outage" x="${round(Math.min(x, WIDTH - width))}" width="${round(width)}" height="${HEIGHT}"></rect>`
 }
 
 export function bar(series: string, share: number): Html {
   return html`<svg class="chart ${series}" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><path class="grid" d="M0,4H100"></path><path class="line" d="M0,4H${round(share)}"></path></svg>`
 }
 
-function legend(series: readonly Series[], withOutages: boolean): Html {
+function legend(series: readonly Series[], outages: readonly Outage[]): Html {
   const item = (kind: string, key: Html, label: string) =>
     html`<li><svg class="chart key ${kind}" viewBox="0 0 24 8" aria-hidden="true">${key}</svg>${label}</li>`
   const line = html`<path class="line" d="M1,4H23"></path>`
   return html`<ul class="legend">${series.length > 1 && series.map(({ label }, n) => item(`series-${n + 1}`, line, label))}
-${withOutages && item('', html`<rect class="outage" width="24" height="8"></rect>`, 'Outage')}</ul>`
+${outages.length > 0 && item('', html`<rect class="outage" width="24" height="8"></rect>`, `${many(outages.length, 'outage')}: ${outages.map(lengthOf).join(', ')}`)}</ul>`
 }
 
 /** A label of the x axis: a time, or a day if the chart covers several. */
@@ -146,11 +190,6 @@ function dotsOf(figures: readonly (number | undefined)[]): Point[] {
   return runsOf(figures).flatMap((run, n, runs) => (run.length === 1 || n === runs.length - 1 ? run.slice(-1) : []))
 }
 
-function areaBelow(points: readonly string[]): string {
-  const [first = '', last = ''] = [points[0], points.at(-1)].map((point) => point?.split(',')[0])
-  return points.length === 1 ? '' : `M${first},${HEIGHT}L${points.join('L')}L${last},${HEIGHT}Z`
-}
-
 function readout(drawn: Chart, n: number): string {
   const { moments, series, format, span, until } = drawn
   const [moment, last] = [moments[n] as number, moments.at(-1) as number]
@@ -160,7 +199,15 @@ function readout(drawn: Chart, n: number): string {
   const figures = series.map(({ label, figures: { [n]: figure } }) => {
     return `${label} ${figure === undefined ? 'not known' : format(figure)}`
   })
-  return `${span ? begin : when}: ${figures.join(', ')}${isOut(drawn, n) ? ', outage' : ''}`
+  const covered: [number, number] = span
+    ? [moment, moment + span]
+    : [moment - (moments[1] as number) + (moments[0] as number), moment]
+  const outages = outagesIn(drawn, covered).map((outage) => `outage of ${lengthOf(outage)}`)
+  return `${span ? begin : when}: ${[...figures, ...outages].join(', ')}`
+}
+
+function lengthOf({ beganAt, endedAt }: Outage): string {
+  return lasting(Math.max(endedAt - beganAt, 1000))
 }
 
 function summaryOf({ series, format, span }: Chart): string {

@@ -6,6 +6,7 @@ import { createNotFoundHandler } from '../wire/routing.ts'
 import { aboutPage } from './about.ts'
 import { application } from './application.ts'
 import { listApplications, newApplication } from './applications.ts'
+import { acknowledging } from './attention.ts'
 import { auditPage } from './audit.ts'
 import { documentPages } from './documents.ts'
 import { showErrors } from './errors.ts'
@@ -48,6 +49,7 @@ export async function adminConsole(console: FastifyInstance, context: AdminConte
   login(console, context)
   providerLogin(console, context)
   overviewPage(console, context)
+  acknowledging(console, context)
   serveLive(console, context)
   listApplications(console, context)
   newApplication(console, context)

@@ -50,6 +50,7 @@ export function overviewCharts(statistics: Statistics): Chart[] {
       figures: minutes.map(({ traffic }) => (traffic ? of(traffic) : undefined)),
     })),
   })
+  const stacked = (...of: Parameters<typeof lines>): Chart => ({ ...lines(...of), isStacked: true })
   const latencies = (id: string, title: string, of: (traffic: Traffic) => Latency) => {
     const meaning = 'How long requests take: half of them are faster than the median, 99 % faster than p99'
     const p99 = (traffic: Traffic) => of(traffic)?.p99Seconds
@@ -59,11 +60,11 @@ export function overviewCharts(statistics: Statistics): Chart[] {
   const refused = 'Requests that were refused, and requests that failed with 5xx; without token checks'
   return [
     lines(['tokens', 'Tokens issued per minute', 'Access tokens that were issued'], { Tokens: ({ tokens }) => tokens }),
-    lines(['checks', 'Token checks per minute', 'Checks of tokens'], {
+    stacked(['checks', 'Token checks per minute', 'Checks of tokens'], {
       Valid: ({ activeChecks }) => activeChecks,
       'Not valid': ({ inactiveChecks }) => inactiveChecks,
     }),
-    lines(['refusals', 'Refused requests per minute', refused], {
+    stacked(['refusals', 'Refused requests per minute', refused], {
       Refused: ({ refusals }) => refusals,
       Failed: ({ failures }) => failures,
     }),
@@ -100,6 +101,12 @@ export function count(number: number): string {
 /** A count in short form: 1.5K. */
 export function short(number: number): string {
   return COMPACT.format(number)
+}
+
+/** `12 % above`, `3 % below`. */
+export function changeOf(before: number, now: number): string {
+  const percent = Math.round((now / before - 1) * 100)
+  return `${WHOLE.format(Math.abs(percent))}${SPACE}% ${percent < 0 ? 'below' : 'above'}`
 }
 
 /** A duration in seconds: 0.45 ms, 12 ms, 1.5 s. */

@@ -77,6 +77,7 @@ const DONE = {
   'tokens-revoked': 'All tokens of the application are revoked.',
   'key-revoked': 'The key is revoked.',
   'session-ended': 'The session has ended.',
+  acknowledged: 'It is acknowledged, for all operators, until it changes or 30 days have passed.',
 } as const
 
 /** Redirects after a successful change. The page at `path` shows the message. */

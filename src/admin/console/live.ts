@@ -6,6 +6,7 @@ import { type Html, html } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf, setCaller } from '../wire/caller.ts'
 import { liveApplication } from './application.ts'
+import { attendingOf } from './attention.ts'
 import { instructionsFor } from './diagnosis.ts'
 import { liveSteps } from './first-hour.ts'
 import { canChange, fieldsOf } from './forms.ts'
@@ -31,7 +32,7 @@ export function serveLive(console: FastifyInstance, context: AdminContext): void
     const clientId = text('client')
     if (clientId === '') {
       const shown = await ofThisSecond('', () => statistics.read())
-      return [...Object.values(liveParts(shown, canChange(request))), ...liveSteps(shown)]
+      return [...Object.values(liveParts(shown, await attendingOf(context, request))), ...liveSteps(shown)]
     }
     const instructions = instructionsFor(request)
     const explanation = await administration.why(clientId, instructions)

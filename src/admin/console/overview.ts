@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { endingInUse } from '../../administration/attention.ts'
 import { REASON_NAMES } from '../../domain/reasons.ts'
-import { type ApplicationCounts, HOUR } from '../../domain/usage.ts'
+import { type ApplicationCounts, type Counts, HOUR } from '../../domain/usage.ts'
 import type { NodeStatistics, Statistics, Usage, WorkerStatistics } from '../../views/statistics.ts'
 import { address, type Html, html, type Part } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
-import { attention } from './attention.ts'
-import { bar, type Chart, chart } from './chart.ts'
+import { type Attending, attendingOf, attention } from './attention.ts'
+import { bar, type Chart, chart, sparkline } from './chart.ts'
 import {
   badge,
   card,
@@ -21,9 +21,8 @@ import {
   table,
   time,
 } from './components.ts'
-import { count, duration, NONE, overviewCharts, percent, size, topReasons, uptime } from './figures.ts'
+import { changeOf, count, duration, NONE, overviewCharts, percent, size, topReasons, uptime } from './figures.ts'
 import { firstHour } from './first-hour.ts'
-import { canChange } from './forms.ts'
 import { type Page, showPage } from './layout.ts'
 import { type Range, rangeControl, rangeIn } from './range.ts'
 import { KINDS, topPanel, usageCharts } from './usage.ts'
@@ -34,14 +33,15 @@ export function overviewPage(console: FastifyInstance, context: AdminContext): v
     const range = rangeIn(request.query, context.now(), '1h')
     const { period } = range
     const { usageOf } = administrationOf(context, request)
-    const [shown, ofAll, usage] = await Promise.all([
+    const [shown, attending, ofAll, usage] = await Promise.all([
       statistics.read(),
+      attendingOf(context, request),
       period && statistics.readUsage(period),
       // The page is shown even if the store does not answer.
       period === '1h' ? undefined : usageOf('', period ?? range).catch(() => undefined),
     ])
     const steps = await firstHour(context, request, shown).catch(() => undefined)
-    const page = overview(shown, canChange(request), { range, usage, ofAll })
+    const page = overview(shown, attending, { range, usage, ofAll })
     return showPage(reply, { ...page, content: html`${steps}\n${page.content}` })
   })
 }
@@ -50,8 +50,9 @@ export function overviewPage(console: FastifyInstance, context: AdminContext): v
 type Counted = { range: Range; usage?: Usage | undefined; ofAll?: readonly ApplicationCounts[] | undefined }
 
 /** The figures of the server. live.js keeps some of them up to date. */
-export function overview(statistics: Statistics, canChange: boolean, { range, usage, ofAll }: Counted): Page {
-  const live = liveParts(statistics, canChange)
+export function overview(statistics: Statistics, attending: Attending, { range, usage, ofAll }: Counted): Page {
+  const { canChange } = attending
+  const live = liveParts(statistics, attending)
   return {
     title: 'Overview',
     section: '/',
@@ -73,15 +74,15 @@ ${live.processes}
   }
 }
 
-export function liveParts(statistics: Statistics, canChange: boolean) {
+export function liveParts(statistics: Statistics, attending: Attending) {
   const { at, version, lastHour, liveTokens, stored } = statistics
   const only = (part: string, condition: boolean, content: Part) =>
     html`<div data-live="${part}"${!condition && html` hidden`}>${content}</div>`
   return {
     lead: html`<span data-live="lead">Version ${version}, up for ${uptime(statistics)}. Figures as of ${clock(at, 'seconds')}.</span>`,
     alerts: html`
-<div data-live="attention">${attention(statistics)}</div>
-${only('no-tokens', lastHour.tokens + stored.tokens === 0 && !liveTokens?.count, emptyState('No tokens were issued in the last hour', html`<p>${canChange && html`<a href="/new-application">Register an application</a> and get a token with its secret: you will see it here at once. `}If a request is refused, the page of the <a href="/applications">application</a> says why.</p>`))}`,
+<div data-live="attention">${attention(statistics, attending)}</div>
+${only('no-tokens', lastHour.tokens + stored.tokens === 0 && !liveTokens?.count, emptyState('No tokens were issued in the last hour', html`<p>${attending.canChange && html`<a href="/new-application">Register an application</a> and get a token with its secret: you will see it here at once. `}If a request is refused, the page of the <a href="/applications">application</a> says why.</p>`))}`,
     cards: html`<div class="cards" data-live="cards">${cards(statistics)}</div>`,
     charts: html`<div class="columns" data-live="charts">${chartSections(statistics)}</div>`,
     database: html`<div data-live="database">${storeFacts(statistics)}</div>`,
@@ -104,8 +105,8 @@ function cards(statistics: Statistics): Html[] {
   return [
     card(
       'Tokens, last minute',
-      count(lastMinute.tokens),
-      `${count(Math.max(lastHour.tokens, stored.tokens))} in the last hour`,
+      html`${count(lastMinute.tokens)}${lastDay(statistics, 'tokens')}`,
+      html`${count(Math.max(lastHour.tokens, stored.tokens))} in the last hour${comparison(statistics, 'tokens')}`,
     ),
     card(
       'Valid tokens',
@@ -114,13 +115,13 @@ function cards(statistics: Statistics): Html[] {
     ),
     card(
       'Checks, last minute',
-      count(lastMinute.activeChecks + lastMinute.inactiveChecks),
-      html`${count(Math.max(lastHour.activeChecks, stored.checks))} valid in the last hour${inactive}`,
+      html`${count(lastMinute.activeChecks + lastMinute.inactiveChecks)}${lastDay(statistics, 'checks')}`,
+      html`${count(Math.max(lastHour.activeChecks, stored.checks))} valid in the last hour${inactive}${comparison(statistics, 'checks', 'Valid: ')}`,
     ),
     card(
       'Refused requests',
-      count(lastHour.refusals),
-      html`${counted(statistics)}, ${count(lastMinute.refusals)} in the last minute${failed}`,
+      html`${count(lastHour.refusals)}${lastDay(statistics, 'refusals')}`,
+      html`${counted(statistics)}, ${count(lastMinute.refusals)} in the last minute${failed}${comparison(statistics, 'refusals', 'With checks: ')}`,
     ),
     card(
       'Response time (p99)',
@@ -143,6 +144,19 @@ function cards(statistics: Statistics): Html[] {
       isInMemory ? 'lost when the server stops' : `on disk${logOf(store)}`,
     ),
   ]
+}
+
+/** The last 24 full hours. */
+function lastDay({ hours }: Statistics, kind: keyof Counts): Html | undefined {
+  return hours && sparkline(hours.slice(1, -1).map(({ [kind]: count }) => count))
+}
+
+/** The last full hour and the same one yesterday. Undefined if nothing is known of that. */
+function comparison({ hours = [] }: Statistics, kind: keyof Counts, what = ''): Html | undefined {
+  const yesterday = hours[0]?.[kind]
+  if (!yesterday) return
+  const { since, [kind]: last } = hours.at(-2) as (typeof hours)[number]
+  return html`<br>${what}${changeOf(yesterday, last)} yesterday at ${clock(since)}`
 }
 
 /** When this process began to count: its figures do not outlive it. */

@@ -101,6 +101,16 @@ export function createAuditTrail(database: Database): AuditTrail {
 
     listRemovals: (limit) => list(sql.listRemovals, [limit]),
 
+    acknowledge(warnings, audit) {
+      const about = { action: 'warning acknowledged', subjectKind: 'warning', before: null } as const
+      const entries = warnings.map(({ id, name, detail }) => ({ ...about, subject: id, after: { name, detail } }))
+      return database.transact(() => record(audit, entries), { isCopied: true })
+    },
+
+    async listAcknowledged(after, limit) {
+      return (await database.ask<[id: string]>(sql.listAcknowledged, [after, limit])).map(([id]) => id)
+    },
+
     async listAuditLinks({ after = -END, limit }) {
       const rows = await database.ask(sql.listAuditLinks, [after, limit])
       const found = rows.map((row) => [...row, hashOf(row.slice(0, -1))])

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { attention } from '../../../src/admin/console/attention.ts'
 import type { Statistics } from '../../../src/views/statistics.ts'
-import { textOf } from '../../support/console-world.ts'
+import { createConsoleWorld, textOf, valuesOf } from '../../support/console-world.ts'
 import { serverNode } from '../../support/server-node.ts'
 import { endingSecret, statisticsOf, traffic } from '../../support/statistics.ts'
 import { START } from '../../support/world.ts'
@@ -16,12 +16,22 @@ const sound = (more: Partial<Statistics> = {}) =>
     ...more,
   })
 
-/** The matters that are shown: the link and the text of each. */
+const ADMIN = { canChange: true, acknowledged: new Set<string>() }
+const VIEWER = { ...ADMIN, canChange: false }
+
+/** The rows that are shown: the link and the text of each, without its button. One for several items has no link. */
 function mattersOf(more: Partial<Statistics>): [href: string | undefined, text: string][] {
-  const items = String(attention(sound(more)))
+  const items = String(attention(sound(more), VIEWER))
+    .replace(/<a class="button".*?<\/a>/g, '')
     .split('<li')
     .slice(1)
   return items.map((item) => [/ href="([^"]*)"/.exec(item)?.[1], textOf(`<li${item}`).trim()])
+}
+
+/** The button of each row: the label and the link. */
+function actionsOf(more: Partial<Statistics>, attending = ADMIN): string[] {
+  const text = String(attention(sound(more), attending))
+  return [...text.matchAll(/<a class="button" href="([^"]*)">([^<]*)/g)].map(([, href, label]) => `${label} ${href}`)
 }
 
 const CALM = { failing: [], reported: [], refusedChecks: [], removed: [] }
@@ -29,8 +39,8 @@ const SHOP = { kind: 'application', id: 'a/b', name: '<b>Shop' } as const
 const FAILING = { ...SHOP, reason: 'wrong secret', count: 1204, since: START }
 
 t.test('Attention: one quiet line where nothing needs it, and none where that is not known', async (t) => {
-  t.equal(textOf(String(attention(sound()))), ' Nothing needs attention ')
-  t.match(textOf(String(attention(sound({ trouble: undefined })))), 'is not known yet')
+  t.equal(textOf(String(attention(sound(), ADMIN))), ' Nothing needs attention ')
+  t.match(textOf(String(attention(sound({ trouble: undefined }), ADMIN))), 'is not known yet')
 })
 
 t.test(
@@ -48,9 +58,10 @@ t.test(
         ],
       }).map(([href, text]) => [href, text.replace(/\s+/g, ' ').replaceAll(' .', '.')]),
       [
+        [undefined, '3 TLS certificates end, or cannot be used'],
         [
           '/about',
-          'TLS certificate of the admin listener It expired at 2027-01-15 08:00 UTC. What its files contain now cannot be used: It has expired. Renew it, or mend its files.',
+          'TLS certificate of the admin listener It expired 0 s ago. What its files contain now cannot be used: It has expired. Renew it, or mend its files.',
         ],
         [
           '/about',
@@ -77,6 +88,7 @@ t.test(
     const said = mattersOf({ issuers }).map(([, text]) => text.replace(/\s+/g, ' ').replaceAll(' .', '.'))
     const gone = 'Its keys could not be fetched: it answered 503. None of its JWTs is accepted.'
     t.match(said, [
+      '3 issuers have keys that cannot be fetched',
       `Issuer https://b.example ${gone} token-server doctor says more.`,
       `Issuer https://c.example ${gone} token-server doctor says more.`,
       /Issuer https:\/\/a\.example .* it answered 503\. Those that are known are used until 2027-01-15 08:00 UTC\./,
@@ -86,12 +98,12 @@ t.test(
 
 t.test('Attention: where the clocks differ it does not say that nothing works', async (t) => {
   const store = { ...statisticsOf().store, isUp: false, canWrite: true, problem: 'They are 2 s apart.' }
-  const text = textOf(String(attention(sound({ store }))))
+  const text = textOf(String(attention(sound({ store }), ADMIN)))
   t.match(text, /The clocks of this machine and of the database differ +They are 2 s apart\./)
 })
 
 t.test('Attention: each matter is a link to where it is mended, the most serious first', async (t) => {
-  const at = '2027-01-15 08:00 UTC'
+  const at = '2027-01-15 09:00 UTC'
   t.strictSame(
     mattersOf({
       store: { ...statisticsOf().store, isUp: false, canWrite: false, canCheck: false, problem: 'The disk is gone.' },
@@ -104,7 +116,7 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
       ],
       lastHour: { ...traffic(0), activeChecks: 90, inactiveChecks: 10 },
       refusals: [{ kind: 'check', reason: 'expired token', count: 10 }],
-      endingSecrets: { inADay: 1, inAWeek: 1, next: [endingSecret()] },
+      endingSecrets: { inADay: 1, inAWeek: 1, next: [endingSecret({ endsAt: START + HOUR })] },
       heavy: [{ clientId: 'a', name: 'A', tokens: 1361 }],
       trouble: {
         failing: [FAILING, { ...FAILING, kind: 'suite', id: 's', name: 'S', reason: 'made up', count: 1 }],
@@ -131,20 +143,21 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
         '#processes',
         '3 of 4 processes do not answer One that has ended is replaced within seconds. Look for worker exited unexpectedl',
       ],
-      ['#nodes', `Node web-2:80 is gone It has not reported since ${at} . token-server doctor on its machine says m`],
-      ['/applications/a%2Fb', `<b>Shop The secret does not match: refused 1,204 times since ${at} .`],
-      ['/suites/s', `S Made up: refused 1 time since ${at} .`],
+      ['#nodes', 'Node web-2:80 is gone It last reported 0 s ago . token-server doctor on its machine says more.'],
+      [undefined, '2 clients are refused newest 0 s ago'],
+      ['/applications/a%2Fb', '<b>Shop The secret does not match: refused 1,204 times, first 0 s ago .'],
+      ['/suites/s', 'S Made up: refused 1 time, first 0 s ago .'],
       [
         '/refusals?reason=store+unavailable',
         'Outage of the database At 2027-01-15 08:00:00 UTC : 1,184 requests answered with 503. From 2027-01-15 06:00:00 U',
       ],
       [
         '/applications/r%2Fs',
-        `Mover Would be refused: not sent from a source address of the application: 3 requests since ${at}`,
+        'Mover Would be refused: not sent from a source address of the application: 3 requests, first 0 s ago .',
       ],
       [
         '/applications/c%2Fd',
-        `Gone Removed by anna at ${at} . Its client id, or a similar one, was refused 3 times since 2027-0`,
+        'Gone Removed by anna 0 s ago . Its client id, or a similar one, was refused 3 times, first 0 s ago .',
       ],
       [
         '/suites/store#secrets',
@@ -152,7 +165,7 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
       ],
       [
         '/suites/store#checks',
-        `Checks at store The token is older than 60 minutes: 2 checks since ${at} ; 10 % of all checks in `,
+        'Checks at store The token is older than 60 minutes: 2 checks, first 0 s ago ; 10 % of all checks in the last hou',
       ],
       ['/applications/a', 'A Many tokens, 1,361 in the last 60 minutes: it should use each until it expires.'],
       ['#database', 'No backup None was made yet. token-server backup FILE makes one.'],
@@ -179,19 +192,55 @@ t.test('Attention: an application has one entry, with everything that is said of
   t.match(matters[0]?.[1], /^<b>Shop The secret does not match: .* The secret that it uses ends .* Many tokens, 1,361 /)
 })
 
-t.test('Attention: of many of a kind the first five are shown, with a link to the others', async (t) => {
-  const next = Array.from({ length: 7 }, (_, n) => endingSecret({ ...SHOP, id: `a${n}` }))
+t.test('Attention: several of a kind are one row, which unfolds: the newest first, and a link to others', async (t) => {
+  const next = Array.from({ length: 22 }, (_, n) => endingSecret({ ...SHOP, id: `a${n}` }))
   const matters = mattersOf({
     endingSecrets: { inADay: 7, inAWeek: 30, next },
-    trouble: { ...CALM, failing: Array.from({ length: 8 }, (_, n) => ({ ...FAILING, id: `f${n}` })) },
-    heavy: Array.from({ length: 6 }, (_, n) => ({ clientId: `h${n}`, name: 'H', tokens: 400 })),
+    trouble: {
+      ...CALM,
+      failing: Array.from({ length: 23 }, (_, n) => ({ ...FAILING, id: `f${n}`, since: START - (n - 7) ** 2 * 1000 })),
+    },
+    heavy: Array.from({ length: 21 }, (_, n) => ({ clientId: `h${n}`, name: 'H', tokens: 400 })),
   })
-  t.equal(matters.length, 18)
-  t.match(matters[5], ['/applications?status=failing', /^3 more They/])
-  t.match(matters[11], ['/secrets?show=ending&amp;sort=end', /^25 more Their/])
-  t.match(matters[17], ['/applications?status=heavy', /^1 more They/])
+  t.equal(matters.length, 66)
+  t.strictSame(matters[0], [undefined, '23 applications are refused newest 0 s ago'])
+  t.strictSame(
+    matters.slice(1, 4).map(([href]) => href),
+    ['/applications/f7', '/applications/f6', '/applications/f8'],
+  )
+  t.match(matters[21], ['/applications?status=failing', /^3 more They/])
+  t.strictSame(matters[22], [undefined, '30 applications use a secret that ends within 7 days'])
+  t.match(matters[43], ['/secrets?show=ending&amp;sort=end', /^10 more Their/])
+  t.strictSame(matters[44], [undefined, '21 applications get many tokens'])
+  t.match(matters[65], ['/applications?status=heavy', /^1 more They/])
   const used = mattersOf({ endingSecrets: { inADay: 0, inAWeek: 0, next } })
   t.match(used.at(-1), ['/secrets?show=ending&amp;sort=end', /^2 more Their/], 'in use, though not the last ones')
+})
+
+t.test('Attention: a row has a button for what an admin can do, otherwise one that opens its page', async (t) => {
+  const reasons = ['wrong secret', 'application not approved', 'token quota exceeded', 'address not allowed', 'made up']
+  const more: Partial<Statistics> = {
+    store: { ...sound().store, lastBackupAt: START - 72 * HOUR },
+    outages: [{ beganAt: START, endedAt: START, failures: 1 }],
+    trouble: { ...CALM, failing: reasons.map((reason, n) => ({ ...FAILING, id: `f/${n}`, reason })) },
+    endingSecrets: {
+      ...{ inADay: 0, inAWeek: 0 },
+      next: [endingSecret(), endingSecret({ ...SHOP, what: 'federated credential' })],
+    },
+    heavy: [{ clientId: 'h', name: 'H', tokens: 400 }],
+  }
+  t.strictSame(actionsOf(more), [
+    'Rotate… /applications/f%2F0#rotate',
+    'Approve… /applications/f%2F1/edit#approvals',
+    'Edit quota… /applications/f%2F2/edit?propose=quota#field-quota',
+    'Edit addresses… /applications/f%2F3/edit#field-source_addresses',
+    'Open /applications/f%2F4',
+    'Open /refusals?reason=store+unavailable',
+    'Rotate… /suites/store#rotate',
+    'Open /applications/a%2Fb#secrets',
+    'Edit quota… /applications/h/edit?propose=quota#field-quota',
+  ])
+  t.strictSame(new Set(actionsOf(more, VIEWER).map((action) => action.split(' ')[0])), new Set(['Open']))
 })
 
 t.test('Attention: a backup is missed on SQLite after two days; a few refused checks are usual', async (t) => {
@@ -208,4 +257,52 @@ t.test('Attention: a backup is missed on SQLite after two days; a few refused ch
       trouble: { ...CALM, refusedChecks: [{ suite: 'store', reason, count: 2, since: START }] },
     }).length
   t.strictSame([checks(5, reason), checks(6, reason), checks(6, 'expired token')], [0, 1, 0])
+})
+
+t.test('Attention: what an admin has acknowledged is below a fold, for all operators, until it changes', async (t) => {
+  const { signIn, statistics, administration, events, clock } = await createConsoleWorld(t)
+  const show = (more: Partial<Statistics>) => Object.assign(statistics, sound(more))
+  const failing = (more: object = {}) => ({ trouble: { ...CALM, failing: [{ ...FAILING, ...more }] } })
+  /** The fold of what is acknowledged, and whether there is anything above it. */
+  const seen = (text: string) => [/\d+ acknowledged/.exec(text)?.[0], / Nothing else needs attention /.test(text)]
+  show({ ...failing(), heavy: [{ clientId: 'a/b', name: '<b>Shop', tokens: 400 }] })
+  const [anna, viktor] = [await signIn(), await signIn('viewer')]
+  const warnings = valuesOf(await anna.body('/'), 'warning')
+  t.equal(warnings.length, 2, 'what is said of one application is acknowledged together')
+  t.strictSame(valuesOf(await viktor.body('/'), 'warning'), [], 'not by a viewer')
+  const acknowledge = (warning: string | string[]) => anna.location('/acknowledge', { form: { warning } })
+  t.equal(await acknowledge('client refused nobody'), '/?done=nothing-changed')
+  t.strictSame(seen(await viktor.text('/')), [undefined, false])
+  t.equal(await acknowledge(warnings), '/?done=acknowledged')
+  t.equal(await acknowledge(warnings), '/?done=nothing-changed', 'they already are')
+  t.strictSame(seen(await viktor.text('/')), ['1 acknowledged', true])
+  t.notMatch(await anna.body('/'), '/acknowledge')
+  const [first, second, other] = (await administration.searchAuditEvents({ limit: 3 })).events
+  const detail = 'The secret does not match: refused 1,204 times, first at 2027-01-15T08:00:00.000Z.'
+  t.match(
+    [first, second].find(({ after } = {} as never) => String(after?.detail).startsWith('The')),
+    {
+      ...{ action: 'warning acknowledged', actor: 'anna', before: null, after: { name: '<b>Shop', detail } },
+      subject: { kind: 'warning', id: 'client refused application a/b wrong secret 2027-01-15T08:00:00.000Z' },
+    },
+  )
+  t.not(other?.action, 'warning acknowledged')
+  t.match(events.filter(({ type }) => type === 'warning acknowledged').length, 2)
+  t.match(await anna.text('/audit'), /Warning acknowledged .*2 warnings/)
+
+  show({ ...failing({ count: 1300 }), outages: [{ beganAt: START, endedAt: START, failures: 1 }] })
+  t.strictSame(seen(await viktor.text('/')), ['1 acknowledged', false], 'something else needs attention')
+  for (const change of [{ reason: 'expired secret' }, { since: START + 1 }, { id: 'c' }]) {
+    show(failing(change))
+    t.strictSame(seen(await viktor.text('/')), [undefined, false], JSON.stringify(change))
+  }
+  show(failing())
+  clock.time += 30 * 24 * HOUR
+  t.strictSame(seen(await (await signIn()).text('/')), [undefined, false], 'or after 30 days')
+})
+
+t.test('Attention: what the server sees at this moment cannot be acknowledged', async (t) => {
+  const store = { ...sound().store, isUp: false, canWrite: false, problem: 'The disk is full.' }
+  const workers = { expected: 2, serving: 1, each: [] }
+  t.notMatch(String(attention(sound({ store, workers }), ADMIN)), 'Acknowledge')
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Chart, chart, scaleFor } from '../../../src/admin/console/chart.ts'
+import { type Chart, chart, scaleFor, sparkline } from '../../../src/admin/console/chart.ts'
 import { count, duration, NONE, percent, short, size } from '../../../src/admin/console/figures.ts'
 
 const MINUTE = 60_000
@@ -42,7 +42,7 @@ const CASES: [rule: string, all: Record<string, string | undefined>, drawn: Reco
     {
       'line-0': 'M0,100L150,50L300,0L450,75L600,100',
       'dots-0': 'M600,100h.1',
-      'area-0': 'M0,100L0,100L150,50L300,0L450,75L600,100L600,100Z',
+      'area-0': 'M0,100L150,50L300,0L450,75L600,100L600,100L450,100L300,100L150,100L0,100Z',
       ...{ 'y-0': '4', 'y-1': '3', 'y-2': '2', 'y-3': '1', 'y-4': '0' },
       ...{ 'x-0': '2027-01-15T08:00:00.000Z', 'x-2': '2027-01-15T08:02:00.000Z' },
       'x-3': '2027-01-15T08:03:00.000Z',
@@ -52,7 +52,7 @@ const CASES: [rule: string, all: Record<string, string | undefined>, drawn: Reco
   [
     'unknown values are gaps, and a single point is a dot',
     draw([1, 1, undefined, undefined, 2, undefined, 4]),
-    { 'line-0': 'M0,75L100,75M400,50M600,0', 'dots-0': 'M400,50h.1M600,0h.1', 'area-0': 'M0,100L0,75L100,75L100,100Z' },
+    { 'line-0': 'M0,75L100,75M400,50M600,0', 'dots-0': 'M400,50h.1M600,0h.1', 'area-0': 'M0,75L100,75L100,100L0,100Z' },
   ],
   [
     'without values there is no line, and the axis has the smallest step',
@@ -105,27 +105,53 @@ t.test('Chart: bars are counts of spans, and outages are marked and named', asyn
     ...chartOf([4, 0, undefined, 2]),
     moments: hours,
     span: 60 * MINUTE,
-    outages: [outage(-10, -5), outage(90 * MINUTE, 91 * MINUTE), outage(500 * MINUTE, 600 * MINUTE)],
+    outages: [outage(-10, -5), outage(90 * MINUTE, 92 * MINUTE), outage(500 * MINUTE, 600 * MINUTE)],
   })
   const text = String(drawn)
   t.match(text, 'd="M22.5,100v-100h105V100ZM172.5,100v-0h105V100ZM322.5,100v-0h105V100ZM472.5,100v-50h105V100Z"')
-  const marked = [...text.matchAll(/<rect class="outage" x="(\d+)" width="150"/g)].map(([, x]) => x)
-  t.strictSame(marked, ['150'])
-  t.match(text, 'Outage</li>')
+  const marked = [...text.matchAll(/<rect class="outage" x="(.*?)" width="(.*?)"/g)].map(([, x, width]) => [x, width])
+  t.strictSame(marked, [['225', '5']])
+  t.match(text, '1 outage: 2 min</li>')
   t.match(text, 'Series 0: 6 in all, 4 at most.')
   const titles = [...text.matchAll(/<rect[^>]*><title>([^<]*)/g)].map(([, title]) => title)
   t.strictSame(titles, [
     'From 2027-01-15 08:00 UTC: Series 0 4',
-    'From 2027-01-15 09:00 UTC: Series 0 0, outage',
+    'From 2027-01-15 09:00 UTC: Series 0 0, outage of 2 min',
     'From 2027-01-15 10:00 UTC: Series 0 not known',
     'From 2027-01-15 11:00 UTC, so far: Series 0 2',
   ])
   const lines = String(chart({ ...chartOf([1, 2, 3]), outages: [outage(MINUTE + 1, MINUTE + 2)] }))
-  t.match(lines, /Now: Series 0 3, outage/)
+  t.match(lines, /Now: Series 0 3, outage of 1 s/)
   t.match(lines, /60 s ago: Series 0 2</)
-  t.notMatch(String(chart(chartOf([1, 2, 3]))), 'Outage')
+  const cut = String(chart({ ...chartOf([1, 2, 3]), outages: [outage(-9, 1), outage(2 * MINUTE - 1, 3 * MINUTE)] }))
+  const bands = [...cut.matchAll(/<rect class="outage" x="(.*?)" width="(.*?)"/g)].map(([, x, width]) => [x, width])
+  t.strictSame(
+    bands,
+    [
+      ['0', '2'],
+      ['598', '2'],
+    ],
+    'they stay inside the axis, and short ones are seen',
+  )
+  t.match(cut, '2 outages: 1 s, 60 s</li>')
+  t.notMatch(String(chart(chartOf([1, 2, 3]))), 'outage')
   const week = { ...chartOf([1, 2]), moments: [START, START + 7 * 24 * 60 * MINUTE], span: 60 * MINUTE }
   t.match(String(chart(week)), '<time data-clock="day" datetime="2027-01-15T08:00:00.000Z">01-15</time>')
+})
+
+t.test('Chart: stacked series lie on top of each other, and the readout has the figures of each', async (t) => {
+  const text = String(chart({ ...chartOf([1, undefined, 2, 2], [3, undefined, 0, 1]), isStacked: true }))
+  const drawn = text.split('class="legend"')[0] ?? ''
+  const paths = (kind: string) => [...drawn.matchAll(new RegExp(`class="${kind}" d="([^"]*)"`, 'g'))].map(([, d]) => d)
+  t.strictSame(paths('line'), ['M0,0M400,50L600,25', 'M0,75M400,50L600,50'])
+  t.strictSame(paths('area'), ['M400,50L600,25L600,50L400,50Z', 'M400,50L600,50L600,100L400,100Z'])
+  t.match(text, '<span>4</span>', 'the axis has the sum')
+  t.match(text, 'Now: Series 0 2, Series 1 1')
+})
+
+t.test('Chart: a sparkline uses its whole height, and is a decoration', async (t) => {
+  t.match(String(sparkline([0, 4, 2])), /aria-hidden="true".*class="line" d="M0,100L300,0L600,50"/)
+  t.match(String(sparkline([0, 0])), 'class="line" d="M0,100L600,100"')
 })
 
 t.test('Scale: the steps are round, and the highest value uses most of the scale', async (t) => {

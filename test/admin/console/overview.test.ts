@@ -26,8 +26,10 @@ const BUSY = statisticsOf({
   },
 })
 
+const VIEWER = { canChange: false, acknowledged: new Set<string>() }
+
 const pageOf = (statistics: Statistics, canChange = false) =>
-  layout(overview(statistics, canChange, { range: rangeIn({}, START, '1h') }), {
+  layout(overview(statistics, { ...VIEWER, canChange }, { range: rangeIn({}, START, '1h') }), {
     operator: { name: 'anna', role: 'viewer', email: null },
   })
 
@@ -65,7 +67,7 @@ t.test('Overview: an empty server says what to do next', async (t) => {
     [busy, BUSY],
     [page(), statisticsOf()],
   ] as const) {
-    for (const part of Object.values(liveParts(statistics, false))) t.ok(text.includes(String(part)))
+    for (const part of Object.values(liveParts(statistics, VIEWER))) t.ok(text.includes(String(part)))
     t.notMatch(text, /undefined|NaN|Infinity/)
   }
 })
@@ -123,6 +125,22 @@ t.test('Overview: tokens and checks of the last hour are also those that were st
   t.match(textOf(text), 'Tokens, last minute 0 1,242 in the last hour')
   t.match(textOf(text), '0 2,000 valid in the last hour Refused requests 3 since the start, 0 in the last minute')
   t.notOk(isShown(page({ stored }), 'no-tokens'))
+})
+
+t.test('Overview: tiles have the course of a day, and the last full hour beside the same one yesterday', async (t) => {
+  const hours = Array.from({ length: 26 }, (_, n) => ({
+    since: START - (25 - n) * HOUR,
+    ...{ tokens: n === 0 ? 50 : 100 - n, checks: n === 0 ? 0 : 5, refusals: n === 0 ? 1000 : n },
+  }))
+  const text = page({ hours })
+  t.match(textOf(text), ' in the last hour 52 % above yesterday at 07:00 UTC ')
+  t.match(textOf(page({ hours: hours.with(-2, { ...hours[24], tokens: 1000 } as never) })), '1,900 % above yesterday')
+  t.match(textOf(text), ' in the last minute With checks: 98 % below yesterday at 07:00 UTC ')
+  t.notMatch(textOf(text), / in the last hour Valid: /, 'nothing is compared with nothing')
+  t.match(textOf(page({ hours: hours.with(0, { ...hours[0], checks: 4 } as never) })), 'Valid: 25 % above yesterday')
+  t.equal(text.split('class="chart spark"').length, 4)
+  t.match(text, 'class="line" d="M0,0L26.1,1', 'those of 24 full hours')
+  t.notMatch(page(), /spark|yesterday/)
 })
 
 t.test('Overview: the table has the same figures, newest minute first, without unknown ones', async (t) => {

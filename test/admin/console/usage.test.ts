@@ -49,7 +49,7 @@ t.test('Usage: the page of an application has sums and charts of the period, and
   )
   t.notMatch(body, 'class="outage"')
   Object.assign(statistics, statisticsOf({ outages: [{ beganAt: START - 60_000, endedAt: START, failures: 9 }] }))
-  t.match(await bodyOf('/applications/a-0?period=1h'), /class="outage".*Tokens issued 1, outage</s)
+  t.match(await bodyOf('/applications/a-0?period=1h'), /class="outage".*Tokens issued 1, outage of 60 s</s)
 })
 
 t.test('Usage: the page of a suite has its checks and refusals', async (t) => {

@@ -288,6 +288,18 @@ export function auditConformance(t: Test, harness: Harness): void {
     }
   })
 
+  test('Audit: acknowledged warnings are events of their own, and found by their time, newest first', async (t, store) => {
+    const warning = (id: string) => ({ id, name: `Name of ${id}`, detail: 'Why.' })
+    await store.acknowledge([warning('a'), warning('b')], by({ actor: 'anna' }))
+    await store.acknowledge([warning('c')], by({ actor: 'anna' }, START + 5))
+    t.strictSame(await store.listAcknowledged(START - 1, 10), ['c', 'b', 'a'])
+    t.strictSame(await store.listAcknowledged(START - 1, 2), ['c', 'b'])
+    t.strictSame(await store.listAcknowledged(START, 10), ['c'])
+    const [newest] = await store.listAuditEvents(PAGE)
+    t.match(newest, { action: 'warning acknowledged', actor: 'anna', subject: { kind: 'warning', id: 'c' } })
+    t.strictSame([newest?.before, newest?.after], [null, { name: 'Name of c', detail: 'Why.' }])
+  })
+
   test('Audit: a change of many in one request can be listed as one event, with their number', async (t, store) => {
     const asked = (requestId?: string, at = START, actor = 'anna') => by({ actor, requestId }, at)
     await registerSuites(store, 'one', 'two')

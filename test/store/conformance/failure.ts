@@ -5,7 +5,7 @@ import { firstTokenIdAt, mintToken } from '../../../src/domain/token.ts'
 import { HOUR } from '../../../src/domain/usage.ts'
 import { isReady } from '../../support/is-ready.ts'
 import { notice } from '../../support/notice.ts'
-import { on } from '../../support/on.ts'
+import { AUDIT, on } from '../../support/on.ts'
 import { refusal, refusedRequest } from '../../support/refusal.ts'
 import { serverNode } from '../../support/server-node.ts'
 import { until } from '../../support/until.ts'
@@ -98,6 +98,8 @@ export function callsOf(
     'refused requests': () => store.purge('refused requests', START, 1),
     listAuditEvents: () => store.listAuditEvents({ limit: 1 }),
     listRemovals: () => store.listRemovals(1),
+    acknowledge: () => store.acknowledge([{ id: 'outage', name: 'Outage', detail: '' }], AUDIT),
+    listAcknowledged: () => store.listAcknowledged(START, 1),
     'audit events': () => store.purge('audit events', START, 1),
     listNotices: () => store.listNotices(),
     updateNotices: () => store.updateNotices(() => ({ save: [notice()] })),

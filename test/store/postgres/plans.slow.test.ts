@@ -82,6 +82,7 @@ t.test('PostgreSQL: an index finds pages of audit events, refusals, secrets, usa
     [purgeRows(OLD_ROWS['audit events'][0] as OldRows), [100 * HOUR, 50], 'audit_events_pkey'],
     [sql.findAuditHead, [], 'audit_events_unchained'],
     [sql.listRemovals, [50], 'audit_events_removed'],
+    [sql.listAcknowledged, [1, 50], 'audit_events_acknowledged'],
     [sql.listUnchained, [50], 'audit_events_(unchained|pkey)'],
     [sql.listAuditLinks, [10_000, 50], 'audit_events_pkey'],
     [listLastRefused, [100], 'refusals_by_time'],

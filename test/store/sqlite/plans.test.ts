@@ -46,6 +46,7 @@ t.test('SQLite: each list and purge of events, refusals or usage uses an index, 
     [sql.listAuditEventsOfRequest, ofRequest, 'audit_events_by_request (request_id=? AND rowid>? AND rowid<?),'],
     [sql.findAuditHead, {}, 'SCALAR SUBQUERY 1, SEARCH audit_events USING INDEX audit_events_unchained,'],
     [sql.listRemovals, { 1: 9 }, 'SCAN e USING INDEX audit_events_removed,'],
+    [sql.listAcknowledged, { 1: 1, 2: 9 }, 'SCAN audit_events USING INDEX audit_events_acknowledged,'],
     [sql.listUnchained, { 1: 9 }, 'SCAN audit_events USING INDEX audit_events_unchained,'],
     [sql.linkAuditEvents, { 1: '[]' }, 'SEARCH audit_events USING INTEGER PRIMARY KEY (rowid=?),'],
     [sql.listAuditLinks, { 1: 1, 2: 9 }, 'SEARCH audit_events USING INTEGER PRIMARY KEY (rowid>?),'],
@@ -71,7 +72,7 @@ t.test('SQLite: each list and purge of events, refusals or usage uses an index, 
     // A few of the oldest events, in the order of their ids; and the index of the events that are not chained.
     const scans = [listLastRefused, listUsage(2)].includes(statement)
       ? /SCAN [as] /
-      : /(?<!oldest, )SCAN audit_events(?! USING INDEX audit_events_unchained)/
+      : /(?<!oldest, )SCAN audit_events(?! USING INDEX audit_events_(unchained|acknowledged))/
     t.notMatch(plan, scans)
     const isSorted = [
       listLastRefused,

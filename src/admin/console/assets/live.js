@@ -108,8 +108,15 @@ function show(answer) {
     if (old) update(old, part)
   }
   if (!focused || focused.isConnected) return
-  const links = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('[data-live] :is(a, button)'))
-  for (const link of links) if (link.isEqualNode(focused)) link.focus({ preventScroll: true })
+  const links = /** @type {NodeListOf<HTMLElement>} */ (
+    document.querySelectorAll('[data-live] :is(a, button, summary)')
+  )
+  for (const link of links) {
+    if (!link.isEqualNode(focused)) continue
+    // It may have become one of several.
+    if (link.localName !== 'summary') link.closest('details')?.setAttribute('open', '')
+    link.focus({ preventScroll: true })
+  }
 }
 
 /** Makes a node equal to another one. Keeps elements where possible, with focus, selection and tooltip. @param {Node} old @param {Node} now */
@@ -122,7 +129,9 @@ function update(old, now) {
   const parent = /** @type {Node} */ (old.parentNode)
   const [children, others] = [[...old.childNodes], [...now.childNodes]]
   if (old.nodeName !== now.nodeName || children.length !== others.length) {
+    const opened = old instanceof Element ? old.querySelectorAll('details[open][id]') : []
     parent.replaceChild(document.adoptNode(now), old)
+    for (const { id } of opened) document.getElementById(id)?.setAttribute('open', '')
     return parent.dispatchEvent(new Event('console:changed', { bubbles: true }))
   }
   if (old instanceof Text) old.data = now.textContent ?? ''

@@ -97,6 +97,13 @@ export const listRemovals = `${event('1')}
    ORDER BY id DESC
    LIMIT $1`
 
+export const listAcknowledged = `
+  SELECT subject
+    FROM audit_events
+   WHERE action = 'warning acknowledged' AND at + 0 > $1
+   ORDER BY id DESC
+   LIMIT $2`
+
 export const listAuditEvents = events('true')
 export const listAuditGroups = grouped('true')
 export const listAuditEventsOfActor = ofActor(events)
