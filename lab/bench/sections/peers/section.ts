@@ -16,7 +16,7 @@ import { openPeer, type Peer } from './peer.ts'
 export const peers = defineSection({
   name: 'peers',
   title: 'Keycloak, Spring Authorization Server and Ory Hydra on the same PostgreSQL, 8 connections',
-  contenders: 12,
+  contenders: 15,
   preparation: 300,
   plots: [
     {
