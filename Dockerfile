@@ -10,12 +10,13 @@ COPY src src
 # soon, so they can do without the one that saves memory.
 RUN sed -i '1s|.*|#!/nodejs/bin/node --disable-sigusr1|' bin/token-server.js \
   && mkdir commands /data && ln -s /app/bin/token-server.js commands/token-server \
-  && npm run build && node lab/release/notices/main.ts > THIRD-PARTY.md && node lab/release/trim/main.ts
+  && npm run build && node lab/release/notices/main.ts > THIRD-PARTY.md \
+  && find prebuilds -type f ! -name "linux-$(node -p process.arch).node" -delete
 
 # No shell, no package manager; user nonroot (65532). The release's provenance has the digests of the images.
 FROM gcr.io/distroless/nodejs24-debian12:nonroot
 ENV HOST=0.0.0.0 OPS_ADDRESS=0.0.0.0:9464 DATABASE_URL=sqlite:/data/token-server.db
-COPY --from=build /app/node_modules /app/node_modules
+COPY --from=build /app/prebuilds /app/prebuilds
 COPY --from=build /app/commands /usr/local/bin
 COPY --from=build /app/lib /app/lib
 COPY --from=build /app/bin /app/bin

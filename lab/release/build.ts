@@ -35,7 +35,7 @@ export function build(folder: string, commit: string): Release {
   const licences = readFileSync(nodeLicences(), 'utf8').replace(/^(?=.)/gm, '    ')
   writeFileSync(join(out, 'THIRD-PARTY.md'), `${notices}\n## Node.js ${NODE.version}\n\n${licences}`)
   writeFileSync(join(out, `${name}-${version}.cdx.json`), billOfMaterials(clone, join(folder, 'bill'), env))
-  writeFileSync(join(clone, 'package.json'), pinned(clone))
+  writeFileSync(join(clone, 'package.json'), withoutDependencies(clone))
   run('npm', ['pack', '--silent', '--pack-destination', out], { cwd: clone, env })
   const tarball = join(out, `${name}-${version}.tgz`)
   if (!existsSync(tarball)) throw new Error(`npm made no ${tarball}.`)
@@ -46,14 +46,9 @@ export function build(folder: string, commit: string): Release {
   return { version, folder: out, files: readdirSync(out).sort() }
 }
 
-/**
- * package.json with the one dependency that is not in the bundle, in the version that was tested: npm ignores a lock file
- * inside a package.
- */
-function pinned(clone: string): string {
-  const manifest = JSON.parse(readFileSync(join(clone, 'package.json'), 'utf8'))
-  const { packages } = JSON.parse(readFileSync(join(clone, 'package-lock.json'), 'utf8'))
-  manifest.dependencies = { 'better-sqlite3': packages['node_modules/better-sqlite3'].version }
+/** package.json without dependencies: the bundle has them. */
+function withoutDependencies(clone: string): string {
+  const { dependencies, ...manifest } = JSON.parse(readFileSync(join(clone, 'package.json'), 'utf8'))
   return `${JSON.stringify(manifest, null, 2)}\n`
 }
 

@@ -22,7 +22,7 @@ export function expectInBill({ components }: BillOfMaterials, library: string): 
   const version = run(join(library, 'node'), ['--version']).trim().slice(1)
   const maps = globSync('lib/*.map', { cwd: library }).map((file) => readFileSync(join(library, file), 'utf8'))
   const bundled = maps.flatMap((map) => map.match(/(node_modules\/(@[^/"]+\/)?[^/"]+\/)+/g) ?? [])
-  const packages = [...new Set(['node_modules/better-sqlite3', ...bundled])].map((path) => {
+  const packages = [...new Set(bundled)].map((path) => {
     const { name, version } = JSON.parse(readFileSync(join(ROOT, path, 'package.json'), 'utf8'))
     return `pkg:npm/${name}@${version}`
   })

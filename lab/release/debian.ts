@@ -31,7 +31,7 @@ interface DebianOptions {
   env: NodeJS.ProcessEnv
 }
 
-/** Builds the package for Debian: the package for npm, the driver of SQLite, Node.js, the unit, and the command. */
+/** Builds the package for Debian: the package for npm with one binary of the driver, Node.js, the unit, and the command. */
 export function buildDebian({ clone, tarball, version, out, root, env }: DebianOptions): void {
   const architecture = ARCHITECTURES[process.arch]
   if (!architecture) throw new Error(`There is no package of Debian for ${process.arch}.`)
@@ -41,12 +41,10 @@ export function buildDebian({ clone, tarball, version, out, root, env }: DebianO
   }
   const place = (path: string) => join(folder(dirname(path)), basename(path))
 
-  run('tar', ['--extract', '--gzip', '--strip-components=1', '--file', tarball, '--directory', folder(LIBRARY)])
-  cpSync(join(clone, 'node_modules/better-sqlite3'), place(`${LIBRARY}/node_modules/better-sqlite3`), {
-    recursive: true,
-  })
-  run(process.execPath, [join(clone, 'lab/release/trim/main.ts')], { cwd: join(root, LIBRARY) })
-  const driver = `node_modules/better-sqlite3/prebuilds/linux-${process.arch}.node`
+  const driver = `prebuilds/linux-${process.arch}.node`
+  const args = ['--extract', '--gzip', '--strip-components=1', '--exclude=package/prebuilds', '--file', tarball]
+  run('tar', [...args, '--directory', folder(LIBRARY)])
+  cpSync(join(clone, driver), place(`${LIBRARY}/${driver}`))
   run('strip', ['--strip-unneeded', join(root, LIBRARY, driver)])
   for (const path of ['.env.example', 'LICENSE', 'deploy', 'seeds']) {
     rmSync(join(root, LIBRARY, path), { recursive: true })

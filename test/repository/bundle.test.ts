@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, readdirSync, symlinkSync } from 'node:fs'
+import { cpSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { VERSION } from '../../src/version.ts'
@@ -13,6 +13,7 @@ t.test('Bundle: it runs without the packages in it, and a stack trace names the 
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   const run = (...args: string[]) => spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
   t.equal(run('lab/release/bundle/main.ts').stderr, '')
+  rmSync(join(folder, 'node_modules'))
   t.ok(
     readdirSync(join(folder, 'lib')).filter((name) => name.endsWith('.js')).length > 50,
     'commands load what they need',
@@ -20,6 +21,10 @@ t.test('Bundle: it runs without the packages in it, and a stack trace names the 
 
   const assets = readdirSync(join(folder, 'lib/admin/console/assets'))
   t.equal(assets.filter((name) => name.endsWith('.woff2')).length, 4, 'the fonts are files of the console')
+
+  const platforms = ['darwin', 'linux', 'linuxmusl'].flatMap((system) => [`${system}-arm64.node`, `${system}-x64.node`])
+  t.strictSame(readdirSync(join(folder, 'prebuilds')).sort(), platforms, 'the driver of SQLite has its binaries')
+  t.equal(run('lib/main.js', 'migrate').stderr, '', 'it finds the one for this machine')
 
   const { stdout } = run('lib/main.js', 'version', '--json')
   t.equal(JSON.parse(stdout).version, VERSION)

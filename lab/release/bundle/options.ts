@@ -1,6 +1,6 @@
 import type { BuildOptions } from 'esbuild'
 
-/** How esbuild bundles `src` with every dependency, except for the driver of SQLite, whose binaries are files of their own. */
+/** How esbuild bundles `src` with every dependency. */
 export const OPTIONS = {
   bundle: true,
   platform: 'node',
@@ -13,7 +13,7 @@ export const OPTIONS = {
   sourcemap: true,
   sourcesContent: false,
   // pg does without pg-native.
-  external: ['pg-native', 'better-sqlite3'],
+  external: ['pg-native'],
 } satisfies BuildOptions
 
 /** The files of the font of the console. In a clone, its package has them. */

@@ -24,7 +24,6 @@ const replace: Plugin = {
 rmSync(FOLDER, { recursive: true, force: true })
 await build({
   ...OPTIONS,
-  external: ['pg-native'],
   entryPoints: ['lab/release/executable/program.ts'],
   outfile: inFolder('main.js'),
   format: 'cjs',
