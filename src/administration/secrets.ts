@@ -44,10 +44,13 @@ export function createSecrets(context: Context) {
     return listSecrets(context, found.secrets)
   }
 
-  /** The matching secrets of all owners, in the order of their ids, step by step. */
-  async function* pages(matches: (secret: BrowsedSecret, now: number) => boolean): AsyncGenerator<BrowsedSecret[]> {
+  /** The matching secrets of all owners, in the order of their ids, step by step. `federated`: federated credentials only. */
+  async function* pages(
+    matches: (secret: BrowsedSecret, now: number) => boolean,
+    { federated = false } = {},
+  ): AsyncGenerator<BrowsedSecret[]> {
     const time = now()
-    const read = (last?: OwnedSecret) => store.listOwnedSecrets({ after: last?.id, limit: READ_AT_A_TIME })
+    const read = (last?: OwnedSecret) => store.listOwnedSecrets({ after: last?.id, limit: READ_AT_A_TIME, federated })
     for await (const step of stepsOf(read, READ_AT_A_TIME)) {
       const secrets = step.map((secret) => ({ ...secret, state: secretState(secret, time) }))
       yield secrets.filter((secret) => matches(secret, time))

@@ -58,7 +58,8 @@ export function addFederated(program: Command, terminal: Terminal): void {
   addCommand(federated, 'list [client-id]', 'list the federated credentials of an application, or of all').action(
     async (clientId: string | undefined, options) => {
       const found = await administer(terminal, async ({ secrets }) => {
-        if (clientId === undefined) return (await Array.fromAsync(secrets.pages(isFederated))).flat()
+        if (clientId === undefined)
+          return (await Array.fromAsync(secrets.pages(() => true, { federated: true }))).flat()
         return (await secrets.list(clientId)).filter(isFederated).map((secret) => ({ ...secret, owner: clientId }))
       })
       const views = found.map(({ owner, ...secret }) => ({ client_id: owner, ...secretView(secret) }))

@@ -97,8 +97,8 @@ export interface Registry {
   listSuites(page: Page<SuiteKey>): Promise<Suite[]>
   /** The ids of the suites that have a URL, by that URL. */
   suiteUrls(): Promise<ReadonlyMap<string, string>>
-  /** All secrets of applications and suites, ended ones too, by ascending id. */
-  listOwnedSecrets(page: Page<number>): Promise<OwnedSecret[]>
+  /** All secrets of applications and suites, ended ones too, by ascending id. `federated`: federated credentials only. */
+  listOwnedSecrets(page: Page<number> & { readonly federated?: boolean }): Promise<OwnedSecret[]>
   /** An unused hand-over link. It may have expired. */
   findHandOverLink(digest: string): Promise<FoundHandOver | undefined>
   /** The unused hand-over links of an application, oldest first, including expired ones until the purge. */

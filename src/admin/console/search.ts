@@ -111,8 +111,9 @@ async function listAll({ suites, operators, secrets, listRemovals }: Administrat
   const ofOperators = (await operators.list()).map(({ name: id, email }) => {
     return { href: path`/operators#operator-${id}`, id, name: email ?? undefined }
   })
-  const isFederated = ({ state, federated }: BrowsedSecret) => state === 'active' && Boolean(federated)
-  const credentials = (await Array.fromAsync(secrets.pages(isFederated))).flat().map(({ id, federated }) => {
+  const isActive = ({ state }: BrowsedSecret) => state === 'active'
+  const federated = (await Array.fromAsync(secrets.pages(isActive, { federated: true }))).flat()
+  const credentials = federated.map(({ id, federated }) => {
     return { href: `/secrets?open=${id}`, id: String(federated?.subject) }
   })
   const removed = (await listRemovals()).map(applicationHit)

@@ -56,8 +56,8 @@ function createRegistryLists({ ask, askPrimary }: Database) {
     },
     findNamesakes: (names) => list<Application>(registry.findNamesakes, [namesJson(names)]),
     countApplications: () => singleValue(ask(registry.countApplications)),
-    async listOwnedSecrets({ after = BEGINNING, limit }) {
-      const rows = await ask(registry.listOwnedSecrets, [after, limit])
+    async listOwnedSecrets({ after = BEGINNING, limit, federated = false }) {
+      const rows = await ask(registry.listOwnedSecrets, [after, limit, federated])
       const secret = ['id', 'origin', 'federated', 'createdAt', 'endsAt', 'revokedAt'] as const
       const more = ['lastUsedAt', 'lastUsedFrom', 'kind', 'owner', 'name'] as const
       const secrets = toObjects<OwnedSecret>(rows, ...secret, ...more)

@@ -48,6 +48,7 @@ export function issuerConformance(t: Test, harness: Harness): void {
         ['generated', null],
       ],
     )
+    t.strictSame(await store.listOwnedSecrets({ ...PAGE, federated: true }), [ofA])
   })
 
   test('Store: a rotation ends no federated credential, and the last secret can be revoked beside one', async (t, store) => {

@@ -91,7 +91,7 @@ t.test('PostgreSQL: an index finds pages of audit events, refusals, secrets, usa
     [usage.listBusy, [7_000_000, 5], 'usage_counts_pkey'],
     [purgeRows(OLD_ROWS.usage[0] as OldRows), [7_200_001, 100], 'usage_counts_pkey'],
     [registry.listApplicationsOf, ['[1,300,4000]'], 'applications_pkey'],
-    [registry.listOwnedSecrets, [7000, 100], 'secrets_pkey'],
+    [registry.listOwnedSecrets, [7000, 100, false], 'secrets_pkey'],
     [registry.readApplications, ['["client-id-7"]'], 'applications_client_id_key'],
     [registry.findNamesakes, ['["Name 7"]'], 'applications_by_name'],
     [registry.insertSecrets, ['[{"owner":"client-id-7","digest":"d","createdAt":1}]'], 'applications_client_id_key'],

@@ -72,6 +72,7 @@ export const listOwnedSecrets = `
                   (SELECT name FROM suites WHERE id = s.suite_id))
     FROM secrets s
    WHERE s.id > $1
+     AND (s.federated IS NOT NULL OR NOT $3)
    ORDER BY s.id
    LIMIT $2`
 
