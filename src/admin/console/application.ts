@@ -66,8 +66,8 @@ export function application(console: FastifyInstance, context: AdminContext): vo
     assertNewSignIn(context, request, pathOf(id))
     try {
       assertNameTyped(request, (await actions(request).show(id)).name)
-      const changed = await actions(request).revokeAllTokens(id)
-      return redirectDone(reply, pathOf(id), changed ? 'tokens-revoked' : 'nothing-changed')
+      await actions(request).revokeAllTokens(id)
+      return redirectDone(reply, pathOf(id), 'tokens-revoked')
     } catch (error) {
       return show(id, reply, refusedFor(error))
     }

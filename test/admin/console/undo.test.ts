@@ -124,3 +124,33 @@ t.test('Undo: it is offered to the operator who made the change alone', async (t
   t.match(await browser.text(made), 'Undo')
   t.notMatch(await browser.text(PAGE), 'Undo')
 })
+
+t.test('Undo: what is changed while it is undone stays, and nothing is undone', async (t) => {
+  const { browser, change, undo, show, applications, store } = await setting(t)
+  const made = await change(`${PAGE}/suspend`)
+  const { listAuditEvents } = store
+  const { body } = await browser(made)
+  store.listAuditEvents = async (filter) => {
+    store.listAuditEvents = listAuditEvents
+    const events = await listAuditEvents(filter)
+    await applications.update('shop', { note: 'Meanwhile' })
+    return events
+  }
+  const { statusCode } = await browser(`${PAGE}/undo`, { form: { changed: valuesOf(body, 'changed') } })
+  t.equal(statusCode, 412)
+  t.match(await show(), { status: 'suspended', note: 'Meanwhile' })
+  t.equal((await undo(made)).statusCode, 409)
+})
+
+t.test('Undo: all that one form changes has the same time, by which it is found', async (t) => {
+  const { change, store, clock } = await setting(t)
+  let { time } = clock
+  Object.defineProperty(clock, 'time', { get: () => time++ })
+  await change(PAGE, EDITED)
+  const events = await store.listAuditEvents({ limit: 3 })
+  t.strictSame(
+    events.map(({ at }) => at),
+    Array(3).fill(events[0]?.at),
+  )
+  t.match(events, Array(3).fill({ subject: { id: 'shop' }, actor: 'anna' }))
+})
