@@ -1,5 +1,6 @@
 import t from 'tap'
 import { attention } from '../../../src/admin/console/attention.ts'
+import { StoreUnavailable } from '../../../src/domain/store.ts'
 import type { Statistics } from '../../../src/views/statistics.ts'
 import { createConsoleWorld, textOf, valuesOf } from '../../support/console-world.ts'
 import { serverNode } from '../../support/server-node.ts'
@@ -260,7 +261,8 @@ t.test('Attention: a backup is missed on SQLite after two days; a few refused ch
 })
 
 t.test('Attention: what an admin has acknowledged is below a fold, for all operators, until it changes', async (t) => {
-  const { signIn, statistics, administration, events, clock } = await createConsoleWorld(t)
+  const { signIn, statistics, administration, store, events, clock } = await createConsoleWorld(t)
+  const { listAcknowledged } = store
   const show = (more: Partial<Statistics>) => Object.assign(statistics, sound(more))
   const failing = (more: object = {}) => ({ trouble: { ...CALM, failing: [{ ...FAILING, ...more }] } })
   /** The fold of what is acknowledged, and whether there is anything above it. */
@@ -292,6 +294,19 @@ t.test('Attention: what an admin has acknowledged is below a fold, for all opera
 
   show({ ...failing({ count: 1300 }), outages: [{ beganAt: START, endedAt: START, failures: 1 }] })
   t.strictSame(seen(await viktor.text('/')), ['1 acknowledged', false], 'something else needs attention')
+  await acknowledge(valuesOf(await anna.body('/'), 'warning'))
+  t.match(
+    await anna.body('/audit'),
+    /Warning acknowledged.*<a href="\/">.*Outage of the database.*outage 2027-01-15T08:00/s,
+  )
+  t.strictSame(seen(await viktor.text('/')), ['2 acknowledged', true])
+  store.listAcknowledged = () => Promise.reject(new StoreUnavailable())
+  t.strictSame(
+    seen(await viktor.text('/')),
+    [undefined, false],
+    'the page is shown even if the database does not answer',
+  )
+  store.listAcknowledged = listAcknowledged
   for (const change of [{ reason: 'expired secret' }, { since: START + 1 }, { id: 'c' }]) {
     show(failing(change))
     t.strictSame(seen(await viktor.text('/')), [undefined, false], JSON.stringify(change))
