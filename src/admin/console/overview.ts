@@ -146,9 +146,10 @@ function cards(statistics: Statistics): Html[] {
   ]
 }
 
-/** The last 24 full hours. */
-function lastDay({ hours }: Statistics, kind: keyof Counts): Html | undefined {
-  return hours && sparkline(hours.slice(1, -1).map(({ [kind]: count }) => count))
+/** The last 24 full hours, unless nothing happened in them, as far as is known. */
+function lastDay({ hours = [] }: Statistics, kind: keyof Counts): Html | false {
+  const counts = hours.slice(1, -1).map(({ [kind]: count }) => count)
+  return counts.some((count) => count > 0) && sparkline(counts)
 }
 
 /** The last full hour and the same one yesterday. Undefined if nothing is known of that. */

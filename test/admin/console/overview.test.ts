@@ -141,6 +141,7 @@ t.test('Overview: tiles have the course of a day, and the last full hour beside 
   t.equal(text.split('class="chart spark"').length, 4)
   t.match(text, 'class="line" d="M0,0L26.1,1', 'those of 24 full hours')
   t.notMatch(page(), /spark|yesterday/)
+  t.notMatch(page({ hours: hours.map((hour) => ({ ...hour, tokens: 0, checks: 0, refusals: 0 })) }), /spark|yesterday/)
 })
 
 t.test('Overview: the table has the same figures, newest minute first, without unknown ones', async (t) => {
