@@ -70,11 +70,10 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
     if (text === '') return { groups: [pages], isNear: false }
     const listed = [...(await listAll(administration)), pages]
     const ofId = await withId(text, administration)
-    const exactFirst = (one: Hit, other: Hit) => Number(other.id === text) - Number(one.id === text)
     for (const finder of [finderOf, nearFinderOf]) {
       const isPart = finder(text)
       const matches = ({ id, name = '', texts = [] }: Hit) => isPart(id, name, ...texts)
-      const found = listed.map((group) => ({ ...group, hits: group.hits.filter(matches).sort(exactFirst) }))
+      const found = listed.map((group) => ({ ...group, hits: closestFirst(text, group.hits.filter(matches)) }))
       const [applications, actions] = await Promise.all([
         withWords(text, finder, administration),
         isAdmin ? actionsFor(text, finder, administration) : [],
@@ -127,16 +126,23 @@ async function listAll({ suites, operators, secrets, listRemovals }: Administrat
   ]
 }
 
-function applicationHit({ clientId: id, name }: Pick<Application, 'clientId' | 'name'>): Hit {
+function applicationHit({ clientId: id, name }: Pick<Application, 'clientId' | 'name'>) {
   return { href: path`/applications/${id}`, id, name }
 }
 
 async function withWords(text: string, finder: typeof finderOf, { applications }: Administration): Promise<Group> {
-  const found = await applications.search({ text, finder, limit: SHOWN + 1, after: undefined })
-  const exact = await applications.find(text)
-  const others = found.applications.filter(({ clientId }) => clientId !== text)
-  const hits = [...(exact ? [exact] : []), ...others].map(applicationHit)
-  return { heading: 'Applications', hits, all: address('/applications', { search: text }) }
+  const found = (await applications.match({ text, finder })).map(applicationHit)
+  return { heading: 'Applications', hits: closestFirst(text, found), all: address('/applications', { search: text }) }
+}
+
+/** Those called exactly so come first, then those whose id or name begins so, in any case; else they stay in order. */
+function closestFirst<One extends Pick<Hit, 'id' | 'name'>>(text: string, all: readonly One[]): One[] {
+  const wanted = text.toLowerCase()
+  const distanceOf = ({ id, name = id }: One) => {
+    const names = [id, name].map((one) => one.toLowerCase())
+    return names.includes(wanted) ? 0 : names.some((one) => one.startsWith(wanted)) ? 1 : 2
+  }
+  return all.toSorted((one, other) => distanceOf(one) - distanceOf(other))
 }
 
 /** Refused requests whose ids begin so, the last changes of requests whose ids contain it, both in any case, and a secret. */
@@ -182,9 +188,9 @@ async function actionsFor(text: string, finder: typeof finderOf, { applications 
     const isMeant = words.some((word) => word.length > 2 && said[0]?.startsWith(word))
     const named = words.filter((word) => !said.some((one) => one.startsWith(word))).join(' ')
     if (!isMeant || named === '') continue
-    const found = await applications.search({ text: named, finder, status, limit: SHOWN, after: undefined })
-    for (const { clientId, name } of found.applications)
-      hits.push({ href: `${path`/applications/${clientId}`}${place}`, id: label.replace('…', () => name) })
+    const found = (await applications.match({ text: named, finder, status })).map(applicationHit)
+    for (const { href, id, name } of closestFirst(named, found).slice(0, SHOWN))
+      hits.push({ href: href + place, id, name: label.replace('…', () => name) })
   }
   return hits
 }
@@ -202,19 +208,18 @@ function groupPanel(prefix: string, { heading, hits, all }: Group): Html {
       html`<li><a href="${href}">${name(named ?? id)}${named !== undefined && html` <code title="${id}">${id}</code>`}</a></li>`,
   )
   const id = `${prefix}-${heading.toLowerCase()}`
-  const more = shown.length < hits.length && html`<a href="${all}">All that match</a>`
-  return section(id, heading, html`<ul class="hits">${links}</ul>`, more)
+  const more = shown.length < hits.length && html`<li><a href="${all}">All that match</a></li>`
+  return section(id, heading, html`<ul class="hits">${links}${more}</ul>`)
 }
 
+const FINDS = html`<p>Finds applications (by name, client id, email, label or note), suites, operators, refusals and changes by request id, secrets (“secret 7”), federated credentials by subject, pages, and what can be done (“rotate secret of …”).</p>`
+
 function nothingFound(wanted: string): Html {
-  if (wanted === '')
-    return emptyState(
-      'Find anything',
-      html`<p>Finds applications (by name, client id, email, label or note), suites, operators, refusals and changes by request id, secrets (“secret 7”), federated credentials by subject, pages, and what can be done (“rotate secret of …”).</p>`,
-    )
+  if (wanted === '') return emptyState('Find anything', FINDS)
   return emptyState(
     'No matches',
-    html`<p>Nothing matches “${name(wanted)}”. A refusal shows up within 5 seconds, and the last 5,000 of registered clients and 5,000 of others are kept; a request that succeeded is not kept.</p>
+    html`<p>Nothing matches “${name(wanted)}”.</p>${FINDS}
+<p>A refusal shows up within 5 seconds, and the last 5,000 of registered clients and 5,000 of others are kept; a request that succeeded is not kept.</p>
 ${whyRefused(wanted)}`,
   )
 }

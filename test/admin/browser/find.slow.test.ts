@@ -54,7 +54,7 @@ browserTest('Palette: Ctrl-K opens it, also in a field; arrows choose, Enter ope
   await page.keyboard.press('/')
   await page.keyboard.type('rotate corner')
   await hits.filter({ hasText: 'Rotate secret of Corner shop' }).click()
-  await page.getByRole('dialog', { name: 'Rotate secret' }).waitFor()
+  await page.getByRole('dialog', { name: 'Rotate the secret of Corner shop?' }).waitFor()
   await page.keyboard.press('Escape')
   await page.keyboard.press('Control+k')
   await page.keyboard.type('nobody-has-this')

@@ -58,7 +58,7 @@ t.test('Search: words are found in any order', async (t) => {
   await administration.applications.register({ clientId: 'feed', name: 'Jansen BV price feed', developerEmail })
   for (const text of ['jansen price', 'Price  JANSEN', 'feed jan@'])
     t.equal((await search(text)).headers.location, '/applications/feed', text)
-  t.match((await search('jansen costs')).body, 'No matches')
+  t.match((await search('jansen costs')).body, /No matches.*Finds applications/s)
   t.equal((await search('api store')).headers.location, '/suites/store')
 })
 
@@ -78,7 +78,7 @@ t.test('Search: several hits are listed by kind', async (t) => {
   t.match(many, '<a href="/suites">All that match</a>')
   t.notMatch(many, 'store-9')
   for (let n = 10; n < 22; n++) await administration.applications.register({ clientId: `shop/${n}`, name: 'S' })
-  t.match(textOf((await search('shop/1')).body), /Applications All that match Shop <one> shop\/1 S shop\/19 /)
+  t.match(textOf((await search('shop/1')).body), /Applications Shop <one> shop\/1 S shop\/19 .* S shop\/11 All that match /)
 })
 
 t.test('Search: a request is found by the first 8 characters of its id or more, in any case', async (t) => {
@@ -127,7 +127,7 @@ t.test('Search: changes, kinds of changes, secrets and pages are found, and lead
     t.equal((await search(text)).headers.location, page, text)
   t.match((await search('secret 99')).body, 'No matches')
   const many = textOf((await search('ed')).body)
-  t.match(many, 'Audit All that match Application registered Application updated')
+  t.match(many, /Audit Application registered Application updated .* All that match/)
   t.match(textOf((await search('')).body), /Search Pages Overview Applications .* About Documents Find anything/)
   t.match(
     textOf(await (await signIn()).body('/search')),
@@ -150,14 +150,31 @@ t.test('Search: an admin finds what can be done with an application, a viewer do
     'remove front': '/applications/shop%2F2/remove',
   }))
     t.equal((await ask(text)).headers.location, page, text)
-  t.match(textOf((await ask('rotate shop')).body), 'Actions Rotate secret of Store front Rotate secret of Shop <one>')
+  t.match(textOf((await ask('rotate shop')).body), 'Actions Rotate secret of Store front shop/2 Rotate secret of Shop <one> shop/1')
   t.match(textOf((await ask('rotaet')).body), 'No matches')
   t.match(textOf((await ask('suspend frnot')).body), 'No matches', 'it is suspended')
-  t.match(textOf((await ask('resume frnot')).body), 'almost like them: Actions Resume Store front')
+  t.match(textOf((await ask('resume frnot')).body), 'almost like them: Actions Resume Store front shop/2')
   t.match(textOf((await ask('register suite')).body), 'Audit Suite registered Pages Register a suite')
   t.match((await search('rotate shop')).body, 'No matches')
   t.match((await search('register suite')).headers.location, 'action=suite+registered')
   t.match(await admin.body('/applications/shop%2F1'), '<p class="question" id="suspend">')
+})
+
+t.test('Search: what is called exactly so comes first, then what begins so, then the newest', async (t) => {
+  const { signIn, administration } = await start(t)
+  const names = ['Returns', 'Returns EU', 'Old returns', ...Array.from({ length: 12 }, (_, n) => `More returns ${n}`)]
+  for (const [n, name] of names.entries())
+    await administration.applications.register({ clientId: `app-${n}`, name, suites: [] })
+  const admin = await signIn()
+  const ask = async (text: string) => textOf(await admin.body(`/palette?q=${encodeURIComponent(text)}`))
+  t.match(await ask('RETURNS'), /Applications Returns app-0 Returns EU app-1 More returns 11 app-14 .* All that match/)
+  t.match(
+    await ask('rotate secret of returns'),
+    'Actions Rotate secret of Returns app-0 Rotate secret of Returns EU app-1 Rotate secret of More returns 11 app-14',
+  )
+  t.match(await ask('approve returns for store'), 'Actions Approve Returns for a suite app-0 Approve Returns EU')
+  t.match(await ask('old returns'), 'Applications Old returns app-2')
+  t.match(await admin.text('/applications/app-0'), 'Rotate secret… Rotate the secret of Returns?')
 })
 
 t.test('Search: the palette gets the same hits without the page, and nothing without a session', async (t) => {
