@@ -88,7 +88,7 @@ export function application(console: FastifyInstance, context: AdminContext): vo
     },
     remove: (id, request) => actions(request).remove(id),
     consequencesOf: async (owner) => consequencesOf(owner as ShownApplication),
-    proposes: (owner) => ({ quota: String(proposedQuota(owner as ShownApplication, context.about.tokenQuota)) }),
+    proposes: (owner) => proposedQuota(owner as ShownApplication, context.about.tokenQuota),
     show,
     inputs: async (owner, request, stateOf) => {
       const { suites } = owner as Application

@@ -37,7 +37,7 @@ const ACTIONS: Readonly<Record<string, readonly [label: string, place: string]>>
   'revoked secret': ROTATE,
   'application not approved': APPROVE,
   'resource not approved': APPROVE,
-  'many tokens': EDIT_QUOTA,
+  'many tokens': ['Edit quota…', '/edit#field-quota'],
   'token quota exceeded': EDIT_QUOTA,
   'token quota exceeded (report only)': EDIT_QUOTA,
   'address not allowed': EDIT_ADDRESSES,

@@ -50,8 +50,8 @@ export interface Owners {
   /** What stops working after a removal. */
   consequencesOf: (owner: Owner, request: FastifyRequest) => Promise<Part>
   show: (id: string, reply: FastifyReply, refused: Refused) => Promise<FastifyReply>
-  /** Values for the form of changes, if its address asks for them. */
-  proposes?: (owner: Owner) => Values
+  /** A quota for the form of changes, if its address asks for one, and what is said of it. */
+  proposes?: (owner: Owner) => Record<'quota' | 'hint', string>
   /** What the form contains in addition to the values. */
   inputs?: (owner: Owner, request: FastifyRequest, stateOf: (name: string) => FieldState) => Promise<Part>
 }
@@ -122,13 +122,12 @@ export function changeNames(console: FastifyInstance, context: AdminContext, own
     const { request } = reply
     const owner = await find(id, request)
     const base = `${section}${path`/${id}`}`
-    const proposed = fieldsOf(request.query).text('propose') === 'quota' && proposes?.(owner)
+    const proposed = fieldsOf(request.query).text('propose') === 'quota' ? proposes?.(owner) : undefined
     const stateOf = statesOf(errors, proposed ? 'quota' : 'name')
     const page: Page = {
       ...headBelow(parent, base, ['Edit ', owner.name]),
       content: html`${formErrors(errors)}
-${proposed && note('quiet', html`<p>The quota is a proposal: one and a half times the present one or, if that is more, what it asked for in an hour lately. Nothing is changed until you save it.</p>`)}
-<form class="edit" method="post" action="${base}" data-guard="${errors.length > 0 && 'changed'}"><div class="columns">${namesPanel(owner, proposed || request.body, stateOf)}
+<form class="edit" method="post" action="${base}" data-guard="${errors.length > 0 && 'changed'}"><div class="columns">${namesPanel(owner, proposed ?? request.body, stateOf, proposed?.hint)}
 ${await inputs?.(owner, request, stateOf)}</div>
 <div class="buttons"><button class="button primary">Save</button><a class="button" href="${base}">Cancel</a></div></form>`,
     }
@@ -182,11 +181,11 @@ export function withContents(content: Html): Html {
  * The inputs for values, filled from `body` if that is given. They also send the stored values, so that others' changes are not
  * overwritten unnoticed.
  */
-function namesPanel(owner: Owner, body: unknown, stateOf: (name: string) => FieldState): Html {
+function namesPanel(owner: Owner, body: unknown, stateOf: (name: string) => FieldState, ofQuota?: string): Html {
   const fields = sentFor(owner, body)
   const content = html`<div class="form">
 ${fields.map(({ name, stored }) => hidden({ [`shown_${name}`]: stored }))}
-${fields.map(({ name, value }) => input(name, value, stateOf))}</div>`
+${fields.map(({ name, value }) => input(name, value, stateOf, name === 'quota' && ofQuota))}</div>`
   return section('names', 'Details', content)
 }
 
@@ -211,12 +210,12 @@ const REPORTED = ['', ...LIMITS, LIMITS.join(' ')].map((value) => ({
   label: value === '' ? 'Nothing' : sentence(value.replace(' ', ' and ')),
 }))
 
-function input(name: string, value: string, stateOf: (name: string) => FieldState): Html {
+function input(name: string, value: string, stateOf: (name: string) => FieldState, more?: Part): Html {
   const control = {
     label: sentence(name),
     name,
     value,
-    hint: HINTS[name] && html`${HINTS[name]}${help(words(name))}`,
+    hint: HINTS[name] && html`${HINTS[name]}${help(words(name))}${more && html`<br><strong>${more}</strong>`}`,
     ...stateOf(name),
   }
   if (name === 'report_only') return select(control, REPORTED)

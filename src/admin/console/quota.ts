@@ -17,10 +17,13 @@ export function quotaBar(application: ListedApplication, usual: number | undefin
 }
 
 /** One and a half times an application's quota or, if that is more, what it asked for in an hour lately; rounded up to two digits. */
-export function proposedQuota(application: ListedApplication, usual = 0): number {
+export function proposedQuota(application: ListedApplication, usual: number | undefined) {
   const { quota, issuedThisHour, refusedThisHour, tokensThisHour, tokensLastHour } = application
-  const most = Math.max(quota ?? usual, issuedThisHour + refusedThisHour, tokensThisHour, tokensLastHour, 1)
+  const most = Math.max(quota ?? usual ?? 0, issuedThisHour + refusedThisHour, tokensThisHour, tokensLastHour, 1)
   const enough = most * 1.5
   const unit = 10 ** Math.max(Math.floor(Math.log10(enough)) - 1, 0)
-  return Math.ceil(enough / unit) * unit
+  const proposed = Math.ceil(enough / unit) * unit
+  const current = quota ?? (usual === undefined ? 'none' : `${usual.toLocaleString('en')} (TOKEN_QUOTA)`)
+  const hint = `Proposal: ${proposed.toLocaleString('en')}, not saved yet. Now: ${current.toLocaleString('en')}.`
+  return { quota: String(proposed), hint }
 }

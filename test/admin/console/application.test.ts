@@ -388,6 +388,7 @@ t.test(
       valuesOf(await browser.body(`${path}/edit${query}`), 'quota')[0]
     t.notMatch(await page(), '<meter', 'it has no quota')
     t.equal(await proposed(), '2')
+    t.match(textOf(await browser.body(`${path}/edit?propose=quota`)), 'Proposal: 2, not saved yet. Now: none.')
     await count(100)
     context.about.tokenQuota = 2000
     t.match(
@@ -395,6 +396,10 @@ t.test(
       'Tokens, last hour 0 100 of 2,000 100 of 2,000 asked for since 08:00 UTC ; 0 in the hour',
     )
     t.equal(await proposed(), '3000', 'TOKEN_QUOTA')
+    t.match(
+      textOf(await browser.body(`${path}/edit?propose=quota`)),
+      /Quota Tokens per clock hour\..* \? Proposal: 3,000, not saved yet\. Now: 2,000 \(TOKEN_QUOTA\)\. /,
+    )
     await administration.applications.update(clientId, { quota: 500 })
     t.match(await page(), '<meter min="0" low="400" high="500" max="500" optimum="0" value="100" aria-label="Quota">')
     await count(400, 640)
@@ -403,7 +408,7 @@ t.test(
       '<meter min="0" low="400" high="500" max="1140" optimum="0" value="1140" aria-label="Quota">1,140 of 500<',
     )
     t.equal(await proposed(), '1800', 'one and a half times what it asked for')
-    t.match(textOf(await browser.body(`${path}/edit?propose=quota`)), 'The quota is a proposal')
+    t.match(textOf(await browser.body(`${path}/edit?propose=quota`)), 'Proposal: 1,800, not saved yet. Now: 500.')
     t.equal(await proposed(''), '500')
     await store.addUsage([{ clientId, tokens: 20_000, checks: 0, refusals: 0 }], clock.time)
     t.equal(await proposed(), '30000', 'or the last 60 minutes')

@@ -239,7 +239,7 @@ t.test('Attention: a row has a button for what an admin can do, otherwise one th
     'Open /refusals?reason=store+unavailable',
     'Rotate… /suites/store#rotate',
     'Open /applications/a%2Fb#secrets',
-    'Edit quota… /applications/h/edit?propose=quota#field-quota',
+    'Edit quota… /applications/h/edit#field-quota',
   ])
   t.strictSame(new Set(actionsOf(more, VIEWER).map((action) => action.split(' ')[0])), new Set(['Open']))
 })

@@ -78,7 +78,10 @@ t.test('Search: several hits are listed by kind', async (t) => {
   t.match(many, '<a href="/suites">All that match</a>')
   t.notMatch(many, 'store-9')
   for (let n = 10; n < 22; n++) await administration.applications.register({ clientId: `shop/${n}`, name: 'S' })
-  t.match(textOf((await search('shop/1')).body), /Applications Shop <one> shop\/1 S shop\/19 .* S shop\/11 All that match /)
+  t.match(
+    textOf((await search('shop/1')).body),
+    /Applications Shop <one> shop\/1 S shop\/19 .* S shop\/11 All that match /,
+  )
 })
 
 t.test('Search: a request is found by the first 8 characters of its id or more, in any case', async (t) => {
@@ -150,7 +153,10 @@ t.test('Search: an admin finds what can be done with an application, a viewer do
     'remove front': '/applications/shop%2F2/remove',
   }))
     t.equal((await ask(text)).headers.location, page, text)
-  t.match(textOf((await ask('rotate shop')).body), 'Actions Rotate secret of Store front shop/2 Rotate secret of Shop <one> shop/1')
+  t.match(
+    textOf((await ask('rotate shop')).body),
+    'Actions Rotate secret of Store front shop/2 Rotate secret of Shop <one> shop/1',
+  )
   t.match(textOf((await ask('rotaet')).body), 'No matches')
   t.match(textOf((await ask('suspend frnot')).body), 'No matches', 'it is suspended')
   t.match(textOf((await ask('resume frnot')).body), 'almost like them: Actions Resume Store front shop/2')
