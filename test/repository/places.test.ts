@@ -7,7 +7,8 @@ const MARKDOWN = ['docs/architecture.md', 'docs/adr/*.md', 'CONTRIBUTING.md', 'l
 const PAGES = globSync(MARKDOWN, { cwd: ROOT })
 
 /** Written by a command, or a pattern of names. */
-const NO_FILE = /^(dist|lib|prebuilds)\/|^THIRD-PARTY\.md$|^oauth-token-server-X|^docs\/performance\/results\.json$|NNNN/
+const NO_FILE =
+  /^(dist|lib|prebuilds)\/|^THIRD-PARTY\.md$|^oauth-token-server-X|^docs\/performance\/results\.json$|NNNN/
 
 /** A code span that is a folder, with a slash at its end, or a file, also with a line; after the name of something in it. */
 const PLACE =
