@@ -169,17 +169,24 @@ function* ofSecrets({ endingSecrets }: Statistics, shown: number): Generator<Mat
   yield* moreThan(shown, endingInUse(endingSecrets), others, 'secret ends', 'Their secrets end within 7 days.')
 }
 
-export function endingMatter({ what, kind, id, name, secretId, endsAt }: EndingSecret): Matter {
-  const after = 'After that, its requests are refused, unless it uses a newer one.'
+export function endingMatter({ what, kind, id, name, secretId, endsAt, newerId }: EndingSecret): Matter {
   const rotate = `${COMMANDS.rotate(id)} makes another one: hand it over before that.`
-  const remedy = what === 'secret' ? rotate : `"federated add ${id}" adds another one.`
+  const another = what === 'secret' ? rotate : `"federated add ${id}" adds another one.`
   const about = timestamp(endsAt)
-  const more = { id: `${kind} ${id} ${secretId}`, about, subject: { kind, id, name }, reason: what, remedy }
+  const more = {
+    id: `${kind} ${id} ${secretId}`,
+    about,
+    subject: { kind, id, name },
+    ...(newerId === null
+      ? { reason: what, remedy: another }
+      : { remedy: 'Tell its developer to use the newer one everywhere.' }),
+  }
+  const newer = newerId === null ? '' : `It has a newer one (${newerId}), but still uses this one. `
   const place = `${placeOf(kind, id, 'expired secret')}#secrets`
   return matter(
     ['secret ends', 'warn', place],
     name,
-    `The ${what} that it uses ends at ${timestamp(endsAt)}. ${after}`,
+    `The ${what} that it uses ends at ${timestamp(endsAt)}. ${newer}After that, its requests are refused.`,
     more,
   )
 }

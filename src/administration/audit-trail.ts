@@ -1,5 +1,7 @@
+import { abbreviated } from '../domain/application.ts'
 import type { AuditEvent, AuditFilter } from '../domain/audit-event.ts'
 import { isFromProvider, readableName } from '../domain/operator.ts'
+import type { RefusalCount } from '../domain/refusal.ts'
 import type { Store } from '../domain/store.ts'
 import { ROWS_PER_STEP, stepsOf } from './pages.ts'
 import { finderOf } from './search.ts'
@@ -105,6 +107,14 @@ const MAX_REMOVALS = 1000
 export async function listRemovals(store: Pick<Store, 'listRemovals'>): Promise<Removal[]> {
   const events = Map.groupBy(await store.listRemovals(MAX_REMOVALS), ({ subject }) => subject.id)
   return [...events.values()].map(([last]) => removalOf(last as AuditEvent))
+}
+
+/** Whether these refusals of an unregistered client id are those of an application that was removed. */
+export function isOfRemoved(
+  { clientId, lastAt }: Pick<RefusalCount, 'clientId' | 'lastAt'>,
+  removal: Removal,
+): boolean {
+  return clientId === abbreviated(removal.clientId) && lastAt > removal.at
 }
 
 function removalOf({ subject, before, actor, actorEmail, at }: AuditEvent): Removal {

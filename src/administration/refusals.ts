@@ -1,11 +1,10 @@
-import { abbreviated } from '../domain/application.ts'
 import { inSteps } from '../domain/in-steps.ts'
 import { isReported, isTokenReason } from '../domain/reasons.ts'
-import type { RefusalCount, RefusedClient, RefusedRequest, RefusedRequestFilter } from '../domain/refusal.ts'
+import type { RefusedClient, RefusedRequest, RefusedRequestFilter } from '../domain/refusal.ts'
 import type { Trouble } from '../domain/statistics.ts'
 import type { Store } from '../domain/store.ts'
 import { DAY, HOUR } from '../domain/usage.ts'
-import { listRemovals } from './audit-trail.ts'
+import { isOfRemoved, listRemovals } from './audit-trail.ts'
 import type { ReadContext } from './context.ts'
 import { ROWS_PER_STEP, stepsOf } from './pages.ts'
 import { finderOf } from './search.ts'
@@ -45,9 +44,7 @@ export async function findTrouble({ store, now }: ReadContext): Promise<Trouble>
   const unknown = (await store.listRefusals(undefined)).filter(isWithin(DAY))
   const removals = unknown.length > 0 ? await listRemovals(store) : []
   const removed = removals.flatMap((removal) => {
-    const isItsOwn = ({ clientId, lastAt }: RefusalCount) =>
-      clientId === abbreviated(removal.clientId) && lastAt > removal.at
-    const rows = unknown.filter(isItsOwn)
+    const rows = unknown.filter((refusal) => isOfRemoved(refusal, removal))
     return rows.length > 0 ? [{ ...removal, ...timesOf(rows) }] : []
   })
   return { failing: failing.sort(mostFirst), reported: reported.sort(mostFirst), refusedChecks, removed }

@@ -5,7 +5,7 @@ import { REFUSALS_INTERVAL_MS, type RefusalCount } from '../domain/refusal.ts'
 import { differsBy, enumerated } from '../domain/text.ts'
 import { USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import { type ShownApplication, shownApplication } from './applications.ts'
-import { findRemoval } from './audit-trail.ts'
+import { findRemoval, isOfRemoved, listRemovals } from './audit-trail.ts'
 import type { ReadContext } from './context.ts'
 import { type Diagnosis, diagnose, diagnoseRemoved, diagnoseSuite, diagnoseUnknown } from './diagnosis.ts'
 import { stepsOfNames } from './pages.ts'
@@ -36,7 +36,11 @@ export function createWhy(context: ReadContext) {
 
   return async (clientId: string, instructions: Instructions = COMMANDS): Promise<Explanation> => {
     const knownUntil = { refusals: now() - REFUSALS_INTERVAL_MS, tokens: now() - USAGE_INTERVAL_MS }
-    const similarRefusals = (await store.listRefusals(undefined)).filter((refusal) => looksLike(refusal, clientId))
+    const similar = (await store.listRefusals(undefined)).filter((refusal) => looksLike(refusal, clientId))
+    const removals = similar.length > 0 ? await listRemovals(store) : []
+    const isOfAnother = (refusal: RefusalCount) =>
+      removals.some((removal) => removal.clientId !== clientId && isOfRemoved(refusal, removal))
+    const similarRefusals = similar.filter((refusal) => !isOfAnother(refusal))
     const registered = await store.findApplication(clientId)
     const application = registered && (await shownApplication(context, registered))
     const ofSuite = registered ? undefined : await store.findSuite(clientId)

@@ -29,6 +29,8 @@ export interface EndingSecret {
   readonly lastUsedAt: number | null
   /** Null for a suite. */
   readonly developerEmail: string | null
+  /** The newest one of the same owner that ends later. Null if there is none. */
+  readonly newerId: number | null
 }
 
 /** The last report of one of the servers that share a store. */

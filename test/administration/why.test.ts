@@ -414,6 +414,21 @@ t.test('Why: the last federated credential ends: another one is proposed, and no
   )
 })
 
+t.test('Why: requests of a removed application are not taken for those of one with a similar client id', async (t) => {
+  const { send, later, explain, administration } = await createAskedWorld(t)
+  const { clientId = '' } = (await explain()).application as Application
+  const other = `${clientId.slice(0, 4)}${'x'.repeat(clientId.length - 4)}`
+  await send({ client_id: other })
+  t.match(await explain(), { health: 'doubtful', similarRefusals: { length: 1 } })
+  await administration.register({ clientId: other, name: 'Other', suites: [] })
+  await administration.remove(other)
+  t.match(await explain(), { similarRefusals: { length: 1 } }, 'that was before it was there')
+  later(1)
+  await send({ client_id: other })
+  t.match(await explain(), { similarRefusals: { length: 0 } })
+  t.match(await explain(other), { health: 'wrong', similarRefusals: { length: 1 } })
+})
+
 t.test('Why: an application that was removed: by whom, when, and whether it still calls', async (t) => {
   const { says, send, id, later, explain, administration } = await createAskedWorld(t)
   const { name } = (await explain()).application as Application

@@ -60,6 +60,6 @@ export function statisticsOf(more: Partial<Statistics> = {}): Statistics {
 
 /** A suite whose secret ends, with some fields overridden. */
 export function endingSecret(more: Partial<EndingSecret> = {}): EndingSecret {
-  const secret = { secretId: 1, endsAt: START, lastUsedAt: null, developerEmail: null }
+  const secret = { secretId: 1, endsAt: START, lastUsedAt: null, developerEmail: null, newerId: null }
   return { what: 'secret', kind: 'suite', id: 'store', name: 'Store', ...secret, ...more }
 }

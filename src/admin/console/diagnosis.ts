@@ -207,7 +207,8 @@ function refusalsTable(caption: string, refusals: readonly RefusalCount[], now: 
 }
 
 /** A reason in words, as in the log. */
-function reasonOf(reason: string): Html {
+/** A reason in words, with its name. */
+export function reasonOf(reason: string): Html {
   const words = factsOf(reason)?.words
   return html`<span class="name">${words === undefined ? reason : html`${words} <span class="hint">${reason}</span>`}</span>`
 }

@@ -14,7 +14,7 @@ import { address, type Html, html, type Part } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { listChoices } from './application.ts'
 import { asOf, emptyState, facts, liveControls, name, note, section, time } from './components.ts'
-import { diagnosisNote, refusedTable } from './diagnosis.ts'
+import { diagnosisNote, reasonOf, refusedTable } from './diagnosis.ts'
 import { field, select, textsIn } from './forms.ts'
 import { type Details, isAnySet, type List, listed, listPage, numberIn, type Opener, PAGE_SIZE } from './list.ts'
 import { RANGE_NAMES, rangeControl, rangeIn } from './range.ts'
@@ -195,7 +195,8 @@ const LABELS = ['When', 'Reason', 'Client', 'Endpoint', 'Address', 'Detail']
 
 function details(request: RefusedRequest): Html {
   const [, ...cells] = row(request, undefined, (_, text) => html`${text}`)
-  const values = [time(request.at, '', true), ...cells, request.detail]
+  const [, ...others] = cells
+  const values = [time(request.at, '', true), reasonOf(request.reason), ...others, request.detail]
   return html`<div class="panel">${facts(LABELS.map((label, n) => Boolean(values[n]) && [label, values[n]]))}</div>`
 }
 

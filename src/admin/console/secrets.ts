@@ -141,14 +141,23 @@ export function secretsPanel(panel: SecretsPanel): Html {
 }
 
 /** The form that creates a new secret. It is open if it has an error. */
-function rotation({ base, name, request, handsOver, hours: state }: SecretsPanel): Html {
+function rotation({ base, name, secrets, request, handsOver, hours: state }: SecretsPanel): Html {
   const { text } = fieldsOf(state.error ? request.body : undefined)
   return html`<details class="confirm"${state.error && html` open`}><summary class="button">Rotate secret…</summary>
 <form method="post" action="${base}/secrets">${hidden({ request_key: newRequestKey() })}<p class="question" id="rotate">Rotate the secret of ${name}?</p>
-<div class="consequences"><p>The new secret is shown once${handsOver && html`: to you, or to the developer who opens a hand-over link${help('hand-over links')} within an hour, so that you need not send it`}. Keep the current ones valid until the new one is in use.${help('overlap')}</p>${handsOver === false && html`<p class="hint">To send it by a link that shows it once: <a href="/about#HANDOVER"><code>HANDOVER=on</code></a></p>`}</div>
+<div class="consequences"><p>The new secret is shown once${handsOver && html`: to you, or to the developer who opens a hand-over link${help('hand-over links')} within an hour, so that you need not send it`}. Keep the current ones valid until the new one is in use.${help('overlap')}</p>${endings(secrets)}${handsOver === false && html`<p class="hint">To send it by a link that shows it once: <a href="/about#HANDOVER"><code>HANDOVER=on</code></a></p>`}</div>
 ${select({ label: 'Current secrets stay valid', name: 'overlap', value: text('overlap') || DEFAULT_OVERLAP }, OVERLAPS)}
 ${field({ label: 'Or a number of hours', name: 'hours', type: 'number', value: text('hours'), hint: 'From 1 to 8760. If you fill this in, it replaces the choice above.', ...state })}
 <div class="buttons"><button class="button primary">Rotate</button>${handsOver && html`<button class="button" formaction="${`${base}/hand-over-links`}">Make a hand-over link</button>`}<button type="button" class="button" data-cancel hidden>Cancel</button></div></form></details>`
+}
+
+/** The secrets that a rotation ends, if there are several: one of them may be the new one already. */
+function endings(secrets: readonly ListedSecret[]): Html | false {
+  const active = secrets.filter(({ state, federated }) => state === 'active' && !federated)
+  const ends = active.map(
+    ({ id, endsAt }) => html`<li>Secret ${id}${endsAt !== null && html`, until ${time(endsAt)}`}</li>`,
+  )
+  return active.length > 1 && html`<p>All of these end then, if not before:</p><ul>${ends}</ul>`
 }
 
 /** The cells of SECRET_COLUMNS. */

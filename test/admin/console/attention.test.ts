@@ -160,10 +160,7 @@ t.test('Attention: each matter is a link to where it is mended, the most serious
         '/applications/c%2Fd',
         'Gone Removed by anna 0 s ago . Its client id, or a similar one, was refused 3 times, first 0 s ago .',
       ],
-      [
-        '/suites/store#secrets',
-        `Store The secret that it uses ends at ${at} . After that, its requests are refused, unless it use`,
-      ],
+      ['/suites/store#secrets', `Store The secret that it uses ends at ${at} . After that, its requests are refused.`],
       [
         '/suites/store#checks',
         'Checks at store The token is older than 60 minutes: 2 checks, first 0 s ago ; 10 % of all checks in the last hou',
@@ -226,7 +223,11 @@ t.test('Attention: a row has a button for what an admin can do, otherwise one th
     trouble: { ...CALM, failing: reasons.map((reason, n) => ({ ...FAILING, id: `f/${n}`, reason })) },
     endingSecrets: {
       ...{ inADay: 0, inAWeek: 0 },
-      next: [endingSecret(), endingSecret({ ...SHOP, what: 'federated credential' })],
+      next: [
+        endingSecret(),
+        endingSecret({ ...SHOP, what: 'federated credential' }),
+        endingSecret({ id: 'other', newerId: 9 }),
+      ],
     },
     heavy: [{ clientId: 'h', name: 'H', tokens: 400 }],
   }
@@ -239,6 +240,7 @@ t.test('Attention: a row has a button for what an admin can do, otherwise one th
     'Open /refusals?reason=store+unavailable',
     'Rotate… /suites/store#rotate',
     'Open /applications/a%2Fb#secrets',
+    'Open /suites/other#secrets',
     'Edit quota… /applications/h/edit#field-quota',
   ])
   t.strictSame(new Set(actionsOf(more, VIEWER).map((action) => action.split(' ')[0])), new Set(['Open']))

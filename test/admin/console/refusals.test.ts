@@ -151,7 +151,7 @@ t.test('Request: its id leads to why it was refused, and to the client', async (
   const { browser, administration, store } = await start(t)
   const { statusCode, body } = await browser('/refusals?open=r1')
   t.equal(statusCode, 200)
-  t.match(textOf(body), 'When 2027-01-15 08:00:00 UTC Reason wrong secret Client <b>Shop')
+  t.match(textOf(body), 'When 2027-01-15 08:00:00 UTC Reason The secret does not match wrong secret Client <b>Shop')
   t.match(textOf(body), /<b>Shop now Go to the application There is a problem\./)
   t.match(textOf(body), 'approve it for a suite on its page')
   t.match(body, 'href="/refusals?client_id=shop%2F1"')

@@ -124,6 +124,18 @@ t.test('Secrets: the others end after the chosen overlap, or after a number of h
   t.match(copyOf((await ofSuite.rotate(await ofSuite.form())).body, 'introspect-curl'), 'client_secret=')
 })
 
+t.test('Secrets: a rotation names the secrets that it ends, if there are several', async (t) => {
+  const { administration, browser, path, list } = await setting(t)
+  const question = async () => /Rotate the secret of .*?Current secrets/.exec(textOf(await browser.body(path)))?.[0]
+  t.notMatch(await question(), 'All of these end')
+  await administration.secrets.rotate('client', DAY)
+  const [old, newer] = (await list()).map(({ id }) => id)
+  t.match(
+    await question(),
+    `All of these end then, if not before: Secret ${old}, until 2027-01-16 08:00 UTC Secret ${newer} `,
+  )
+})
+
 t.test('Secrets: none is made for a removed owner', async (t) => {
   const { form, rotate, administration } = await setting(t)
   const { request_key: _, ...without } = await form()

@@ -90,6 +90,7 @@ export function figuresConformance(t: Test, harness: Harness): void {
       lastUsedAt: null,
       developerEmail: 'a@b.example',
       what: 'secret',
+      newerId: null,
     }
     t.strictSame(first, { kind: 'application', id: 'first', name: 'Application first', endsAt: NOW + 10, ...more })
     t.match(await listed(), [
@@ -118,7 +119,7 @@ export function figuresConformance(t: Test, harness: Harness): void {
     await use(ofSuite, START)
     const ofA = ['a', NOW + 1]
     const ofS = ['s', NOW + 9]
-    t.match(await store.listEndingSecrets(NOW, SOON, 1), [{ secretId: old, lastUsedAt: START }])
+    t.match(await store.listEndingSecrets(NOW, SOON, 1), [{ secretId: old, lastUsedAt: START, newerId: newer }])
     t.match([await listed(), await store.measure(NOW)], [[ofA, ofS], { ending: { inAWeek: 0 } }])
     await use(newer, START + 1)
     t.strictSame(await listed(), [ofS], 'the newer one was used')

@@ -105,7 +105,9 @@ function show(answer) {
   const focused = document.activeElement
   for (const part of answer.querySelectorAll('[data-live]')) {
     const old = document.querySelector(`[data-live="${part.getAttribute('data-live')}"]`)
-    if (old) update(old, part)
+    // What can be clicked does not move away from under the pointer.
+    const isHeld = old?.matches('[data-live="attention"]:hover') && matchMedia('(hover: hover)').matches
+    if (old && !isHeld) update(old, part)
   }
   if (!focused || focused.isConnected) return
   const links = /** @type {NodeListOf<HTMLElement>} */ (

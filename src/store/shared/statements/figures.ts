@@ -37,7 +37,12 @@ export const listEndingSecrets = `
          s.ends_at,
          (SELECT last_used_at FROM secret_uses WHERE secret_id = s.id),
          a.developer_email,
-         CASE WHEN s.federated IS NULL THEN 'secret' ELSE 'federated credential' END
+         CASE WHEN s.federated IS NULL THEN 'secret' ELSE 'federated credential' END,
+         (SELECT max(newer.id)
+            FROM secrets newer
+           WHERE (newer.application_id = s.application_id OR newer.suite_id = s.suite_id)
+             AND newer.revoked_at IS NULL
+             AND (newer.ends_at IS NULL OR newer.ends_at > s.ends_at))
   ${ENDING} (other.ends_at IS NULL OR other.ends_at > $1)
               AND (${lastUse('other')}, coalesce(other.ends_at, 9007199254740991), other.id)
                 > (${lastUse('s')}, s.ends_at, s.id))
