@@ -163,7 +163,8 @@ function nothingHappens({ application: { lastTokenAt }, refusals: [last], now }:
   return `It works again: it got a token ${ago(lastTokenAt, now)}, at ${timestamp(lastTokenAt)}, after its last refusal (${refusal}).`
 }
 
-function withWarning(found: Diagnosis, line: string): Diagnosis {
+/** Adds a line, with which nothing is well. */
+export function withWarning(found: Diagnosis, line: string): Diagnosis {
   return { ...found, health: found.health === 'well' ? 'doubtful' : found.health, lines: [...found.lines, line] }
 }
 

@@ -102,6 +102,9 @@ const SHORTEST = 6
 /** The shortest beginning that identifies a client id. */
 const SHORTEST_BEGINNING = 4
 
+/** As generateClientId makes them. */
+const GENERATED = /^[\dA-Za-z]{32}$/
+
 /** Characters that may surround a client id by mistake. */
 const WRAPPING = /["'\s<>]/
 
@@ -111,8 +114,11 @@ export function looksLike({ clientId: shown }: Pick<RefusalCount, 'clientId'>, c
   const kept = plain(beginning)
   if (kept.length < 2) return false
   const extra = Number(length) - clientId.length
-  const isCutOff = extra < 0 && Number(length) >= SHORTEST_BEGINNING
-  return plain(clientId).startsWith(kept) && (isCutOff || Math.abs(extra) <= MAX_EXTRA)
+  // Client ids that people have chosen often begin alike.
+  const isRandom = GENERATED.test(clientId)
+  const isCutOff = isRandom && extra < 0 && Number(length) >= SHORTEST_BEGINNING
+  const isQuoted = kept.length < beginning.length
+  return plain(clientId).startsWith(kept) && (isCutOff || Math.abs(extra) <= (isRandom || isQuoted ? MAX_EXTRA : 1))
 }
 
 /** Matches client ids that start with the requested text or differ from it by a typo or two. The text may be anything. */

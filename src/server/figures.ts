@@ -185,7 +185,7 @@ export async function countLiveTokens(
 /**
  * Returns a function that resolves to a figure within `timeout` even if `read` hangs. All callers share one call of `read`, which
  * is repeated when its result is older than `maxAge`; they get the old result meanwhile, until it is older than `maxAge + grace`.
- * `isFresh`: whether the last call succeeded in time. Milliseconds.
+ * `isFresh`: whether the last call succeeded in time. Milliseconds. A caller may demand that it is read anew.
  */
 export function shareFigure<Figure>(
   read: () => Promise<Figure>,
@@ -208,8 +208,8 @@ export function shareFigure<Figure>(
     reading = undefined
   }
 
-  return async (): Promise<{ figure: Figure | undefined; isFresh: boolean }> => {
-    const age = monotonic() - readAt
+  return async (isAnew = false): Promise<{ figure: Figure | undefined; isFresh: boolean }> => {
+    const age = isAnew ? Infinity : monotonic() - readAt
     if (age >= maxAge) reading ??= refresh()
     if (reading && age >= maxAge + grace) await within(timeout, reading)
     return { figure, isFresh }

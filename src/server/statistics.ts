@@ -62,7 +62,7 @@ export async function startStatistics(
 
   return {
     thisNode,
-    readTrouble: async () => (await trouble()).figure,
+    readTrouble: async (isAnew) => (await trouble(isAnew)).figure,
     outages: outages.list,
     readUsage: storeFigures.readUsage,
     readStates: storeFigures.readStates,

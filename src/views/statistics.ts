@@ -214,8 +214,8 @@ export type ApplicationStates = { readonly heavy: readonly string[] } & Readonly
 export interface StatisticsSource {
   /** Resolves soon even if the store or a worker hangs: missing values are those of the last call, or undefined. */
   read(): Promise<Statistics>
-  /** Only the `trouble` of `read`. */
-  readTrouble(): Promise<Trouble | undefined>
+  /** Only the `trouble` of `read`, up to 5 seconds late unless it is read anew. */
+  readTrouble(isAnew?: boolean): Promise<Trouble | undefined>
   /** Only the `outages` of `read`. */
   outages(): readonly Outage[]
   /** What each active application did in a period, a minute or two late. Resolves soon; undefined if not known yet. */

@@ -1,6 +1,7 @@
 import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { findTrouble } from '../../src/administration/refusals.ts'
 import type { Event } from '../../src/domain/events.ts'
 import { ClocksDiffer, type Nodes } from '../../src/domain/store.ts'
 import { countLiveTokens, createServerFigures, shareFigure } from '../../src/server/figures.ts'
@@ -13,6 +14,7 @@ import { VERSION } from '../../src/version.ts'
 import { application } from '../support/newcomers.ts'
 import { AUDIT, on } from '../support/on.ts'
 import { startDatabases } from '../support/postgres/postgres.ts'
+import { refusal } from '../support/refusal.ts'
 import { until } from '../support/until.ts'
 import { credential } from '../support/workload-issuer.ts'
 import { createWorld, createWorldWithFile, START } from '../support/world.ts'
@@ -326,6 +328,20 @@ t.test('Statistics: they show traffic, and the state of processes and store', as
   })
   first?.leave()
   t.strictSame((await read()).workers.each, [two])
+})
+
+t.test('Statistics: which clients are failing is kept for 5 seconds, and read anew if that is demanded', async (t) => {
+  const world = await createWorld(t)
+  const { store, clock, credentials } = world
+  const find = () => findTrouble({ store, now: () => clock.time })
+  const { readTrouble } = await startFigures(t, world, { findTrouble: find })
+  const failing = async (isAnew?: boolean) => (await readTrouble(isAnew))?.failing.map(({ id }) => id)
+  t.strictSame(await failing(), [])
+  const id = credentials.client_id
+  await store.recordRefusals([refusal(id, { isKnown: true })])
+  t.strictSame(await failing(), [])
+  t.strictSame(await failing(true), [id])
+  t.strictSame(await failing(), [id])
 })
 
 t.test('Statistics: owners whose secrets end soon are listed, the next to end first', async (t) => {

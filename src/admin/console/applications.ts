@@ -114,7 +114,7 @@ export function listApplications(console: FastifyInstance, context: AdminContext
 async function askedFor(context: AdminContext, request: FastifyRequest) {
   const administration = administrationOf(context, request)
   const { suites } = administration
-  const troubled = await findTroubled(context, administration, 'application')
+  const troubled = await findTroubled(context, request, 'application')
   const { failing, ending, now } = troubled
   const filter = textsIn(FILTERS, request.query)
   const { search: text, status, suite, label, sort } = filter

@@ -13,8 +13,9 @@ import { type Page, showPage } from './layout.ts'
 import { headBelow } from './owner.ts'
 import { PARENT as SUITES } from './suites.ts'
 
-/** How many of the applications that an undo left unchanged are named. */
+/** How many applications are named at most, and without a click. */
 const MAX_NAMED = 50
+const MAX_SHOWN = 20
 
 interface List {
   findMatching: (request: FastifyRequest) => Promise<ApplicationNames[]>
@@ -44,17 +45,15 @@ export function changeApprovals(
     const { size } = changing
     // Asks again if the number has changed since it was confirmed.
     const isConfirmed = text('confirmed') === String(size)
-    const isManaged = ({ clientId, managedBy }: ApplicationNames) => managedBy !== '' && changing.has(clientId)
-    const managed = isConfirmed ? [] : (await applications.match({})).filter(isManaged)
+    const named = isConfirmed ? [] : (await applications.match({})).filter(({ clientId }) => changing.has(clientId))
+    const managed = named.filter(({ managedBy }) => managedBy !== '')
     // A single approval needs no confirmation.
     const isAsked = size > (isApproval ? 1 : 0) || managed.length > 0
     if (isAsked && !isConfirmed) {
       const which = isAll ? hidden({ matching: 'all' }) : [...ids].flatMap((id) => hidden({ client_id: id }))
       const chosen = html`${hidden({ target: id, change: text('change'), confirmed: String(size) })}${which}`
-      return showPage(
-        reply,
-        question(await suites.show(id), request, isApproval, size, html`${chosen}${managedHint(managed)}`),
-      )
+      const content = html`${chosen}${managedHint(managed)}`
+      return showPage(reply, question(await suites.show(id), request, isApproval, named, content))
     }
     return showChanged(request, reply, await suites.changeApprovals(id, [...ids], isApproval))
   })
@@ -63,13 +62,10 @@ export function changeApprovals(
     const { applications, suites } = administrationOf(context, request)
     const { suite, changed, left } = await suites.undoApprovals(Number(fieldsOf(request.body).text('undo')))
     if (left.length === 0) return showChanged(request, reply, changed)
-    const named = await Promise.all(left.slice(0, MAX_NAMED).map((clientId) => applications.find(clientId)))
-    const links = named.map((one, n) => {
-      const clientId = String(left[n])
-      return html`<li><a href="${path`/applications/${clientId}`}">${name(one?.name ?? clientId)}</a></li>`
+    const named = left.slice(0, MAX_NAMED).map(async (clientId) => {
+      return (await applications.find(clientId)) ?? { clientId, name: clientId }
     })
-    const more = left.length > MAX_NAMED && html`<p>And ${left.length - MAX_NAMED} more.</p>`
-    const content = html`${note('warn', html`<p>Undone for ${many(changed.length, 'application')}. Left unchanged, because something else has changed them since: ${many(left.length, 'application')}.</p><ul>${links}</ul>${more}`)}
+    const content = html`${note('warn', html`<p>Undone for ${many(changed.length, 'application')}. Left unchanged, because something else has changed them since: ${many(left.length, 'application')}.</p>${listOfNames(await Promise.all(named), left.length)}`)}
 <div class="buttons"><a class="button" href="${listOf(request)}">Back to the list</a></div>`
     return showPage(reply, { ...headOf(await suites.show(suite)), lead: undefined, content })
   }
@@ -123,7 +119,7 @@ export function approvalForm(
     : html`<select name="target" aria-label="Suite" required><option value="">For which suite?</option>${named}</select>`
   return html`<form class="edit" method="post" action="${address('/applications', filter)}" data-ticks="${target?.suiteId ?? ''}">
 <div class="parts" data-checks>${list}</div>
-<div class="buttons"><output data-ticked hidden></output>${allOrNone('Clear')}${others}${suite}<button class="button${target && ' primary'}" name="change" value="approve">Approve</button><button class="button danger-quiet" name="change" value="withdraw">Withdraw approval…</button></div></form>`
+<div class="buttons"><output data-ticked hidden></output>${allOrNone('Untick')}${others}${suite}<button class="button${target && ' primary'}" name="change" value="approve">Approve</button><button class="button danger-quiet" name="change" value="withdraw">Withdraw approval…</button></div></form>`
 }
 
 function managedHint(managed: readonly ApplicationNames[]): Html | undefined {
@@ -135,9 +131,25 @@ function managedHint(managed: readonly ApplicationNames[]): Html | undefined {
   )
 }
 
+/** `count`: how many there are. */
+function listOfNames(first: readonly Pick<ApplicationNames, 'clientId' | 'name'>[], count: number): Html {
+  const links = first.map(({ clientId, name: named }) => {
+    return html`<li><a href="${path`/applications/${clientId}`}">${name(named)}</a> <code>${clientId}</code></li>`
+  })
+  return html`<ul>${links}</ul>${count > first.length && html`<p>And ${count - first.length} more.</p>`}`
+}
+
 /** Asks before applications are changed. `chosen` has the fields of the form. */
-function question(suite: Suite, request: FastifyRequest, isApproval: boolean, count: number, chosen: Html): Page {
-  const [these, where] = [many(count, 'application'), name(suite.name)]
+function question(
+  suite: Suite,
+  request: FastifyRequest,
+  isApproval: boolean,
+  changing: readonly ApplicationNames[],
+  chosen: Html,
+): Page {
+  const [these, where] = [many(changing.length, 'application'), name(suite.name)]
+  const names = listOfNames(changing.slice(0, MAX_NAMED), changing.length)
+  const listed = changing.length > MAX_SHOWN ? html`<details><summary>Which ones</summary>${names}</details>` : names
   const [asked, button] = isApproval
     ? [
         html`Approve ${these} for ${where}? Their tokens are valid there from the next check on.`,
@@ -147,7 +159,7 @@ function question(suite: Suite, request: FastifyRequest, isApproval: boolean, co
         html`Withdraw the approval of ${these} for ${where}? Their requests are refused there from the next check on.`,
         html`<button class="button danger">Withdraw approval</button>`,
       ]
-  const content = html`<form class="panel form" method="post" action="${request.url}">${chosen}<div class="consequences"><p>${asked} You can undo it afterwards.</p></div>
+  const content = html`<form class="panel form" method="post" action="${request.url}">${chosen}<div class="consequences"><p>${asked} You can undo it afterwards.</p>${listed}</div>
 <div class="buttons">${button}<a class="button" href="${listOf(request)}">Cancel</a></div></form>`
   return { ...headOf(suite), lead: undefined, content }
 }

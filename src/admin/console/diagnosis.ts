@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import type { Administration } from '../../administration/administration.ts'
 import { placeOf } from '../../administration/attention.ts'
 import { endingSecret, type Health } from '../../administration/diagnosis.ts'
 import type { Instructions } from '../../administration/remedies.ts'
@@ -12,6 +11,7 @@ import type { Suite } from '../../domain/suite.ts'
 import { DAY } from '../../domain/usage.ts'
 import { type Html, html, type Part, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
+import { administrationOf } from '../wire/caller.ts'
 import {
   age,
   asOf,
@@ -25,7 +25,7 @@ import {
   table,
   time,
 } from './components.ts'
-import { canChange, hidden } from './forms.ts'
+import { canChange, fieldsOf, hidden } from './forms.ts'
 
 /** The instructions of a page, and the buttons that they name. */
 export interface PageInstructions extends Instructions {
@@ -79,11 +79,12 @@ const MAX_ENDING = 1000
 
 export type Troubled = Awaited<ReturnType<typeof findTroubled>>
 
-/** The applications or suites that are failing, and those that lose a secret that they use within a week: when, by id. */
-export async function findTroubled(context: AdminContext, administration: Administration, kind: RefusedClient['kind']) {
+/** The applications or suites that are failing, also after a change of this operator, and those that lose a secret that they use within a week: when, by id. */
+export async function findTroubled(context: AdminContext, request: FastifyRequest, kind: RefusedClient['kind']) {
   const now = context.now()
-  const { failing = [] } = (await context.statistics.readTrouble()) ?? {}
-  const ending = await administration.listEndingSecrets(now + 7 * DAY, MAX_ENDING)
+  const isChanged = fieldsOf(request.query).text('changed') !== ''
+  const { failing = [] } = (await context.statistics.readTrouble(isChanged)) ?? {}
+  const ending = await administrationOf(context, request).listEndingSecrets(now + 7 * DAY, MAX_ENDING)
   const isOfKind = (client: { kind: string }) => client.kind === kind
   return {
     now,

@@ -1,11 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
+import { withWarning } from '../../administration/diagnosis.ts'
 import { type ListedSuite, MANY_APPROVED, type RegisteredSuite, type ShownSuite } from '../../administration/suites.ts'
 import { suiteView } from '../../administration/views.ts'
 import type { Explanation } from '../../administration/why.ts'
 import { isTokenReason } from '../../domain/reasons.ts'
 import type { RefusedClient } from '../../domain/refusal.ts'
 import { many } from '../../domain/text.ts'
+import { HOUR } from '../../domain/usage.ts'
 import { SUITE } from '../../views/registry.ts'
 import { address, type Html, html, path } from '../../web/html.ts'
 import type { About, AdminContext } from '../context.ts'
@@ -65,9 +67,9 @@ export function listSuites(console: FastifyInstance, context: AdminContext): voi
     sorts: SORTS,
     cells: row,
     pages: 'from',
-    ask: async (administration, { query }) => ({
-      filter: textsIn(['label', 'sort'], query),
-      ...(await findTroubled(context, administration, 'suite')),
+    ask: async (_, request) => ({
+      filter: textsIn(['label', 'sort'], request.query),
+      ...(await findTroubled(context, request, 'suite')),
     }),
     async read({ suites }, { filter: { label, sort = '' } }, { after, limit, isFile }) {
       const labels = label ? [label] : undefined
@@ -199,7 +201,7 @@ function createView(context: AdminContext) {
       section: '/suites',
       scripts: ['live.js', 'chart.js'],
       trail: [PARENT],
-      actions: mayChange && html`<a class="button" href="${base}/edit">${icon('edit')}Edit</a>`,
+      actions: mayChange && html`${approveLink(suiteId)}<a class="button" href="${base}/edit">${icon('edit')}Edit</a>`,
       content: html`${await changeMessage(context, request, suite)}${notes(errors, mayChange)}
 ${withContents(html`${section('health', 'Status', html`${live.status}${known}`, html`${live.asOf}${liveControls(base, { client: suiteId })}`)}
 ${await usagePanel(context, request, usage)}
@@ -215,6 +217,8 @@ ${mayChange && section('endings', 'Remove this suite', html`<div class="actions"
   }
 }
 
+const REFUSED_CHECKS = 'Tokens of applications were refused there within the last hour: see “Refused checks”.'
+
 /** The parts of the page that change while it is open. `instructions` are those of the explanation. */
 export async function liveSuite(
   { listLastRefused }: Administration,
@@ -225,17 +229,22 @@ export async function liveSuite(
   const isCheck = ({ suite, reason }: RefusedClient) => suite === explanation.clientId && isTokenReason(reason)
   const checks = (await listLastRefused()).filter(isCheck)
   const refused = refusedTable(checks, 'No check was refused in the last 30 days.', true)
+  const isRecent = checks.some(({ kind, lastAt }) => kind === 'application' && lastAt > now - HOUR)
+  const known = isRecent ? withWarning(explanation, REFUSED_CHECKS) : explanation
   return {
-    ...liveDiagnosis(explanation, buttons, now),
+    ...liveDiagnosis({ ...explanation, ...known }, buttons, now),
     checks: html`<div class="panel-part" data-live="checks">${section('checks', 'Refused checks', refused)}</div>`,
   }
+}
+
+function approveLink(suiteId: string): Html {
+  return html`<a class="button" href="${address('/applications', { for: suiteId })}">Approve or withdraw…</a>`
 }
 
 function approvedPanel(suiteId: string, count: number, canChange: boolean): Html {
   const title = `Approved applications (${count.toLocaleString('en')})`
   const list = html`<a class="button" href="${address('/applications', { suite: suiteId })}">List ${many(count, 'application')}</a>`
-  const change = html`<a class="button" href="${address('/applications', { for: suiteId })}">Approve or withdraw…</a>`
-  const buttons = html`<div class="buttons">${count > 0 && list}${canChange && change}</div>`
+  const buttons = html`<div class="buttons">${count > 0 ? list : canChange && approveLink(suiteId)}</div>`
   return section('approved', title, count > 0 ? buttons : emptyState('No application is approved yet', buttons))
 }
 

@@ -50,8 +50,12 @@ browserTest('Lists: all or none are ticked with a button, and what is ticked is 
   await page.waitForURL('**/audit')
   await page.goBack()
   t.equal(await ticked.count(), await boxes.count())
-  await page.getByRole('button', { name: 'Clear' }).click()
+  const approve = page.getByRole('button', { name: 'Approve', exact: true })
+  t.ok(await approve.isEnabled())
+  await page.getByRole('button', { name: 'Untick' }).click()
   t.equal(await ticked.count(), 0)
+  await page.getByText('0 selected').waitFor()
+  t.notOk(await approve.isEnabled(), 'there is nothing to approve')
 
   await open(`${own}/edit`)
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Another name')

@@ -186,9 +186,15 @@ t.test('Applications: many are approved for a suite at once, or their approvals 
     return send(actionsOf(asked)[0] as string, form)
   }
 
+  const every = await browser.text(path, { form: { target, matching: 'all', change: 'approve' } })
+  t.match(every, /Approve 52 applications .* Which ones \w.* a-51 .* a-2 And 2 more/)
   const both = { target, client_id: ['a-3', 'a-51'], change: 'approve' }
   const question = await browser.body(action, { form: both })
-  t.match(textOf(question), 'Approve 2 applications for Store API ? Their tokens are valid')
+  t.match(
+    textOf(question),
+    /Approve 2 applications for Store API \? Their tokens are valid .* afterwards\. \w.* a-51 \w.* a-3 Approve/,
+    'it names them',
+  )
   t.strictSame([valuesOf(question, 'client_id'), await approved()], [both.client_id, []], 'nothing is changed yet')
   const done = String(await confirm(question))
   t.match(done, /^\/applications\?for=store&changed=\d+$/)
@@ -253,6 +259,19 @@ t.test('Applications: those ticked in the plain list are approved for a chosen s
   const undone = await browser.location(action, { form: { undo: valuesOf(approved, 'undo') } })
   t.match(await browser.text(String(undone)), ' 2 applications are no longer approved for store ')
   t.equal(await browser.status(action, { form: { ...form, target: '', change: 'approve' } }), 404)
+})
+
+t.test('Applications: after a change, the list shows the states that are read anew', async (t) => {
+  const { browser, context } = await worldOf(t, 1)
+  const asked: unknown[] = []
+  const { readTrouble } = context.statistics
+  context.statistics.readTrouble = (isAnew) => {
+    asked.push(isAnew)
+    return readTrouble()
+  }
+  await browser.body('/applications')
+  await browser.body('/applications?changed=1')
+  t.strictSame(asked, [false, true])
 })
 
 t.test('Applications: each view has its count, unless something else is searched for', async (t) => {
@@ -329,7 +348,7 @@ t.test('Applications: the message about a change undoes it, unless something els
   const partly = await undo(undone)
   t.match(
     textOf(partly.body),
-    'Undone for 58 applications. Left unchanged, because something else has changed them since: 2 applications. a-8 <b>Other',
+    'Undone for 58 applications. Left unchanged, because something else has changed them since: 2 applications. a-8 a-8 <b>Other a-7',
   )
   t.match(partly.body, 'href="/applications?for=store&amp;search=shop">Back')
   t.equal((await approved()).length, 58)

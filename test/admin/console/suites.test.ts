@@ -28,11 +28,11 @@ t.test('Suites: they are listed with their state and the number of approved appl
   const [old, young] = (await secrets.list('other')).map(({ id }) => id) as [number, number]
   await secrets.revoke('other', young)
   t.match(await text(), ' other secret ends ')
-  t.match(await browser.text('/suites/other'), `${HOSTILE} secret ends Edit `)
+  t.match(await browser.text('/suites/other'), `${HOSTILE} secret ends Approve or withdraw… Edit `)
   await secrets.revoke('other', old, { force: true })
   await store.recordRefusals([refusal('other', { endpoint: '/v1/oauth/introspect' })])
   t.match(await text(), ' other failing no secret ')
-  t.match(await browser.text('/suites/other'), `${HOSTILE} failing no secret Edit `)
+  t.match(await browser.text('/suites/other'), `${HOSTILE} failing no secret Approve or withdraw… Edit `)
   t.notMatch(await browser.body('/suites'), '<script>alert')
   store.countApproved = async (ids) => ids.map(() => 1000)
   t.match(await text(), '1,000 or more')
@@ -87,10 +87,8 @@ t.test('Suite: its page shows its health, a link to its approved applications, a
   t.match(textOf(body), /There is a problem\. Its requests are refused, 3 times, .* “Rotate secret”.* Rotate secret… /)
   t.match(textOf(body), 'Approved applications (1)')
   t.match(textOf(body), /Last changes All changes .* Suite registered/)
-  t.match(
-    body,
-    '<a class="button" href="/applications?suite=store">List 1 application</a><a class="button" href="/applications?for=store">',
-  )
+  t.match(body, '<a class="button" href="/applications?suite=store">List 1 application</a></div>')
+  t.match(textOf(body), 'Store API failing Approve or withdraw… Edit')
   t.match(body, /<nav class="contents".*<li><a href="#approved">Approved applications \(1\)</s)
   t.equal(await browser.status('/suites/nowhere'), 404)
 })
@@ -104,11 +102,14 @@ t.test('Suite: its page lists the checks that were refused there, with the appli
     refusal('a', { ...check, reason: 'expired token', count: 5, lastAt: START + 1 }),
     refusal('store', { ...check, reason: 'unknown token', remoteAddress: '', count: 7 }),
     refusal('other', { ...check, suite: 'other', reason: 'malformed token' }),
+    refusal('a', { ...check, suite: 'other', reason: 'expired token', lastAt: START - 3_600_000 }),
   ])
   const { body } = await browser('/suites/store')
   t.match(textOf(body), /Refused checks .* N a The .* expired token 5 .* no known application .* unknown token 7 /)
   t.match(textOf(body), 'Last refusals of its own requests No request was refused in the last 30 days.')
   t.notMatch(body, 'malformed token</')
+  t.match(textOf(body), /This may need attention\. .*refused there within the last hour: see “Refused checks”/)
+  t.match(await browser.text('/suites/other'), 'No problem is known.', 'earlier, or of strangers')
 })
 
 t.test('Suite: its name can be changed, unless another operator has done so', async (t) => {

@@ -12,13 +12,18 @@ function keepTicks(form) {
   /** @type {NodeListOf<HTMLInputElement>} */
   const found = form.querySelectorAll('input[name=client_id]')
   const boxes = [...found]
+  /** @type {NodeListOf<HTMLButtonElement>} */
+  const actions = form.querySelectorAll('button[name=change]')
+  const all = /** @type {HTMLInputElement | null} */ (form.querySelector('input[name=matching]'))
   /** @returns {Set<string>} */
   const read = () => new Set(JSON.parse(sessionStorage.getItem(key) ?? '[]'))
 
   function show(ticked = read()) {
     for (const box of boxes) box.checked = ticked.has(box.value)
-    shown.hidden = ticked.size === 0
+    // In the plain list, nothing is asked until something is ticked.
+    shown.hidden = ticked.size === 0 && form.dataset.ticks === ''
     shown.value = `${ticked.size.toLocaleString('en')} selected`
+    for (const button of actions) button.disabled = ticked.size === 0 && !all?.checked
   }
 
   /** @param {Set<string>} ticked */
