@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { programFile, readText } from '../../program-files.ts'
 import { type Html, html, type Part } from '../../web/html.ts'
 import { ProblemError } from '../wire/problem.ts'
-import { cellOf, tableOf } from './components.ts'
+import { cellOf, section, sentence, tableOf } from './components.ts'
 import { type Page, showPage } from './layout.ts'
 import { withContents } from './owner.ts'
 
@@ -16,12 +16,27 @@ const DOCUMENT = /^(docs\/([\w-]+\/)*)?[\w-]+\.md$/
 
 /** /docs: what comes with the program in docs/, its README and its CHANGELOG. */
 export function documentPages(console: FastifyInstance): void {
-  console.get('/docs', (_request, reply) => reply.redirect('/docs/README.md#documents', 303))
+  console.get('/docs', async (_request, reply) => showPage(reply, await indexPage()))
 
   console.get<{ Params: { '*': string } }>('/docs/*', async ({ params: { '*': name } }, reply) => {
     const file = BESIDE_DOCS.includes(name) ? name : `docs/${name}`
     return showPage(reply, await documentPage(file, textOf(file)))
   })
+}
+
+/** The documents that the README links to under that heading, in its groups. */
+async function indexPage(): Promise<Page> {
+  const { lexer } = await import('marked')
+  const [, text = ''] = textOf('README.md').split('\n## Documents\n')
+  const [{ items }] = lexer(text.trim()) as unknown as [Token]
+  const groups = items.map((item, n) => {
+    const links = item.tokens.flatMap(({ tokens }) => tokens).filter(({ href }) => href && targetOf(href, 'README.md'))
+    const entries = links.map(
+      ({ href, text }) => html`<li><a href="${targetOf(href, 'README.md')}">${sentence(text)}</a></li>`,
+    )
+    return links.length > 0 && section(`group-${n}`, item.text.split(':')[0], html`<ul class="prose">${entries}</ul>`)
+  })
+  return { title: 'Documents', section: '/about', content: html`<div class="columns">${groups}</div>` }
 }
 
 /** The text of a document. Throws ProblemError (404) if there is none. */
@@ -87,7 +102,7 @@ const WRITERS: Readonly<Record<string, (token: Token, place: Place) => Part>> = 
   heading: ({ depth, text, tokens }, place) =>
     html`<h${depth} id="${place.anchorOf(text)}">${partsOf(tokens, place)}</h${depth}>\n`,
   paragraph: ({ tokens }, place) => html`<p>${partsOf(tokens, place)}</p>\n`,
-  // Browsers do not draw Mermaid.
+  // Browsers do not draw Mermaid. Images are left out, because they do not come with the program.
   code: ({ lang, text }) => lang !== 'mermaid' && html`<pre><code>${text}</code></pre>\n`,
   list({ ordered, items }, place) {
     const tag = ordered ? 'ol' : 'ul'
@@ -104,8 +119,6 @@ const WRITERS: Readonly<Record<string, (token: Token, place: Place) => Part>> = 
     const [, id] = /^<a id="([\w-]+)">/.exec(raw) ?? []
     return id === undefined ? raw === '<br>' && html`<br>` : html`<span id="${id}"></span>`
   },
-  // Pictures do not come with the program.
-  image: ({ text }) => html`<em>Picture: ${text}</em>`,
   link({ href, tokens }, { file, anchorOf }) {
     const text = partsOf(tokens, { file, anchorOf })
     const target = targetOf(href, file)
