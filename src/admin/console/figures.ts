@@ -16,17 +16,12 @@ const REASONS = 6
 /** Clearer words for a reason: browsers request a favicon on their own, so that is not a client's mistake. */
 const WORDS: Record<string, string> = { 'no such endpoint': 'no such endpoint, such as /favicon.ico' }
 
-/** The most frequent reasons, and the others together. `share` is the percentage of the most frequent one. */
+/** The most frequent reasons, and the others together. */
 export function topReasons(refusals: readonly Pick<RefusedFor, 'reason' | 'count'>[]) {
   const rest = refusals.slice(REASONS - 1)
   const others = { reason: 'other reasons', count: rest.reduce((sum, { count }) => sum + count, 0) }
   const shown = rest.length > 1 ? [...refusals.slice(0, REASONS - 1), others] : refusals
-  const most = Math.max(...shown.map(({ count }) => count))
-  return shown.map(({ reason, count }) => ({
-    reason: WORDS[reason] ?? reason,
-    count,
-    share: Math.round((count * 1000) / most) / 10,
-  }))
+  return shown.map(({ reason, count }) => ({ reason: WORDS[reason] ?? reason, count }))
 }
 
 /** Minutes shown soon after a start, when an hour would be mostly empty. Multiples of 4, for whole minutes on the x axis. */

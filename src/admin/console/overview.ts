@@ -63,7 +63,7 @@ export function overview(statistics: Statistics, attending: Attending, { range, 
 ${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic of the last hour, times and processes are those of this node; valid tokens, secrets and the database are those of all nodes.</p>`}
 ${live.cards}
 ${nodesSection(statistics)}
-<div class="panel-head" id="traffic"><h2>Traffic</h2>${rangeControl('/', range, { part: '#traffic', usual: '1h' })}</div>
+<div class="panel-head" id="traffic"><h2>Traffic</h2><div class="actions">${rangeControl('/', range, { part: '#traffic', usual: '1h' })}</div></div>
 ${range.period === '1h' ? live.charts : longCharts(usage, range, statistics)}
 ${range.period && topPanel(ofAll, range)}
 ${section('table', 'Figures as a table', figuresTable(statistics))}
@@ -197,17 +197,21 @@ const COUNTED: readonly (readonly [label: Part, kinds: readonly string[]])[] = [
 function reasons(statistics: Statistics): Part {
   const { refusals } = statistics
   if (refusals.length === 0) return html`<p class="quiet-text">Nothing was refused ${counted(statistics)}.</p>`
-  return COUNTED.map(([label, kinds]) => {
-    const shown = refusals.filter(({ kind }) => kinds.includes(kind))
+  const lists = COUNTED.map(([label, kinds]) => {
+    return [label, topReasons(refusals.filter(({ kind }) => kinds.includes(kind)))] as const
+  })
+  const most = Math.max(...lists.flatMap(([, shown]) => shown.map(({ count }) => count)))
+  return lists.map(([label, shown]) => {
     if (shown.length === 0) return false
-    return html`<p class="hint">${label}</p><ul class="bars">${topReasons(shown).map(reasonBar)}</ul>`
+    return html`<p class="hint">${label}</p><ul class="bars">${shown.map((one) => reasonBar(one, most))}</ul>`
   })
 }
 
-function reasonBar({ reason, count: times, share }: ReturnType<typeof topReasons>[number]): Html {
+/** `most`: the count of a full bar. */
+function reasonBar({ reason, count: times }: ReturnType<typeof topReasons>[number], most: number): Html {
   const link = html`<a href="${address('/refusals', { reason })}">${reason}</a>`
   return html`<li>${REASON_NAMES.includes(reason) ? link : reason} <span class="number">${count(times)}</span>
-${bar('series-2', share)}</li>`
+${bar('series-2', (times * 100) / most)}</li>`
 }
 
 /** The nodes that share the store; not updated live. False if there is only one. */

@@ -59,7 +59,8 @@ interface Place {
 }
 
 /** Links to the periods, and two fields for a range from a time to another one. */
-export function rangeControl(base: string, { query, period, wrong }: Range, { part = '', usual, filter }: Place): Html {
+export function rangeControl(base: string, range: Range, { part = '', usual, filter }: Place): Html {
+  const { query, period, since, until, wrong, words } = range
   const isOther = query.since + query.until !== ''
   const stateOf = statesOf(wrong)
   const hrefOf = (name: string) => `${address(base, { ...filter, period: name, since: '', until: '' })}${part}`
@@ -70,8 +71,9 @@ export function rangeControl(base: string, { query, period, wrong }: Range, { pa
     const value = isDay(query[name]) ? query[name] + whole[name] : query[name]
     return field({ label: `${sentence(name)} (UTC)`, name, type: 'datetime-local', value, ...stateOf(name) })
   })
-  if (filter) return html`${tabs}${query.period !== '' && hidden({ period: query.period })}${fields}`
-  return html`${tabs}<details class="range"${isOther && html` open`}><summary>From–to</summary><form class="filters" method="get" action="${base}${part}">${fields}<button class="button">Show</button></form></details>`
+  const onPaper = (since || until) && html`<p class="print-only">${sentence(words)}</p>`
+  if (filter) return html`${tabs}${onPaper}${query.period !== '' && hidden({ period: query.period })}${fields}`
+  return html`${tabs}${onPaper}<details class="range"${isOther && html` open`}><summary>From–to</summary><form class="filters" method="get" action="${base}${part}">${fields}<button class="button">Show</button></form></details>`
 }
 
 function labelOf(period: string): string {

@@ -95,7 +95,7 @@ t.test('Overview: its figures are rounded, and unknown ones are not shown as zer
   const ending = page({ endingSecrets: { inADay: 0, inAWeek: 0, next } })
   expect(ending, 'Used secrets ending 1 in 7 days; 0 without a newer one')
   const unsized = pageOfStore({ databaseBytes: undefined, logBytes: undefined })
-  expect(unsized, 'Database – on disk Traffic 1 h 24 h 7 days 30 days From–to', 'Size – Last')
+  expect(unsized, 'Database – on disk Traffic 1 h 24 h 7 days 30 days In the last 60 minutes From–to', 'Size – Last')
   expect(pageOfStore({ databaseBytes: 0 }), 'Database in memory lost when the server stops', 'Size in memory Started')
   const icon = page({ refusals: [{ kind: 'request', reason: 'no such endpoint', count: 2 }] })
   expect(icon, 'no such endpoint, such as /favicon.ico 2')
@@ -167,6 +167,8 @@ t.test('Overview: of many reasons the most frequent ones are shown, and the rest
   const [kind, two] = ['request', [3, 1]] as const
   const text = page({ refusals: two.map((count) => ({ kind, reason: `${count} times`, count })) })
   t.match(text, /3 times .*d="M0,4H100"><\/path><\/svg>.*1 times .*d="M0,4H33.3"/s)
+  const kinds = (['check', 'request'] as const).map((kind) => ({ kind, reason: kind, count: kind === 'check' ? 2 : 8 }))
+  t.match(page({ refusals: kinds }), /request .*d="M0,4H100".*check .*d="M0,4H25"/s, 'on one scale')
 })
 
 t.test('Overview: nodes that share a store are in a table, and gone nodes have a badge', async (t) => {

@@ -41,6 +41,7 @@ t.test('Usage: the page of an application has sums and charts of the period, and
   t.strictSame(await sums('?period=30d'), ['1,111', '222', '333'])
   t.strictSame(await sums('?period=year'), ['11', '22', '33'], 'an unknown period is the usual one')
   const body = await bodyOf('/applications/a-0?period=1h')
+  t.match(body, '<p class="print-only">In the last 60 minutes</p>')
   t.match(body, 'href="/applications/a-0?period=1h#usage" aria-current="page">1 h<')
   t.match(body, '<title>From 2027-01-15 08:00 UTC, so far: Tokens issued 1</title>')
   t.match(
