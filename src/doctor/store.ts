@@ -11,6 +11,7 @@ import { explainMissingPrevious, StoreMissing } from '../store/opened.ts'
 import { checkIssuers, checkOperators, checkRefusedSignIn, checkUndelivered } from './access.ts'
 import { type Check, error, type Finding, note, ok, runAll, SOON_MS, timeText, warning } from './finding.ts'
 import { checkStoreClock } from './machine.ts'
+import { checkWriteLock } from './write-lock.ts'
 
 const OLDEST_TESTED_POSTGRES = '15'
 
@@ -53,7 +54,9 @@ export async function checkStore(
       ['secrets', () => checkSecrets(inspector, now())],
       ['purge', () => checkPurge(inspector, now())],
     ]
-    if (location.kind === 'sqlite') checks.push(['backup', () => checkBackup(inspector, now())])
+    if (location.kind === 'sqlite') {
+      checks.push(['backup', () => checkBackup(inspector, now())], ['lock', () => checkWriteLock(location)])
+    }
     if (version >= latest && ADMIN_ADDRESS) {
       checks.push([
         'operators',

@@ -285,6 +285,19 @@ t.test('Doctor on SQLite: a database that another program has locked is an error
   t.match(await checkStore({ kind: 'sqlite', file }, Date.now), [locked])
 })
 
+t.test('Doctor on SQLite: the process that has locked the database against writes is named', async (t) => {
+  const { file } = await startShell(t, registerA)
+  const location: SqliteLocation = { kind: 'sqlite', file }
+  const other = new Database(file)
+  t.teardown(() => other.close())
+  other.exec('BEGIN IMMEDIATE')
+  const findings = async () => (await checkStore(location, Date.now)).filter(({ subject }) => subject === 'lock')
+  const text = new RegExp(`^Process ${process.pid} \\(\\S+\\) has locked the database for a second`)
+  t.match(await findings(), [{ level: 'error', text }])
+  other.exec('ROLLBACK')
+  t.strictSame(await findings(), [])
+})
+
 t.test('Doctor on SQLite: no backup, or an old one, is a warning, also where the schema knows of none', async (t) => {
   const { env, file, folder } = await startShell(t, registerA)
   const location: SqliteLocation = { kind: 'sqlite', file }
