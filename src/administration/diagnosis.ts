@@ -185,7 +185,7 @@ function withManyTokens(found: Diagnosis, { application }: ApplicationFindings):
   if (!isHeavy(application)) return found
   const isNow = tokensThisHour > MANY_TOKENS
   const line =
-    `It got many tokens, ${isNow ? `${tokensThisHour} in the last 60 minutes` : `${tokensLastHour} between one and two hours ago`}: ` +
+    `It got many tokens, ${isNow ? `${tokensThisHour.toLocaleString('en')} in the last 60 minutes` : `${tokensLastHour.toLocaleString('en')} between one and two hours ago`}: ` +
     'it probably asks for one before each call. It should use each token until it expires.'
   return withWarning(found, line)
 }

@@ -134,7 +134,7 @@ function wordsOf(reason: string): [one: string, many: string] {
 export function howOften(group: RefusalGroup, now: number): string {
   const { count, firstAt, lastAt } = group
   if (count === 1) return `once, ${ago(lastAt, now)}, ${fromWhere(group)}`
-  return `${count} times, first ${ago(firstAt, now)}, last ${ago(lastAt, now)}, ${fromWhere(group)}`
+  return `${count.toLocaleString('en')} times, first ${ago(firstAt, now)}, last ${ago(lastAt, now)}, ${fromWhere(group)}`
 }
 
 function fromWhere({ addresses }: RefusalGroup): string {

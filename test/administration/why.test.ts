@@ -364,21 +364,27 @@ t.test('Why: many tokens in the last 60 minutes, or those before, are a warning'
   await store.addTokenCounts([{ applicationKey: key, hour: 1, issued: 1, refused: 0, lastTokenAt: START }])
   await get(360)
   t.equal((await explain()).health, 'well')
-  await get(142)
+  await get(4142)
   for (const [minutes, when] of [
     [0, 'in the last 60 minutes'],
     [60, 'between one and two hours ago'],
   ] as const) {
     later(minutes)
-    await says(new RegExp(`many tokens, 502 ${when}: .* use each token until it expires\\.`))
+    await says(new RegExp(`many tokens, 4,502 ${when}: .* use each token until it expires\\.`))
     t.equal((await explain()).health, 'doubtful')
   }
-  t.match(await explain(), { application: { tokensThisHour: 0, tokensLastHour: 502 } })
+  t.match(await explain(), { application: { tokensThisHour: 0, tokensLastHour: 4502 } })
   later(60)
   t.equal((await explain()).health, 'well')
   await get(999)
   await administration.suspend(id)
   t.equal((await explain()).health, 'wrong')
+})
+
+t.test('Why: large numbers have separators', async (t) => {
+  const { says, store, id } = await createAskedWorld(t)
+  await store.recordRefusals([refusal(id, { count: 4563 })])
+  await says(/^Its requests are refused, 4,563 times, /)
 })
 
 t.test('Why: checks of tokens of no known application are not refusals of the suite itself', async (t) => {

@@ -23,14 +23,14 @@ const USE_TLS = html`<p>Secrets and tokens must cross the network encrypted. Set
 const GET_NOTICES = html`<p>With <code>NOTICE_URL_FILE</code>, this server posts to a chat or a program what needs attention.</p>`
 
 /**
- * What to do on a new server, for its overview: a list that ticks itself off. Undefined if all is done or the operator has hidden it.
- * Throws StoreUnavailable.
+ * What to do on a new server, for its overview: a list that ticks itself off. It comes first until there is a token, and later it is
+ * below what needs attention. Undefined if all is done or the operator has hidden it. Throws StoreUnavailable.
  */
 export async function firstHour(
   context: AdminContext,
   request: FastifyRequest,
   statistics: Statistics,
-): Promise<Html | undefined> {
+): Promise<{ first?: Html; later?: Html } | undefined> {
   if (request.isDemo || request.preferences.hidesSteps || !canChange(request)) return
   const { suites, applications, usageOf } = administrationOf(context, request)
   const [suite] = await suites.listFirst(1)
@@ -71,12 +71,13 @@ export async function firstHour(
   const next = own.find(([, isDone]) => !isDone)
   if (!next) return
   const hide = html`<form method="post" action="/preferences">${hidden({ steps: 'off', back: '/' })}<button class="button">Hide this list</button></form>`
-  return section(
-    'first-hour',
-    'The first hour',
-    html`<ol class="steps">${own.map((step) => shown(step, step === next))}</ol>`,
-    hide,
-  )
+  const list = html`<ol class="steps">${own.map((step) => shown(step, step === next))}</ol>`
+  if (!own.some(([, isDone, , , live]) => live === 'first-token' && isDone))
+    return { first: section('first-hour', 'The first hour', list, hide) }
+  const done = own.filter(([, isDone]) => isDone).length
+  return {
+    later: html`<details class="panel"><summary>The first hour: ${done} of ${own.length} done</summary>${list}${hide}</details>`,
+  }
 }
 
 /** The badges that live.js replaces when the first token is issued, and the first one is found valid. */

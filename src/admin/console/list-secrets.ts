@@ -14,13 +14,14 @@ type Test = (secret: BrowsedSecret, now: number) => boolean
 
 const isActive = ({ state }: BrowsedSecret) => state === 'active'
 
+function endsWithin(days: number): Test {
+  return ({ endsAt }, now) => (endsAt ?? Infinity) <= now + days * DAY
+}
+
 const FILTERS: { value: string; label: string; matches: Test }[] = [
   { value: '', label: 'All active ones', matches: () => true },
-  {
-    value: 'ending',
-    label: 'Ending within 30 days',
-    matches: ({ endsAt }, now) => (endsAt ?? Infinity) <= now + 30 * DAY,
-  },
+  { value: 'soon', label: 'Ending within 7 days', matches: endsWithin(7) },
+  { value: 'ending', label: 'Ending within 30 days', matches: endsWithin(30) },
   { value: 'unused', label: 'Never used', matches: ({ lastUsedAt }) => lastUsedAt === null },
   { value: 'old', label: 'Older than a year', matches: ({ createdAt }, now) => createdAt < now - 365 * DAY },
 ]
@@ -74,7 +75,8 @@ export function listSecrets(console: FastifyInstance, context: AdminContext): vo
 function askedFor({ query }: FastifyRequest) {
   const { text } = fieldsOf(query)
   const [show, sort] = [choiceIn(FILTERS, text('show')), choiceIn(ORDERS, text('sort'))]
-  const { rank } = show.value === 'ending' && sort.value === '' ? choiceIn(ORDERS, 'end') : sort
+  const isByEnd = ['soon', 'ending'].includes(show.value) && sort.value === ''
+  const { rank } = isByEnd ? choiceIn(ORDERS, 'end') : sort
   return { filter: { show: show.value, sort: sort.value }, show, rank }
 }
 

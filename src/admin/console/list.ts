@@ -298,7 +298,7 @@ async function beside<Asked extends Wanted, Row>(
   const found = open === '' ? undefined : await details?.(open, administration)
   if (!found) return content
   const closed = `${address(path, here)}#row-${encodeURIComponent(open)}`
-  return html`<div class="beside"><section class="side parts" aria-labelledby="opened"><div class="panel-head"><h2 id="opened">${found.heading}</h2><div class="actions"><a class="button" href="${closed}" data-close>Close</a></div></div>${found.content}</section><div class="parts">${content}</div></div>`
+  return html`<div class="beside"><section class="side parts" aria-labelledby="opened"><div class="panel-head"><h2 id="opened" tabindex="-1" autofocus>${found.heading}</h2><div class="actions"><a class="button" href="${closed}" data-close>Close</a></div></div>${found.content}</section><div class="parts">${content}</div></div>`
 }
 
 /** A column by which the rows are sorted links to the list in its usual order. */

@@ -41,16 +41,21 @@ export function overviewPage(console: FastifyInstance, context: AdminContext): v
       period === '1h' ? undefined : usageOf('', period ?? range).catch(() => undefined),
     ])
     const steps = await firstHour(context, request, shown).catch(() => undefined)
-    const page = overview(shown, attending, { range, usage, ofAll })
-    return showPage(reply, { ...page, content: html`${steps}\n${page.content}` })
+    const page = overview(shown, attending, { range, usage, ofAll }, steps?.later)
+    return showPage(reply, { ...page, content: html`${steps?.first}\n${page.content}` })
   })
 }
 
 /** What the store has counted in a time. Undefined if unknown. */
 type Counted = { range: Range; usage?: Usage | undefined; ofAll?: readonly ApplicationCounts[] | undefined }
 
-/** The figures of the server. live.js keeps some of them up to date. */
-export function overview(statistics: Statistics, attending: Attending, { range, usage, ofAll }: Counted): Page {
+/** The figures of the server, with `steps` below what needs attention. live.js keeps some of them up to date. */
+export function overview(
+  statistics: Statistics,
+  attending: Attending,
+  { range, usage, ofAll }: Counted,
+  steps?: Html,
+): Page {
   const { canChange } = attending
   const live = liveParts(statistics, attending)
   return {
@@ -60,6 +65,7 @@ export function overview(statistics: Statistics, attending: Attending, { range, 
     lead: live.lead,
     actions: html`${liveControls('/')}${canChange && html`<a class="button primary" href="/new-application">Register an application</a>`}`,
     content: html`${live.alerts}
+${steps}
 ${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic of the last hour, times and processes are those of this node; valid tokens, secrets and the database are those of all nodes.</p>`}
 ${live.cards}
 ${nodesSection(statistics)}

@@ -118,6 +118,8 @@ for (const javaScriptEnabled of [true, false]) {
     else await side.getByRole('link', { name: 'Close' }).click()
     await page.waitForURL(`${console.origin}/secrets#row-2`)
     t.ok(await page.getByRole('link', { name: 'secret 2' }).isVisible())
+    await page.goto(`${console.origin}/secrets?open=2`)
+    t.equal(await page.evaluate(() => document.activeElement?.id), 'opened', 'from the search, the focus is there')
     t.strictSame(complaints, [])
   })
 }

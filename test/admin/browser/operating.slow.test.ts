@@ -89,6 +89,7 @@ browserTest('Keyboard: an application is registered without a mouse', async (t) 
   await page.keyboard.type('dev@partner.example')
   await page.keyboard.press('Enter')
   await page.getByRole('group', { name: 'New credentials' }).waitFor()
+  t.match(await focused(page), { text: 'Copy', isSeen: true })
   t.strictSame(complaints, [])
 })
 

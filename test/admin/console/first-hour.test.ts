@@ -37,12 +37,20 @@ t.test('First hour: an empty server lists what to do, and ticks off what is done
   await has(1, 'a suite')
   await administration.applications.register({ clientId: 'a' })
   await has(2, 'an application')
+  t.ok((await body()).indexOf('id="first-hour"') < (await body()).indexOf('data-live="attention"'), 'it comes first')
   const page = await body()
   t.match(copyOf(page, 'first-token'), "'client_id=a'")
   for (let n = 0; n < 5; n++) t.match(copyOf(page, `gateway-${n}`), /store/)
   t.match(page, '<a href="/docs/http.md#the-token-request">Read more</a>')
   await store.addUsage([{ clientId: '', tokens: 1, checks: 0, refusals: 0 }], clock.time - 20 * DAY)
   await has(3, 'a token, some time ago')
+  const [before = '', after = ''] = (await body()).split('data-live="attention"')
+  t.notMatch(before, 'class="steps"')
+  t.match(
+    after,
+    '<details class="panel"><summary>The first hour: 3 of 7 done</summary><ol class="steps">',
+    'and then below',
+  )
   Object.assign(statistics, statisticsOf({ lastHour: traffic(0) }))
   t.strictSame((await steps())[3], 'Check it at a gateway done', 'a check, a moment ago')
   Object.assign(statistics, statisticsOf({ store: { ...statistics.store, lastBackupAt: clock.time } }))

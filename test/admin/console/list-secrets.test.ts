@@ -43,9 +43,15 @@ t.test('Secrets: all are listed by age, end or last use, with filters, and each 
   t.match(body, '<code title="Shop/1">')
   t.match(body, '<a href="/suites/store#secrets">')
   t.match(textOf(body), /6 secrets .* imported active, ends /)
-  t.match(textOf(body), ' All active ones 6 Ending within 30 days 2 Never used 4 Older than a year 1 ')
+  t.match(
+    textOf(body),
+    ' All active ones 6 Ending within 7 days 0 Ending within 30 days 2 Never used 4 Older than a year 1 ',
+  )
   t.match(body, '<a href="/secrets" aria-current="page">')
   t.match(await viewer.text('/secrets?show=old'), ' 1 secret ')
+  await on(store).addSecret('store', secret(START, START + 7 * DAY))
+  await on(store).addSecret('store', secret(START, START + 6 * DAY))
+  t.strictSame(await list('?show=soon'), [10, 9], 'those that end first')
   await applications.remove('Shop/1')
   t.match(await viewer.body('/secrets?show=old'), 'No matches')
   await suites.remove('store')

@@ -168,12 +168,14 @@ function enableTicking() {
 }
 
 /**
- * A page with a new secret cannot be shown again: following a link replaces it in the history, and leaving it empties it, because
- * the browser may keep it for the Back button.
+ * A page with a new secret cannot be shown again: the button that copies it has the focus, following a link replaces it in the history,
+ * and leaving it empties it, because the browser may keep it for the Back button.
  */
 function forgetSecret() {
   const secret = document.querySelector('[data-left]')
   if (!(secret instanceof HTMLElement)) return
+  const copy = [...secret.querySelectorAll('button[data-copy]')].at(-1)
+  if (copy instanceof HTMLElement) copy.focus()
   document.addEventListener('click', ({ target, ctrlKey, metaKey, shiftKey }) => {
     const isLeft = target instanceof Element && target.closest('a[href^="/"]') && !ctrlKey && !metaKey && !shiftKey
     if (isLeft) history.replaceState(null, '', secret.dataset.left)
