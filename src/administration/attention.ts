@@ -177,16 +177,14 @@ export function endingMatter({ what, kind, id, name, secretId, endsAt, newerId }
     id: `${kind} ${id} ${secretId}`,
     about,
     subject: { kind, id, name },
-    ...(newerId === null
-      ? { reason: what, remedy: another }
-      : { remedy: 'Tell its developer to use the newer one everywhere.' }),
+    ...(newerId === null ? { reason: what, remedy: another } : { remedy: 'Tell its developer.' }),
   }
-  const newer = newerId === null ? '' : `It has a newer one (${newerId}), but still uses this one. `
+  const newer = newerId === null ? '' : ` It has a newer one (${newerId}): it should use that everywhere.`
   const place = `${placeOf(kind, id, 'expired secret')}#secrets`
   return matter(
     ['secret ends', 'warn', place],
     name,
-    `The ${what} that it uses ends at ${timestamp(endsAt)}. ${newer}After that, its requests are refused.`,
+    `The ${what} that it uses ends at ${timestamp(endsAt)}. After that, its requests are refused.${newer}`,
     more,
   )
 }
