@@ -35,7 +35,8 @@ export function createWhy(context: ReadContext) {
   const { store, now } = context
 
   return async (clientId: string, instructions: Instructions = COMMANDS): Promise<Explanation> => {
-    const knownUntil = { refusals: now() - REFUSALS_INTERVAL_MS, tokens: now() - USAGE_INTERVAL_MS }
+    const time = now()
+    const knownUntil = { refusals: time - REFUSALS_INTERVAL_MS, tokens: time - USAGE_INTERVAL_MS }
     const similar = (await store.listRefusals(undefined)).filter((refusal) => looksLike(refusal, clientId))
     const removals = similar.length > 0 ? await listRemovals(store) : []
     const isOfAnother = (refusal: RefusalCount) =>
