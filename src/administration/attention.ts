@@ -248,7 +248,7 @@ function wordsOf(reason: string): string {
 }
 
 /** What was acknowledged is shown again after this long, even if it has not changed. Milliseconds. */
-const ACKNOWLEDGED_MS = 30 * DAY
+const ACKNOWLEDGED_MS = 7 * DAY
 const MAX_ACKNOWLEDGED = 1000
 
 /** The occurrences that operators have acknowledged. Throws StoreUnavailable. */
