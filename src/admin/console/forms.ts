@@ -77,7 +77,7 @@ const DONE = {
   'tokens-revoked': 'All tokens of the application are revoked.',
   'key-revoked': 'The key is revoked.',
   'session-ended': 'The session has ended.',
-  acknowledged: 'It is acknowledged, for all operators, until it changes or 30 days have passed.',
+  acknowledged: 'It is acknowledged, for all operators, until it changes or 7 days have passed.',
 } as const
 
 /** Redirects after a successful change. The page at `path` shows the message. */

@@ -278,6 +278,7 @@ t.test('Attention: what an admin has acknowledged is below a fold, for all opera
   t.equal(await acknowledge('client refused nobody'), '/?done=nothing-changed')
   t.strictSame(seen(await viktor.text('/')), [undefined, false])
   t.equal(await acknowledge(warnings), '/?done=acknowledged')
+  t.match(await anna.text('/?done=acknowledged'), 'until it changes or 7 days have passed')
   t.equal(await acknowledge(warnings), '/?done=nothing-changed', 'they already are')
   t.strictSame(seen(await viktor.text('/')), ['1 acknowledged', true])
   t.notMatch(await anna.body('/'), '/acknowledge')
