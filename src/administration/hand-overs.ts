@@ -1,6 +1,6 @@
-import { generateLinkCode } from '../domain/operator.ts'
+import { generateLinkCode, readableName } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { digestGenerated, HAND_OVER_LIFETIME } from '../domain/secret.ts'
+import { digestGenerated, HAND_OVER_LIFETIME, type HandOverLink } from '../domain/secret.ts'
 import { unknownApplication } from './applications.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
@@ -40,5 +40,12 @@ export function createHandOvers(context: Context, url: string | undefined) {
     throw new OperatorError(`${clientId} has no unused hand-over link ${linkId}.`, { kind: 'not found' })
   }
 
-  return { isOn: url !== undefined, list: store.listHandOverLinks, make, withdraw }
+  /** `madeBy` is what people read instead of the operator's name. */
+  async function list(clientId: string): Promise<HandOverLink[]> {
+    const links = await store.listHandOverLinks(clientId)
+    const nameOf = async (name: string) => readableName((await store.findOperator(name)) ?? { name, email: null })
+    return Promise.all(links.map(async (link) => ({ ...link, madeBy: await nameOf(link.madeBy) })))
+  }
+
+  return { isOn: url !== undefined, list, make, withdraw }
 }

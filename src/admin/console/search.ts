@@ -5,6 +5,7 @@ import { finderOf, nearFinderOf } from '../../administration/search.ts'
 import type { BrowsedSecret } from '../../administration/secrets.ts'
 import { type Application, labelTexts } from '../../domain/application.ts'
 import { AUDIT_ACTIONS } from '../../domain/events.ts'
+import { readableName } from '../../domain/operator.ts'
 import { requestIdIn } from '../../domain/request-id.ts'
 import { address, type Html, html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
@@ -108,7 +109,8 @@ async function listAll({ suites, operators, secrets, listRemovals }: Administrat
     return { href: path`/suites/${id}`, id, name, texts: [...labelTexts(labels), note] }
   })
   const ofOperators = (await operators.list()).map(({ name: id, email }) => {
-    return { href: path`/operators#operator-${id}`, id, name: email ?? undefined }
+    const name = email === null ? undefined : readableName({ name: id, email })
+    return { href: path`/operators#operator-${id}`, id, name }
   })
   const isActive = ({ state }: BrowsedSecret) => state === 'active'
   const federated = (await Array.fromAsync(secrets.pages(isActive, { federated: true }))).flat()

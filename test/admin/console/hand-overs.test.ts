@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { actionsOf, copyOf, createConsoleWorld, textOf, valuesOf } from '../../support/console-world.ts'
+import { AUDIT } from '../../support/on.ts'
 import { registrationJson } from '../../support/registration.ts'
 
 const PAGE = '/applications/a'
@@ -56,6 +57,18 @@ t.test('Hand-over links: a new application is offered one, which replaces its se
   })
   t.match(copyOf(made.body, 'link'), `${URL}#`)
   t.match(await store.listHandOverLinks(copyOf(body, 'client-id')), [{ overlapSeconds: 0 }])
+})
+
+t.test('Hand-over links: an operator of the identity provider who made one is shown with its host', async (t) => {
+  const { browser, store, clock } = await setting(t, URL)
+  const operator = 'https://login.example#7'
+  await store.change({ type: 'operator added', operator, role: 'admin', email: 'anna' }, AUDIT)
+  for (const madeBy of [operator, 'root']) {
+    const link = { clientId: 'a', digest: madeBy, endsAt: clock.time + HOUR, madeBy, overlapSeconds: 60 }
+    await store.change({ type: 'hand-over link made', ...link }, AUDIT)
+  }
+  const shown = await browser.text(PAGE)
+  for (const name of ['anna (login.example)', 'root']) t.match(shown, `by ${name}`)
 })
 
 t.test('Hand-over links: an expired one is not listed', async (t) => {

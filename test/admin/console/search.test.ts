@@ -63,7 +63,7 @@ t.test('Search: words are found in any order', async (t) => {
 })
 
 t.test('Search: several hits are listed by kind', async (t) => {
-  const { search, administration } = await start(t)
+  const { search, administration, store } = await start(t)
   const { body } = await search('store')
   t.match(
     textOf(body),
@@ -71,6 +71,9 @@ t.test('Search: several hits are listed by kind', async (t) => {
   )
   t.match(body, 'name="q" value="store"')
   t.match(textOf((await search('anna')).body), /Applications An application anna Operators anna/)
+  const operator = 'https://login.example#7'
+  await store.change({ type: 'operator added', operator, role: 'viewer', email: 'anna' }, AUDIT)
+  t.match(textOf((await search('anna')).body), `Operators anna anna (login.example) ${operator}`)
   t.match(textOf((await search('owner=we')).body), /Applications An application .* Suites Store API store/)
   t.notMatch(body, 'All that match')
   for (let n = 0; n < 10; n++) await administration.suites.register({ suiteId: `store-${n}`, name: 'S' })
