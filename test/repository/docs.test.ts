@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createAnchors } from '../../src/admin/console/documents.ts'
 import { settings } from '../../src/config.ts'
-import { REQUEST_REASONS } from '../../src/domain/reasons.ts'
+import { AUTHENTICATION_REASONS, CHECK_REASONS, REQUEST_REASONS } from '../../src/domain/reasons.ts'
 import { openDatabase } from '../../src/store/sqlite/connection.ts'
 import { LINES, nameInLog } from '../../src/telemetry/audit-log.ts'
 import { CATALOGUE, type Metric } from '../../src/telemetry/metrics/catalogue.ts'
@@ -60,6 +60,16 @@ t.test('Docs: docs/log.md lists every reason of a refused or failed request with
   const documented = rows.map(([, reason, status]) => [reason, Number(status)])
   const real = Object.entries(REQUEST_REASONS).filter(([, { code }]) => code !== 'invalid_client')
   t.strictSame(Object.fromEntries(documented), Object.fromEntries(real.map(([reason, { status }]) => [reason, status])))
+})
+
+t.test('Docs: docs/log.md lists every reason why a token or a client is refused, and no other', async (t) => {
+  const reasonsOf = (event: string) => {
+    const [, section = ''] = read('docs/log.md').split(`\`reason\` of \`${event}\`:\n\n| \`reason\` | meaning |\n`)
+    const [table = ''] = section.split('\n\n')
+    return [...table.matchAll(/^\| `(.+?)` \|/gm)].map(([, reason]) => reason).sort()
+  }
+  t.strictSame(reasonsOf('token refused'), Object.keys(CHECK_REASONS).sort())
+  t.strictSame(reasonsOf('authentication refused'), [...Object.keys(AUTHENTICATION_REASONS), 'no credentials'].sort())
 })
 
 t.test('Docs: docs/metrics.md lists every metric with its type and labels, and no other', async (t) => {
