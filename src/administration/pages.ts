@@ -79,3 +79,12 @@ export async function* stepsOf<Row>(list: (last?: Row) => Promise<Row[]>, size: 
     await new Promise(setImmediate)
   }
 }
+
+export type Order<Row> = (one: Row, other: Row) => number
+
+/** The first `limit` of sorted rows and of a step of more that follow them. Equal ones stay in their order. */
+export function firstOf<Row>(sorted: Row[], more: Row[], order: Order<Row>, limit: number): Row[] {
+  const last = sorted[limit - 1]
+  const candidates = last === undefined ? more : more.filter((one) => order(one, last) < 0)
+  return candidates.length === 0 ? sorted : sorted.concat(candidates).sort(order).slice(0, limit)
+}

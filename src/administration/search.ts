@@ -10,10 +10,19 @@ import {
 import { chunksOf, inSteps } from '../domain/in-steps.ts'
 import type { Page } from '../domain/store.ts'
 import { differsBy } from '../domain/text.ts'
-import { beginningsOf, DAY, HOUR, hourOf, LAST_TWO_HOURS, MANY_TOKENS, type TokenUse } from '../domain/usage.ts'
+import {
+  beginningsOf,
+  DAY,
+  HOUR,
+  hourOf,
+  LAST_TWO_HOURS,
+  MANY_TOKENS,
+  PERIODS,
+  type TokenUse,
+} from '../domain/usage.ts'
 import type { ApplicationStates } from '../views/statistics.ts'
 import type { ReadContext } from './context.ts'
-import { NAMES_PER_STEP, type PageQuery, pageOf, ROWS_PER_STEP, stepsOfNames } from './pages.ts'
+import { firstOf, NAMES_PER_STEP, type Order, type PageQuery, pageOf, ROWS_PER_STEP, stepsOfNames } from './pages.ts'
 
 export interface SearchFilter {
   /** Words in the client id, a text or a label (`key=value`), in any order and case. Empty or omitted: matches all. */
@@ -21,17 +30,24 @@ export interface SearchFilter {
   /** How words are compared: exactly, unless it is nearFinderOf. */
   finder?: typeof finderOf
   status?: Application['status'] | undefined
+  /** That it is approved for or, if `isApproved` is 0, is not. */
   suite?: string | undefined
+  isApproved?: ApplicationNames['isApproved'] | undefined
   /** Each is a key, or `key=value`. */
   labels?: readonly string[] | undefined
 }
 
 export interface BrowseQuery extends SearchFilter {
-  /** `name`; `used`: latest token first; `tokens`: most in the last 60 minutes first; anything else: newest first. */
+  /**
+   * `name`; `used`: latest token first; `tokens`: most in the last 60 minutes first; `closest`: by distanceTo the text; anything
+   * else, and among equals: newest first.
+   */
   sort?: string
-  accepts?: ((names: ApplicationNames) => boolean) | false
-  uses?: ((application: Pick<Application, 'status'> & RecentUse) => boolean) | undefined
+  accepts?: ((names: ApplicationNames) => boolean) | undefined
 }
+
+/** What is found. `tokens`: those of the last 60 minutes, if it is sorted by them. */
+type Found = ApplicationNames & { tokens?: number }
 
 /** The recent use of an application. It lags by up to a minute. */
 export interface RecentUse {
@@ -54,8 +70,11 @@ export function isHeavy({ tokensThisHour, tokensLastHour }: RecentUse): boolean 
 }
 
 /** Active, but without a token in the week before `now`. */
-export function isQuiet({ status, lastTokenAt = 0 }: Pick<Application, 'status'> & RecentUse, now: number): boolean {
-  return status === 'active' && lastTokenAt < now - 7 * DAY
+export function isQuiet(
+  { status, lastTokenAt }: Pick<Application, 'status'> & Pick<ApplicationNames | RecentUse, 'lastTokenAt'>,
+  now: number,
+): boolean {
+  return status === 'active' && (lastTokenAt ?? 0) < now - 7 * DAY
 }
 
 /** The client ids of the heavy applications, and how many there are, and are quiet or suspended. Works in small steps. */
@@ -67,19 +86,16 @@ export async function countStates(context: ReadContext): Promise<ApplicationStat
   for await (const names of stepsOfNames(store)) {
     const candidates = names.filter(({ clientId }) => busy.has(clientId))
     const heavy = (await withUse(context, candidates)).filter(isHeavy)
-    const used = await withUse(context, names, 0)
     states.heavy.push(...heavy.map(({ clientId }) => clientId))
-    states.all += used.length
-    states.quiet += used.filter((one) => isQuiet(one, now())).length
-    states.suspended += used.filter(({ status }) => status === 'suspended').length
+    states.all += names.length
+    states.quiet += names.filter((one) => isQuiet(one, now())).length
+    states.suspended += names.filter(({ status }) => status === 'suspended').length
   }
   return states
 }
 
 /** How many applications are read per step, with their suites and secrets, which takes 0.1 to 0.2 ms. */
 const LOADED_AT_A_TIME = 10
-
-const USES_AT_A_TIME = 500
 
 /** Searches applications in small steps, so that other requests are not blocked however many there are. */
 export function createSearch(context: ReadContext) {
@@ -88,34 +104,30 @@ export function createSearch(context: ReadContext) {
    * OperatorError if `after` is not a cursor.
    */
   async function search({ after, limit, ...filter }: SearchFilter & PageQuery) {
-    const all = after === undefined && !isAny(filter) ? await find(context, filter, { limit: Infinity }) : undefined
-    const list = async (page: Page<ApplicationKey>) => all?.slice(0, page.limit) ?? find(context, filter, page)
+    const [all] = after === undefined && !isAny(filter) ? await matchEach(context, [filter], limit + 1) : []
+    const list = async (page: Page<ApplicationKey>) => all?.first ?? find(context, filter, page)
     const { rows, next } = await pageOf<ApplicationNames>({ after, limit }, list)
-    const total = after === undefined ? (all?.length ?? (await context.store.countApplications())) : undefined
+    const total = after === undefined ? (all?.total ?? (await context.store.countApplications())) : undefined
     return { applications: await load(context, rows), next, total }
   }
 
   async function browse({ from, limit, ...query }: BrowseQuery & { from: number; limit: number }) {
     const isPlain = !Object.values(query).some(Boolean)
-    const matching = isPlain ? await find(context, {}, { limit: from + limit }) : await match(query)
-    const applications = await load(context, matching.slice(from, from + limit))
-    return { applications, total: isPlain ? await context.store.countApplications() : matching.length }
+    const [found] = isPlain ? [] : await matchEach(context, [query], from + limit)
+    const names = found?.first ?? (await find(context, {}, { limit: from + limit }))
+    const applications = await load(context, names.slice(from))
+    return { applications, total: found?.total ?? (await context.store.countApplications()) }
   }
 
   /** The names of all matching applications, in the order of `sort`. */
-  async function match({ sort, accepts, uses, ...filter }: BrowseQuery): Promise<ApplicationNames[]> {
-    const all = await find(context, filter, { limit: Infinity })
-    const found = accepts ? all.filter(accepts) : all
-    if (sort === 'name') return found.sort((one, other) => byName(one.name, other.name))
-    if (sort !== 'used' && sort !== 'tokens' && !uses) return found
-    // Tokens take most of the time.
-    const hours = sort === 'tokens' ? 1 : 0
-    const used: (ApplicationNames & RecentUse)[] = []
-    await inSteps(found, async (step) => void used.push(...(await withUse(context, step, hours))), USES_AT_A_TIME)
-    const lastUse = ({ lastTokenAt }: RecentUse) => lastTokenAt ?? 0
-    if (sort === 'used') used.sort((one, other) => lastUse(other) - lastUse(one))
-    if (sort === 'tokens') used.sort((one, other) => other.tokensThisHour - one.tokensThisHour)
-    return uses ? used.filter(uses) : used
+  async function match(query: BrowseQuery): Promise<ApplicationNames[]> {
+    return (await matchEach(context, [query])).flatMap(({ first }) => first)
+  }
+
+  /** For each of these searches, the names of the `limit` closest matches. */
+  async function closest(searches: readonly SearchFilter[], limit: number): Promise<ApplicationNames[][]> {
+    const queries = searches.map((search) => ({ ...search, sort: 'closest' }))
+    return (await matchEach(context, queries, limit)).map(({ first }) => first)
   }
 
   /** All matching applications in the order of `sort`, page by page. Keeps only the keys of later pages. */
@@ -129,7 +141,56 @@ export function createSearch(context: ReadContext) {
     return load(context, (await find(context, filter, { limit })).reverse())
   }
 
-  return { search, browse, match, pages, list }
+  return { search, browse, match, closest, pages, list }
+}
+
+/**
+ * For each of these queries, which have the same suite if any, the first `limit` matches in its order, and how many there are. Reads
+ * the names once, in small steps.
+ */
+async function matchEach(context: ReadContext, queries: readonly BrowseQuery[], limit = Infinity) {
+  const all = queries.map(({ accepts, ...query }) => {
+    const matches = matcher(query)
+    const accepted = accepts ? (names: Found) => matches(names) && accepts(names) : matches
+    return { accepted, order: orderOf(query), first: [] as Found[], total: 0 }
+  })
+  const page = { limit: NAMES_PER_STEP, suite: queries[0]?.suite }
+  const isByTokens = queries.some(({ sort }) => sort === 'tokens')
+  for await (const names of stepsOfNames(context.store, page)) {
+    const step = isByTokens ? await withTokens(context, names) : names
+    for (const one of all) {
+      const matching = step.filter(one.accepted)
+      one.total += matching.length
+      one.first = firstOf(one.first, matching, one.order, limit)
+    }
+  }
+  return all
+}
+
+/** Adds the tokens of the last 60 minutes to a step of names. */
+async function withTokens({ store, now }: ReadContext, names: readonly ApplicationNames[]): Promise<Found[]> {
+  const keys = names.map(({ key }) => key)
+  const all = await store.sumUsage(keys, PERIODS['1h'].span, beginningsOf(PERIODS['1h'], now()))
+  const sums = new Map(all.map(({ key, tokens }) => [key, tokens]))
+  return names.map((one) => ({ ...one, tokens: sums.get(one.key) ?? 0 }))
+}
+
+function orderOf({ sort, text = '' }: BrowseQuery): Order<Found> {
+  if (sort === 'name') return (one, other) => byName(one.name, other.name)
+  if (sort === 'used') return (one, other) => Number(other.lastTokenAt) - Number(one.lastTokenAt)
+  if (sort === 'tokens') return (one, other) => Number(other.tokens) - Number(one.tokens)
+  if (sort !== 'closest') return () => 0
+  const distance = distanceTo(text)
+  return (one, other) => distance(one.clientId, one.name) - distance(other.clientId, other.name)
+}
+
+/** Returns how far names are from a text: 0 if one is the same, 1 if one begins so, both in any case; else 2. */
+export function distanceTo(text: string): (...names: string[]) => number {
+  const wanted = text.toLowerCase()
+  return (...names) => {
+    const all = names.map((one) => one.toLowerCase())
+    return all.includes(wanted) ? 0 : all.some((one) => one.startsWith(wanted)) ? 1 : 2
+  }
 }
 
 async function find(
@@ -163,21 +224,18 @@ async function load(
   return listed
 }
 
-/** `hours`: of how many hours the tokens are counted. */
 export async function withUse<Row extends Pick<Application, 'key' | 'clientId'>>(
   { store, now }: ReadContext,
   applications: readonly Row[],
-  hours: 0 | 1 | 2 = 2,
 ): Promise<(Row & RecentUse)[]> {
   const keys = applications.map(({ key }) => key)
   const hour = hourOf(now())
   const counts = new Map((await store.listTokenCounts(keys, hour)).map((count) => [count.applicationKey, count]))
-  const all = beginningsOf(LAST_TWO_HOURS, now())
-  const anHourAgo = all[all.length / 2] as number
-  const beginnings = all.slice(all.length * (1 - hours / 2))
+  const beginnings = beginningsOf(LAST_TWO_HOURS, now())
+  const anHourAgo = beginnings[beginnings.length / 2] as number
   const clientIds = applications.map(({ clientId }) => clientId)
   const usage = Map.groupBy(
-    hours > 0 ? await store.listUsage(clientIds, LAST_TWO_HOURS.span, beginnings) : [],
+    await store.listUsage(clientIds, LAST_TWO_HOURS.span, beginnings),
     ({ clientId, since }) => `${since >= anHourAgo} ${clientId}`,
   )
   const tokensOf = (key: string) => (usage.get(key) ?? []).reduce((sum, { tokens }) => sum + tokens, 0)
@@ -205,12 +263,14 @@ function matcher({
   finder = finderOf,
   status,
   suite,
+  isApproved = 1,
   labels = [],
 }: SearchFilter): (names: ApplicationNames) => boolean {
   const isFound = finder(text)
   return (names) => {
     if (status !== undefined && names.status !== status) return false
-    if (suite !== undefined && !names.isApproved) return false
+    if (suite !== undefined && names.isApproved !== isApproved) return false
+    if (!text && labels.length === 0) return true
     const labelled: Labels = JSON.parse(names.labels)
     return (
       labels.every((label) => hasLabel(labelled, label)) &&
@@ -233,18 +293,27 @@ const SHORTEST = 4
 
 /** The same for whole words, of which each longer one may have a letter that is wrong, missing, added or swapped with the next. */
 export function nearFinderOf(search: string): (...texts: string[]) => boolean {
-  const words = wordsIn(search)
+  const words = wordsIn(normalized(search))
+  const parts = words.map(rightParts)
   return (...texts) => {
-    const all = wordsIn(texts.join('\n'))
-    const isNear = (word: string) => all.some((one) => differsBy(word.length < SHORTEST ? 0 : 1, one, word))
-    return words.length > 0 && words.every(isNear)
+    const text = normalized(texts.join('\n'))
+    // Few texts have them, and to compare each word takes ten times as long.
+    if (words.length === 0 || !parts.every((some) => some.some((part) => text.includes(part)))) return false
+    const all = wordsIn(text)
+    return words.every((word) => all.some((one) => differsBy(word.length < SHORTEST ? 0 : 1, one, word)))
   }
 }
 
-function wordsIn(text: string): string[] {
-  return normalized(text)
-    .split(/[\s\p{P}]+/u)
-    .filter(Boolean)
+/** Whichever letter of a word is wrong, at least one of these is right: a half or, if the letters between were swapped, all. */
+function rightParts(word: string): string[] {
+  if (word.length < SHORTEST) return [word]
+  const half = Math.floor(word.length / 2)
+  const swapped = `${word.slice(0, half - 1)}${word[half]}${word[half - 1]}${word.slice(half + 1)}`
+  return [word.slice(0, half), word.slice(half), swapped]
+}
+
+function wordsIn(normalizedText: string): string[] {
+  return normalizedText.split(/[\s\p{P}]+/u).filter(Boolean)
 }
 
 /** Lower-cased, and NFC-normalized so that composed and decomposed letters match. */

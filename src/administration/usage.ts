@@ -13,7 +13,7 @@ import type { Usage } from '../views/statistics.ts'
 import { stepsOfNames } from './pages.ts'
 
 interface Source {
-  store: Pick<Store, 'listUsage' | 'listNames'>
+  store: Pick<Store, 'listUsage' | 'listNames' | 'sumUsage'>
   now: Clock
 }
 
@@ -26,8 +26,8 @@ export async function usageOf({ store, now }: Source, clientId: string, asked: P
   return { stepSeconds: span / 1000, ...sumOf(points), points }
 }
 
-/** How many applications are looked up per step, which takes a millisecond. */
-const STEP = 25
+/** How many applications are summed up per step, which takes a millisecond. */
+const STEP = 100
 
 /** The counts of all applications that were active in a period. Works in steps, between which other requests are handled. */
 export async function usageOfAll({ store, now }: Source, period: Period): Promise<ApplicationCounts[]> {
@@ -35,11 +35,11 @@ export async function usageOfAll({ store, now }: Source, period: Period): Promis
   const beginnings = beginningsOf(compared, now())
   const all: ApplicationCounts[] = []
   for await (const names of stepsOfNames(store, { limit: STEP })) {
-    const clientIds = names.map(({ clientId }) => clientId)
-    const counted = Map.groupBy(await store.listUsage(clientIds, compared.span, beginnings), (one) => one.clientId)
+    const keys = names.map(({ key }) => key)
+    const sums = new Map((await store.sumUsage(keys, compared.span, beginnings)).map((sum) => [sum.key, sum]))
     for (const one of names) {
-      const counts = counted.get(one.clientId)
-      if (counts) all.push({ ...one, ...sumOf(counts) })
+      const sum = sums.get(one.key)
+      if (sum) all.push({ ...one, ...sum })
     }
   }
   return all

@@ -107,6 +107,8 @@ export interface ApplicationNames
     Pick<Application, 'key' | 'clientId' | 'status'> {
   /** As JSON, because parsing it for each application of a search takes time. */
   readonly labels: string
+  /** Null if it never got a token. Up to a minute late. */
+  readonly lastTokenAt: number | null
   /** 1 if it is approved for the suite that was asked for. */
   readonly isApproved: 0 | 1
 }

@@ -10,7 +10,7 @@ import type { HandOverLink, OwnedSecret } from './secret.ts'
 import type { EndingSecret, ServerNode } from './statistics.ts'
 import type { NewSuite, Suite, SuiteKey } from './suite.ts'
 import type { StoredToken } from './token.ts'
-import type { ClientCounts, SecretUse, SpanCounts, TokenCount, TokenUse } from './usage.ts'
+import type { ClientCounts, KeyCounts, SecretUse, SpanCounts, TokenCount, TokenUse } from './usage.ts'
 
 /**
  * What a store promises; test/store/conformance/ tests it. Times are milliseconds since the epoch.
@@ -202,6 +202,8 @@ export interface Usage {
   addUsage(counts: readonly ClientCounts[], at: number): Promise<void>
   /** The counts of these clients in the spans that began at these times, oldest first. Spans without counts are left out. */
   listUsage(clientIds: readonly string[], span: number, beginnings: readonly number[]): Promise<SpanCounts[]>
+  /** The sums of these spans for each application of a step of `listNames` that did anything. Reads the keys in between, too. */
+  sumUsage(keys: readonly ApplicationKey[], span: number, beginnings: readonly number[]): Promise<KeyCounts[]>
   /** The client ids of applications that got more than `tokens` tokens in a clock hour that began at `since` or later. */
   listBusy(since: number, tokens: number): Promise<string[]>
 }

@@ -51,18 +51,13 @@ export function enumerated(words: readonly string[]): string {
 
 /** Whether at most `limit` edits turn one text into the other: adding, removing, replacing, or swapping two neighbours. */
 export function differsBy(limit: number, a: string, b: string): boolean {
-  if (a === b) return true
   if (Math.abs(a.length - b.length) > limit) return false
-  const [restOfA, restOfB] = [a.slice(1), b.slice(1)]
-  if (a[0] === b[0]) return differsBy(limit, restOfA, restOfB)
-  const isSwapped = a[0] === b[1] && a[1] === b[0]
-  return (
-    limit > 0 &&
-    (differsBy(limit - 1, restOfA, b) ||
-      differsBy(limit - 1, a, restOfB) ||
-      differsBy(limit - 1, restOfA, restOfB) ||
-      (isSwapped && differsBy(limit - 1, a.slice(2), b.slice(2))))
-  )
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at++
+  if (at === Math.max(a.length, b.length)) return true
+  const isSwapped = a[at] === b[at + 1] && a[at + 1] === b[at]
+  const differs = (inA: number, inB: number) => differsBy(limit - 1, a.slice(at + inA), b.slice(at + inB))
+  return limit > 0 && (differs(1, 0) || differs(0, 1) || differs(1, 1) || (isSwapped && differs(2, 2)))
 }
 
 /** 1 thing, 1,234 things. */

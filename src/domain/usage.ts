@@ -62,6 +62,10 @@ export interface SpanCounts extends ClientCounts {
   readonly since: number
 }
 
+export interface KeyCounts extends Counts {
+  readonly key: ApplicationKey
+}
+
 export type ApplicationCounts = ApplicationNames & Counts
 
 /** The spans for which usage is counted, and how long the counts are kept. Milliseconds. */

@@ -171,7 +171,7 @@ const MAX_COUNTED = 100_000
  * tokens. Throws StoreUnavailable.
  */
 export async function countLiveTokens(
-  store: Pick<Store, 'countLiveTokens' | 'listUsage' | 'listNames'>,
+  store: Pick<Store, 'countLiveTokens' | 'listUsage' | 'listNames' | 'sumUsage'>,
   now: Clock,
 ): Promise<LiveTokens> {
   const count = await store.countLiveTokens(firstTokenIdAt(now() - TOKEN_LIFETIME + 1), MAX_COUNTED)

@@ -226,6 +226,40 @@ t.test('Search: it reads in small steps, and other work runs in between', async 
   t.strictSame(most, { names: 500, whole: 10 })
 })
 
+t.test(
+  'Search: the pages of an order follow each other, however many steps are read, and equals are newest first',
+  async (t) => {
+    const { applications, store, clock } = await setting(t, numbered(1001))
+    const hour = Math.floor(clock.time / HOUR)
+    for (const [clientId, ago, tokens] of [
+      ['a-3', 0, 5],
+      ['a-900', 1, 7],
+      ['a-501', 0, 5],
+    ] as const) {
+      const { key } = await applications.show(clientId)
+      const lastTokenAt = clock.time - ago
+      await store.addTokenCounts([{ applicationKey: key, hour, issued: 1, refused: 0, lastTokenAt }])
+      await store.addUsage([{ clientId, tokens, checks: 0, refusals: 0 }], clock.time)
+    }
+    const newest = idsOf(numbered(1001)).reverse()
+    const without = (...ids: string[]) => newest.filter((id) => !ids.includes(id))
+    for (const [sort, ids] of [
+      ['', newest],
+      ['name', newest.toReversed()],
+      ['used', ['a-501', 'a-3', 'a-900', ...without('a-501', 'a-3', 'a-900')]],
+      ['tokens', ['a-900', 'a-501', 'a-3', ...without('a-501', 'a-3', 'a-900')]],
+    ] as const) {
+      t.strictSame(idsOf(await applications.match({ sort })), ids, sort)
+      for (const from of [0, 2, 999]) {
+        const { applications: page, total } = await applications.browse({ sort, from, limit: 2 })
+        t.strictSame([idsOf(page), total], [ids.slice(from, from + 2), 1001], `${sort} ${from}`)
+      }
+    }
+    const closest = await applications.closest([{ text: 'A-7' }, { text: 'of' }, { text: 'nobody' }], 3)
+    t.strictSame(closest.map(idsOf), [['a-7', 'a-799', 'a-798'], ['a-1000', 'a-999', 'a-998'], []])
+  },
+)
+
 t.test('Suites: an undo of approvals reaches only the change that the audit event belongs to', async (t) => {
   const seeds = ['p', 'q', 'other', 'out'].map((clientId) => ({ clientId }))
   const { store, suites } = await setting(t, seeds)

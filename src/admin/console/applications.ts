@@ -123,18 +123,14 @@ async function askedFor(context: AdminContext, request: FastifyRequest) {
   const heavy = new Set(states?.heavy)
   const within = status === 'failing' ? failing : status === 'ending' ? ending : status === 'heavy' ? heavy : undefined
   const isWithout = suite.startsWith(NOT)
-  const approved = isWithout ? await suites.listApproved(suite.slice(NOT.length)) : []
-  const without = new Set(approved.map(({ clientId }) => clientId))
   const query: BrowseQuery = {
     text,
     sort,
     status: status === 'suspended' ? status : undefined,
-    suite: isWithout ? undefined : suite || undefined,
+    suite: (isWithout ? suite.slice(NOT.length) : suite) || undefined,
+    isApproved: isWithout ? 0 : undefined,
     labels: label ? [label] : undefined,
-    accepts:
-      (within !== undefined || isWithout) &&
-      (({ clientId }) => within?.has(clientId) !== false && !without.has(clientId)),
-    uses: status === 'quiet' ? (one) => isQuiet(one, now) : undefined,
+    accepts: status === 'quiet' ? (one) => isQuiet(one, now) : within && (({ clientId }) => within.has(clientId)),
   }
   const known = { ...states, '': states?.all, heavy: states?.heavy.length, failing: failing.size, ending: ending.size }
   const target = filter.for !== '' && canChange(request) ? await suites.show(filter.for) : undefined

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { firstOf, type Order } from '../../administration/pages.ts'
 import type { BrowsedSecret } from '../../administration/secrets.ts'
 import { DAY } from '../../domain/usage.ts'
 import { OWNED_SECRET } from '../../views/registry.ts'
@@ -55,12 +56,18 @@ export function listSecrets(console: FastifyInstance, context: AdminContext): vo
     ask: async (_, request) => askedFor(request),
     async read({ secrets }, { show, rank }, { after, limit }) {
       const [from, now] = [numberIn(after) ?? 0, context.now()]
-      const active = (await Array.fromAsync(secrets.pages(isActive))).flat()
-      const shownBy = ({ matches }: { matches: Test }) => active.filter((secret) => matches(secret, now))
-      const counts = Object.fromEntries(FILTERS.map((one) => [one.value, shownBy(one).length]))
+      const counts: Record<string, number> = {}
+      let rows: BrowsedSecret[] = []
       // The difference of two infinite ranks is NaN.
-      const found = shownBy(show).sort((one, other) => rank(one) - rank(other) || 0)
-      return { rows: found.slice(from, from + limit), total: found.length, counts }
+      const order: Order<BrowsedSecret> = (one, other) => rank(one) - rank(other) || 0
+      for await (const step of secrets.pages(isActive)) {
+        for (const one of FILTERS) {
+          const shown = step.filter((secret) => one.matches(secret, now))
+          counts[one.value] = (counts[one.value] ?? 0) + shown.length
+          if (one === show) rows = firstOf(rows, shown, order, from + limit)
+        }
+      }
+      return { rows: rows.slice(from), total: counts[show.value], counts }
     },
     empty: (_, { isNew }) =>
       isNew

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Administration } from '../../administration/administration.ts'
 import { EXPORT_STEPS } from '../../administration/audit-trail.ts'
-import { finderOf, nearFinderOf } from '../../administration/search.ts'
+import { distanceTo, finderOf, nearFinderOf } from '../../administration/search.ts'
 import type { BrowsedSecret } from '../../administration/secrets.ts'
 import { type Application, labelTexts } from '../../domain/application.ts'
 import { AUDIT_ACTIONS } from '../../domain/events.ts'
@@ -71,15 +71,23 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
     if (text === '') return { groups: [pages], isNear: false }
     const listed = [...(await listAll(administration)), pages]
     const ofId = await withId(text, administration)
+    const actions = isAdmin ? actionsIn(text) : []
+    const distance = distanceTo(text)
+    const distanceOf = ({ id, name = id }: Hit) => distance(id, name)
     for (const finder of [finderOf, nearFinderOf]) {
       const isPart = finder(text)
       const matches = ({ id, name = '', texts = [] }: Hit) => isPart(id, name, ...texts)
-      const found = listed.map((group) => ({ ...group, hits: closestFirst(text, group.hits.filter(matches)) }))
-      const [applications, actions] = await Promise.all([
-        withWords(text, finder, administration),
-        isAdmin ? actionsFor(text, finder, administration) : [],
-      ])
-      const all = [applications, ...found, ...ofId, { heading: 'Actions', hits: actions }]
+      const found = listed.map((group) => {
+        const hits = group.hits.filter(matches).sort((one, other) => distanceOf(one) - distanceOf(other))
+        return { ...group, hits }
+      })
+      const searches = [{ text }, ...actions].map((search) => ({ ...search, finder }))
+      const [named = [], ...meant] = await administration.applications.closest(searches, SHOWN + 1)
+      const all = [
+        { heading: 'Applications', hits: named.map(applicationHit), all: address('/applications', { search: text }) },
+        ...[...found, ...ofId],
+        { heading: 'Actions', hits: meant.flatMap((names, n) => actionHits(actions[n] as Action, names)) },
+      ]
       const groups = all.filter(({ hits }) => hits.length > 0).sort((one, other) => isPlace(one) - isPlace(other))
       if (groups.length > 0) return { groups, isNear: finder === nearFinderOf }
     }
@@ -128,23 +136,10 @@ async function listAll({ suites, operators, secrets, listRemovals }: Administrat
   ]
 }
 
-function applicationHit({ clientId: id, name }: Pick<Application, 'clientId' | 'name'>) {
+type Named = Pick<Application, 'clientId' | 'name'>
+
+function applicationHit({ clientId: id, name }: Named): Hit {
   return { href: path`/applications/${id}`, id, name }
-}
-
-async function withWords(text: string, finder: typeof finderOf, { applications }: Administration): Promise<Group> {
-  const found = (await applications.match({ text, finder })).map(applicationHit)
-  return { heading: 'Applications', hits: closestFirst(text, found), all: address('/applications', { search: text }) }
-}
-
-/** Those called exactly so come first, then those whose id or name begins so, in any case; else they stay in order. */
-function closestFirst<One extends Pick<Hit, 'id' | 'name'>>(text: string, all: readonly One[]): One[] {
-  const wanted = text.toLowerCase()
-  const distanceOf = ({ id, name = id }: One) => {
-    const names = [id, name].map((one) => one.toLowerCase())
-    return names.includes(wanted) ? 0 : names.some((one) => one.startsWith(wanted)) ? 1 : 2
-  }
-  return all.toSorted((one, other) => distanceOf(one) - distanceOf(other))
 }
 
 /** Refused requests whose ids begin so, the last changes of requests whose ids contain it, both in any case, and a secret. */
@@ -181,20 +176,24 @@ const ACTIONS = [
   ['Remove …', '/remove', undefined],
 ] as const
 
-/** The forms for the applications that a text such as `rotate secret of acme` names. */
-async function actionsFor(text: string, finder: typeof finderOf, { applications }: Administration): Promise<Hit[]> {
+/** What a text such as `rotate secret of acme` asks for, with the text that names the applications. */
+function actionsIn(text: string) {
   const words = (text.toLowerCase().split(' for ')[0] as string).split(/\s+/)
-  const hits: Hit[] = []
-  for (const [label, place, status] of ACTIONS) {
+  return ACTIONS.flatMap(([label, place, status]) => {
     const said = label.toLowerCase().split(' ')
     const isMeant = words.some((word) => word.length > 2 && said[0]?.startsWith(word))
     const named = words.filter((word) => !said.some((one) => one.startsWith(word))).join(' ')
-    if (!isMeant || named === '') continue
-    const found = (await applications.match({ text: named, finder, status })).map(applicationHit)
-    for (const { href, id, name } of closestFirst(named, found).slice(0, SHOWN))
-      hits.push({ href: href + place, id, name: label.replace('…', () => name) })
-  }
-  return hits
+    return isMeant && named !== '' ? [{ label, place, status, text: named }] : []
+  })
+}
+
+type Action = ReturnType<typeof actionsIn>[number]
+
+/** The forms for these applications. */
+function actionHits({ label, place }: Action, named: readonly Named[]): Hit[] {
+  return named.slice(0, SHOWN).map(({ clientId: id, name }) => {
+    return { href: path`/applications/${id}` + place, id, name: label.replace('…', () => name) }
+  })
 }
 
 /** `prefix` begins the ids: the palette may be on the search page. */

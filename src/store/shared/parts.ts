@@ -5,7 +5,15 @@ import type { HandOverLink, OwnedSecret } from '../../domain/secret.ts'
 import type { EndingSecret } from '../../domain/statistics.ts'
 import type { Figures, FoundHandOver, Operators, Registry, Usage } from '../../domain/store.ts'
 import type { Suite } from '../../domain/suite.ts'
-import { countKey, DAY, type SecretUse, type SpanCounts, type TokenCount, type TokenUse } from '../../domain/usage.ts'
+import {
+  countKey,
+  DAY,
+  type KeyCounts,
+  type SecretUse,
+  type SpanCounts,
+  type TokenCount,
+  type TokenUse,
+} from '../../domain/usage.ts'
 import { createAuditTrail } from './audit.ts'
 import { createChanges } from './changes.ts'
 import { createIssuers } from './issuers.ts'
@@ -51,7 +59,7 @@ function createRegistryLists({ ask, askPrimary }: Database) {
     },
     async listNames({ after = END, limit, suite }) {
       const rows = await ask(registry.listNames, [after, limit, suite])
-      const names = ['key', 'clientId', 'status', ...TEXT_FIELDS, 'labels', 'isApproved'] as const
+      const names = ['key', 'clientId', 'status', ...TEXT_FIELDS, 'labels', 'lastTokenAt', 'isApproved'] as const
       return toObjects<ApplicationNames>(rows, ...names)
     },
     findNamesakes: (names) => list<Application>(registry.findNamesakes, [namesJson(names)]),
@@ -137,6 +145,12 @@ export function createUsage({ ask: read, askInBackground, transactInBackground, 
       const values = [namesJson(clientIds), span, ...beginnings]
       const rows = await askInBackground(figures.listUsage(beginnings.length), values)
       return toObjects<SpanCounts>(rows, 'clientId', 'since', 'tokens', 'checks', 'refusals')
+    },
+
+    async sumUsage(keys, span, beginnings) {
+      const values = [keys.at(-1), keys[0], span, ...beginnings]
+      const rows = await askInBackground(figures.sumUsage(beginnings.length), values)
+      return toObjects<KeyCounts>(rows, 'key', 'tokens', 'checks', 'refusals')
     },
 
     listBusy: async (since, tokens) =>

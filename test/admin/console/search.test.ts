@@ -112,6 +112,14 @@ t.test('Search: if nothing has the words, what is spelt almost like them is list
     t.equal(statusCode, 200, text)
     t.match(textOf(body), 'spelt almost like them: Applications Jänsen BV price feed feed', text)
   }
+  const word = 'example'
+  for (const at of Array.from(word).keys()) {
+    const [before, letter, after] = [word.slice(0, at), word.charAt(at), word.slice(at + 1)]
+    const swapped = `${before}${after.charAt(0)}${letter}${after.slice(1)}`
+    const wrong = [`${before}${after}`, `${before}0${after}`, `${before}0${letter}${after}`]
+    for (const text of after ? [...wrong, swapped] : wrong)
+      t.match(textOf((await search(text)).body), 'Applications Jänsen BV price feed feed', text)
+  }
   for (const text of ['jasne', 'jansen bz', '!!']) t.match((await search(text)).body, 'No matches', text)
   t.match(textOf((await search('sotre apii')).body), 'almost like them: Suites Store API store')
   t.match(textOf((await search('ovrview')).body), 'almost like them: Pages Overview')

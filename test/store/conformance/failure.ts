@@ -86,6 +86,7 @@ export function callsOf(
     'token counts': () => store.purge('token counts', HOUR, 1),
     addUsage: () => store.addUsage([{ clientId: '', tokens: 1, checks: 1, refusals: 1 }], START),
     listUsage: () => store.listUsage([''], HOUR, [START]),
+    sumUsage: () => store.sumUsage([], HOUR, [START]),
     listBusy: () => store.listBusy(START, 1),
     usage: () => store.purge('usage', START, 1),
     recordRefusals: () => store.recordRefusals([refusal('owner')]),

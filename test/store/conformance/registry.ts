@@ -59,7 +59,9 @@ export function applicationConformance(t: Test, harness: Harness): void {
     t.strictSame(applications[1], await store.findApplication('a'))
     const { key, clientId, status, ...more } = applications[1] as Application
     const texts = Object.fromEntries(TEXT_FIELDS.map((field) => [field, more[field]]))
-    t.strictSame(names[2], { key, clientId, status, ...texts, labels: '{}', isApproved: 0 })
+    t.strictSame(names[2], { key, clientId, status, ...texts, labels: '{}', lastTokenAt: null, isApproved: 0 })
+    await store.addTokenCounts([{ applicationKey: key, hour: 7, issued: 1, refused: 0, lastTokenAt: START }])
+    t.match((await store.listNames(PAGE))[2], { clientId: 'a', lastTokenAt: START })
     const approved = await store.listNames({ ...PAGE, suite: 'store' })
     t.strictSame(idsOf(approved.filter(({ isApproved }) => isApproved)), ['c'])
     await on(store).removeApplication('d')

@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import type { ApplicationKey } from '../../../src/domain/application.ts'
 import { mintToken, type StoredToken } from '../../../src/domain/token.ts'
 import { HOUR, hourOf } from '../../../src/domain/usage.ts'
 import { on } from '../../support/on.ts'
@@ -116,7 +117,7 @@ export function tokenConformance(t: Test, harness: Harness): void {
 
   test('Store: usage is counted by client and span, and a new client with the id of a removed one has none', async (t, store) => {
     await registerSuites(store, 'store')
-    await register(store, 'a', 'b')
+    await register(store, 'a', 'b', 'c')
     const of = (clientId: string, tokens: number) => ({ clientId, tokens, checks: 2, refusals: 1 })
     const sum = { tokens: 8, checks: 4, refusals: 2 }
     await store.addUsage([of('', 1), of('a', 5), of('store', 0), of('unknown', 7)], START + 1)
@@ -140,6 +141,18 @@ export function tokenConformance(t: Test, harness: Harness): void {
     const busy = async (since: number, tokens: number) => (await store.listBusy(since, tokens)).sort()
     t.strictSame([await busy(hour, 8), await busy(hour, 9), await busy(hour, 17)], [['a', 'b'], ['a'], []])
     t.strictSame(await busy(hour + HOUR, 0), [])
+    const [b, a] = (await store.listNames({ limit: 9 })).slice(1).map(({ key }) => key) as ApplicationKey[]
+    const sums = async (...keys: unknown[]) =>
+      new Set(await store.sumUsage(keys as ApplicationKey[], FIVE_MINUTES, [START, START + FIVE_MINUTES]))
+    const ofB = { key: b, tokens: 9, checks: 2, refusals: 1 }
+    t.same(
+      await sums(b, a),
+      new Set([{ key: a, tokens: 17, checks: 6, refusals: 3 }, ofB]),
+      'of those that did anything',
+    )
+    t.same([await sums(b), await sums()], [new Set([ofB]), new Set()])
+    t.equal((await sums(a)).size, 1, 'of no newer or older one')
+    t.same(await store.sumUsage([a as ApplicationKey], FIVE_MINUTES, [START]), [{ key: a, ...sum }])
 
     await on(store).removeApplication('a')
     await on(store).removeSuite('store')

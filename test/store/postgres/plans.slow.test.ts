@@ -88,6 +88,7 @@ t.test('PostgreSQL: an index finds pages of audit events, refusals, secrets, usa
     [listLastRefused, [100], 'refusals_by_time'],
     [keepNewestRefusals, ['[5,6,7]', 15, 90], 'refusals_pkey'],
     [usage.listUsage(12), [ids(5), 300_000, ...spans], 'usage_counts_pkey'],
+    [usage.sumUsage(12), [7, 11, 300_000, ...spans], 'usage_counts_pkey'],
     [usage.listBusy, [7_000_000, 5], 'usage_counts_pkey'],
     [purgeRows(OLD_ROWS.usage[0] as OldRows), [7_200_001, 100], 'usage_counts_pkey'],
     [registry.listApplicationsOf, ['[1,300,4000]'], 'applications_pkey'],

@@ -1,6 +1,12 @@
 import t from 'tap'
 import * as sql from '../../../src/store/shared/statements/audit.ts'
-import { listBusy, listEndingSecrets, listUsage, recordUses } from '../../../src/store/shared/statements/figures.ts'
+import {
+  listBusy,
+  listEndingSecrets,
+  listUsage,
+  recordUses,
+  sumUsage,
+} from '../../../src/store/shared/statements/figures.ts'
 import { OLD_ROWS, type OldRows } from '../../../src/store/shared/statements/purge.ts'
 import {
   findRefusedRequests,
@@ -52,6 +58,7 @@ t.test('SQLite: each list and purge of events, refusals or usage uses an index, 
     [sql.listAuditLinks, { 1: 1, 2: 9 }, 'SEARCH audit_events USING INTEGER PRIMARY KEY (rowid>?),'],
     [sql.listUnchangedSince, { 1: '["a"]', 2: 1 }, 'SEARCH e USING INDEX audit_events_by_subject (subject=?),'],
     [listUsage(2), { 1: '["a"]', 2: 1, 3: 1, 4: 2 }, IN_SPANS],
+    [sumUsage(2), { 1: 1, 2: 9, 3: 1, 4: 1, 5: 2 }, `${IN_SPANS.slice(0, -4)}>? AND owner_id<?),`],
     [listBusy, { 1: 1, 2: 1 }, 'SEARCH usage_counts USING PRIMARY KEY (span=? AND since>?),'],
     [listLastRefused, { 1: 100 }, newest],
     [keepNewestRefusedRequests, { 1: 1, 2: 1 }, 'refused_requests_by_known (is_known=?),'],
@@ -77,6 +84,7 @@ t.test('SQLite: each list and purge of events, refusals or usage uses an index, 
     const isSorted = [
       listLastRefused,
       listUsage(2),
+      sumUsage(2),
       listBusy,
       sql.listAuditEventsOfActor,
       findRefusedRequests,

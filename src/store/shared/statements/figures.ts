@@ -148,6 +148,8 @@ export const addUsage = `
          checks = usage_counts.checks + excluded.checks,
          refusals = usage_counts.refusals + excluded.refusals`
 
+const places = (count: number, first: number) => Array.from({ length: count }, (_, n) => `$${first + n}`).join(', ')
+
 // Each time is a parameter, so that both databases look up each client in each span. Without CROSS JOIN, SQLite would read these
 // spans of all clients.
 export const listUsage = (count: number) => `
@@ -156,8 +158,18 @@ export const listUsage = (count: number) => `
    CROSS JOIN usage_counts
    WHERE owner_id = ${owner('value')}
      AND span = $2
-     AND since IN (${Array.from({ length: count }, (_, n) => `$${n + 3}`).join(', ')})
+     AND since IN (${places(count, 3)})
    ORDER BY since`
+
+// Of the applications with these ids and those in between.
+export const sumUsage = (count: number) => `
+  SELECT owner_id, CAST(sum(tokens) AS bigint), CAST(sum(checks) AS bigint), CAST(sum(refusals) AS bigint)
+    FROM usage_counts
+   WHERE owner_id >= $1
+     AND owner_id <= $2
+     AND span = $3
+     AND since IN (${places(count, 4)})
+   GROUP BY owner_id`
 
 export const listBusy = `
   SELECT DISTINCT a.client_id

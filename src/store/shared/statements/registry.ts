@@ -27,6 +27,7 @@ export const listApplicationsOf = `
 // Approval for the suite $3 is a column rather than a condition, so that a step takes the same time for every suite.
 export const listNames = `
   SELECT a.id, a.client_id, a.status, ${NAMES.map((column) => `a.${column}`).join(', ')},
+         (SELECT last_token_at FROM application_uses WHERE application_id = a.id),
          CAST(EXISTS (
            SELECT 1
              FROM approvals p
