@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import type { Administration } from '../administration/administration.ts'
 import type { AuditVerdict } from '../administration/audit-chain.ts'
 import type { AuditQuery } from '../administration/audit-trail.ts'
 import { auditEventView, timestamp } from '../administration/views.ts'
@@ -27,10 +28,14 @@ export function addAudit(program: Command, terminal: Terminal): void {
     .option('--actor <name>', 'only changes by this operator: the name or the email address')
     .option('--subject <id>', 'only changes to this client id, suite or operator')
     .option('--search <text>', 'only changes to what has this text in its id or name')
+    .option('--request-id <id>', 'only changes by the request with this id')
     .option('--limit <count>', 'at most this many', limit, 100)
     .action(async (options: JsonOption & AuditQuery) => {
-      const { events } = await administer(terminal, (actions) => actions.searchAuditEvents(options, Infinity))
-      const words = table(['at', 'actor', 'origin', 'action', 'subject', 'what'], events.map(toRow))
+      const { events, rows } = await administer(terminal, async ({ searchAuditEvents }) => {
+        const { events } = await searchAuditEvents({ ...options, grouped: !options.json }, Infinity)
+        return { events, rows: await Promise.all(events.map((event) => rowOf(event, searchAuditEvents))) }
+      })
+      const words = table(['at', 'actor', 'origin', 'action', 'subject', 'what'], rows)
       await show(terminal, options, events.map(auditEventView), words)
     })
 
@@ -88,10 +93,20 @@ function verdictText({ problem, events, first, last, late, lastLate }: AuditVerd
 
 const limit = number(/^[1-9]\d{0,4}$/, 'It must be a number from 1 to 99999.')
 
-function toRow(event: AuditEvent): string[] {
+/** How many subjects of a request are named. */
+const NAMED = 3
+
+/** A row for one change, or for all that a request has made alike. */
+async function rowOf(event: AuditEvent, search: Administration['searchAuditEvents']): Promise<string[]> {
   const { at, actor, actor_email, origin, remote_address, action, subject } = auditEventView(event)
-  const by = readableName({ name: actor, email: actor_email })
-  return [at, by, `${origin}, ${remote_address}`, action, subject.id, whatChanged(event)]
+  const { id, count, requestId } = event
+  const row = [at, readableName({ name: actor, email: actor_email }), `${origin}, ${remote_address}`, action]
+  if (count === 1) return [...row, subject.id, whatChanged(event)]
+  const { events } = await search({ requestId, action, before: id + 1, limit: NAMED })
+  const named = events.map((one) => one.subject.id).join(', ')
+  const others = count > NAMED ? ` and ${count - NAMED} more` : ''
+  const each = `each: audit list --request-id ${requestId}`
+  return [...row, `${many(count, subject.kind)}: ${named}${others}`, `${whatChanged(event)}; ${each}`]
 }
 
 /** For example `name: A → B`. In lists, `+` marks an added entry and `-` a removed one; a changed one has no mark. */

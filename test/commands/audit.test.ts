@@ -169,6 +169,37 @@ t.test('Commands: audit list shows and finds the email address of an operator fr
   t.strictSame(shown, ['actor action', 'eva@a.example (i) operator removed', 'eva@a.example (i) operator added'])
 })
 
+t.test(
+  'Commands: audit list has one row for what a request changed alike, and names the option that lists each',
+  async (t) => {
+    const ids = ['a-1', 'a-2', 'a-3', 'a-4']
+    const { env } = await startShell(t, async ({ applications, suites }, store) => {
+      await suites.register({ suiteId: 'store', name: 'Store' })
+      for (const clientId of ids)
+        await applications.register({ clientId, name: clientId, developerEmail: 'a@b.example' })
+      const author = { actor: 'anna', origin: 'console', remoteAddress: '192.0.2.1', requestId: 'r-7' } as const
+      const by = { ...AUDIT, author, at: Date.now() }
+      await store.change({ type: 'application approved', clientIds: ids, suite: 'store' }, by)
+      await store.change({ type: 'approval withdrawn', clientIds: ids.slice(2), suite: 'store' }, by)
+    })
+    const { run, json } = shell(env)
+    const cells = (out: string) => out.split('\n').map((line) => line.split(/ {2,}/).slice(3).join(' | '))
+    const each = 'each: audit list --request-id r-7'
+    t.strictSame(cells((await run('audit list --actor anna')).out), [
+      'action | subject | what',
+      `approval withdrawn | 2 applications: a-4, a-3 | suites: -store; ${each}`,
+      `application approved | 4 applications: a-4, a-3, a-2 and 1 more | suites: +store; ${each}`,
+      '',
+    ])
+    const rows = cells((await run('audit list --request-id r-7')).out).slice(1, -1)
+    t.strictSame(
+      rows.map((row) => row.split(' | ')[1]),
+      ['a-4', 'a-3', 'a-4', 'a-3', 'a-2', 'a-1'],
+    )
+    t.equal((await json('audit list --actor anna')).length, 6, 'as JSON, each is an object')
+  },
+)
+
 t.test('Commands: audit list names keys by id, and login links by expiry', async (t) => {
   const { env } = await startShell(t, ({ operators }) => operators.add('anna', 'admin'))
   const { run, json } = shell({ ...env, ADMIN_ADDRESS: '127.0.0.1:8081' })
