@@ -217,10 +217,7 @@ interface Problem {
   text: string
 }
 
-/**
- * Reads every setting from the environment, which includes `file`, the content of `.env`. In `config`, an invalid setting has its
- * default value.
- */
+/** Reads every setting. `file`: the content of `.env`, which `env` includes. Invalid settings get their defaults. */
 export function parseSettings(
   env: NodeJS.ProcessEnv,
   file: NodeJS.Dict<string> = {},
@@ -352,7 +349,6 @@ function setting<Value>(byDefault: string, meaning: string, parse: (text: string
   return { default: byDefault, meaning, parse }
 }
 
-/** Defines a setting that names a file. */
 function fileSetting(meaning: string) {
   return setting('none', meaning, optional('none', String))
 }

@@ -8,7 +8,6 @@ import { timestamp } from '../domain/time.ts'
 import { DAY } from '../domain/usage.ts'
 import { stepsOf } from './pages.ts'
 
-/** How many events are read, or chained, at a time. */
 const STEP = 1000
 
 /** The first event that is not as it was written, and what is wrong, in a sentence. */

@@ -9,7 +9,6 @@ import { fetchLimited } from '../web/fetch.ts'
 
 const { SignInRefused } = identity
 
-/** How long the provider may take for one answer, in seconds. */
 const TIMEOUT_S = 5
 
 const LONGEST_DETAIL = 200

@@ -11,7 +11,6 @@ export interface ReceiverFiles {
   readonly secretFile: string | undefined
 }
 
-/** How long a receiver may take to answer. Milliseconds. */
 const TIMEOUT_MS = 10_000
 
 /** Refuses a message with any field but `text`. */

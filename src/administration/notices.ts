@@ -22,7 +22,6 @@ const MIN_REFUSALS = 3
 /** Within an hour, this many notices are posted; the last one counts those that wait. */
 const LIMIT = 20
 
-/** How many wait at most; the others are given up. */
 const MAX_WAITING = 1000
 
 /** For this long no other process posts a notice while one does, which may be killed. It is the first pause, and a tenth of the last. */
@@ -34,13 +33,11 @@ const OF_ONE_NOTICE = /^4(?!01|03|04|10|29)/
 /** What could not be posted for this long is given up. */
 const GIVE_UP_MS = 7 * DAY
 
-/** How long posted notices are kept. */
 const KEEP_MS = 2 * DAY
 
 /** Of a secret that ends there are notices so many days before. */
 const STAGES = [1, 7, 14, 30]
 
-/** How many secrets that end have notices. */
 const MAX_ENDING = 1000
 
 /** A matter with what only a notice says. `fields`: more of its JSON. */

@@ -44,7 +44,6 @@ const STEP = 500
 /** The weight of an imported secret, which takes a tenth of a second to hash. */
 const IMPORTED_WEIGHT = 32
 
-/** How many entries are looked up at once. */
 const LOOK_UPS = 500
 
 /** Registers the missing entries of a file: any number of applications, while a server runs on the same store. */

@@ -108,7 +108,6 @@ function getsSecret({ action, after }: PlannedChange): boolean {
   return action === 'add' && !(after as { federated?: readonly unknown[] }).federated?.length
 }
 
-/** Throws OperatorError unless `yes` is typed. */
 async function confirm(terminal: Terminal): Promise<void> {
   if (!terminal.stdin.isTTY) throw new OperatorError('Nothing was changed: this is not a terminal, so it needs --yes.')
   if ((await prompt(terminal, 'Make these changes? Type yes: ')) !== 'yes')

@@ -157,7 +157,6 @@ export async function checkPrevious(location: SqliteLocation, now: Clock): Promi
 
 const MAX_NAMED = 10
 
-/** Checks whether applications and suites have a secret that is valid for another week. */
 async function checkSecrets(inspector: Inspector, now: number): Promise<Finding[]> {
   const owners = await inspector.ownersWithoutSecret(now + SOON_MS)
   if (owners.length === 0) return [ok('Every application and suite has a secret that is valid for at least a week.')]

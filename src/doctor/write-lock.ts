@@ -26,7 +26,6 @@ export async function checkWriteLock({ file }: SqliteLocation): Promise<Finding[
   return [error(text, 'End it, if it hangs.')]
 }
 
-/** The id of the process that holds the write lock. */
 async function holderOf(inode: number): Promise<string | undefined> {
   const locks = await contentOf('/proc/locks')
   return new RegExp(`WRITE (\\d+) \\w+:\\w+:${inode} ${WRITE_LOCK} `).exec(locks)?.[1]

@@ -8,7 +8,6 @@ import { type Certificate, type CertificateFiles, readCertificate, withTicketKey
 import type { Tls } from '../listener/tls.ts'
 import { startLoop } from './loops.ts'
 
-/** How often the files are read. Milliseconds. */
 const INTERVAL_MS = 5000
 
 export type Certificates = Awaited<ReturnType<typeof openCertificates>>

@@ -6,7 +6,6 @@ export type Load = Pick<Sample, 'requestsInFlight' | 'connections' | 'scryptRunn
 
 const INTERVAL_MS = 1000
 
-/** How often the delay of the event loop is measured. Milliseconds. */
 const LAG_INTERVAL_MS = 20
 
 /** Reports once a second what this process has counted, and its state, until it is stopped. `send` calls `onSent` when done. */

@@ -6,10 +6,7 @@ import { type AddRoute, answer } from './routes.ts'
 
 const LIST = answer(object('Operators', 'All operators', { operators: list('Oldest first', OPERATOR) }))
 
-/**
- * /operators: lists them and removes access. Only the command line creates operators, keys and login links, so that stolen
- * credentials cannot create others.
- */
+/** /operators: only the command line creates operators, keys and login links, so that stolen ones cannot. */
 export function operators(route: AddRoute): void {
   route('GET', '/operators', LIST, async ({ operators }) => ({ operators: (await operators.list()).map(operatorView) }))
 

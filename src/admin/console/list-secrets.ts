@@ -78,7 +78,6 @@ export function listSecrets(console: FastifyInstance, context: AdminContext): vo
   })
 }
 
-/** The query of the page, or of its file. */
 function askedFor({ query }: FastifyRequest) {
   const { text } = fieldsOf(query)
   const [show, sort] = [choiceIn(FILTERS, text('show')), choiceIn(ORDERS, text('sort'))]
@@ -87,12 +86,10 @@ function askedFor({ query }: FastifyRequest) {
   return { filter: { show: show.value, sort: sort.value }, show, rank }
 }
 
-/** The choice with this value, or the first one. */
 function choiceIn<Choice extends { value: string }>(choices: readonly Choice[], value: string): Choice {
   return choices.find((choice) => choice.value === value) ?? (choices[0] as Choice)
 }
 
-/** What is known of a secret, and where it is rotated and revoked. */
 function secretDetails(secret: BrowsedSecret | undefined, now: number): Details {
   if (!secret)
     return { heading: 'No such secret', content: html`<p>It was deleted with its owner, or 30 days after its end.</p>` }

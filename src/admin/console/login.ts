@@ -230,10 +230,7 @@ export class NewSignInNeeded extends Error {
   }
 }
 
-/**
- * Called before a change that cannot be undone: with an identity provider, throws NewSignInNeeded unless the operator has just
- * signed in. `back` is the page of the change.
- */
+/** With an identity provider, throws NewSignInNeeded unless the sign-in is new. `back` is the page of the change. */
 export function assertNewSignIn(context: AdminContext, request: FastifyRequest, back: string): void {
   const { provider, adminUrl, now } = context
   if (!provider || (request.session && isFresh(request.session, now()))) return

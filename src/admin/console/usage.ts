@@ -9,7 +9,6 @@ import { name, number, section, table, time } from './components.ts'
 import { count, short } from './figures.ts'
 import { type Range, rangeControl, rangeIn } from './range.ts'
 
-/** The words for the length of a part of a range. */
 const EACH: Record<number, string> = { 300: 'five minutes', 3600: 'hour', 86400: 'day (UTC)' }
 
 export const KINDS = ['tokens', 'checks', 'refusals'] as const

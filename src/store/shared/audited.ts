@@ -15,7 +15,6 @@ import { readOperators } from './statements/operators.ts'
 import { readApplications, readHandOverLinks, readSuites } from './statements/registry.ts'
 import { ask, namesJson, type Work } from './work.ts'
 
-/** The statements that find subjects of each kind by their ids, as JSON. */
 const READ: Record<StoredKind, string> = {
   application: readApplications,
   suite: readSuites,

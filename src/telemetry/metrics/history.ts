@@ -165,7 +165,6 @@ export function quantile(share: number, counts: readonly number[], bounds: reado
   return bounds.at(-1)
 }
 
-/** How many outages are kept. */
 const MAX_OUTAGES = 10
 
 /** Requests that failed at the same time. */
