@@ -1,6 +1,5 @@
 import type * as z from 'zod'
 import { type Application, hasLabel } from '../domain/application.ts'
-import type { AuditEvent } from '../domain/audit-event.ts'
 import { chunksOf, inSteps } from '../domain/in-steps.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { digestGenerated, generateSecret } from '../domain/secret.ts'
@@ -8,10 +7,9 @@ import type { Page } from '../domain/store.ts'
 import { type NewSuite, type Suite, type SuiteChanges, unknownSuite } from '../domain/suite.ts'
 import type { Clock } from '../domain/time.ts'
 import { beginningsOf, type Counts, PERIODS, sumOf } from '../domain/usage.ts'
-import { searchAuditEvents } from './audit-trail.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
-import { allPages, type PageQuery, pageOf, stepsOf } from './pages.ts'
+import { allPages, type PageQuery, pageOf } from './pages.ts'
 import { MAX_APPROVALS, suiteSchema, suiteUpdateSchema, takenId, valid } from './rules.ts'
 import { byName, type SearchFilter } from './search.ts'
 import { type ListedSecret, listSecrets } from './secrets.ts'
@@ -37,11 +35,6 @@ export interface ListedSuite extends ShownSuite, Counts {
 
 /** For suites in a list, counting stops here: with many suites, counting all takes too long. */
 export const MANY_APPROVED = 1000
-
-const OPPOSITE = {
-  'application approved': 'approval withdrawn',
-  'approval withdrawn': 'application approved',
-} as const
 
 /** Looking up this many takes a few milliseconds. */
 const LOOKED_UP_AT_A_TIME = 100
@@ -112,39 +105,7 @@ function createSuiteApprovals(context: Context) {
     return changed
   }
 
-  /**
-   * Undoes the change of approvals that an audit event belongs to, except for applications that were changed since. Resolves to
-   * the suite, the client ids of those that it changed, and of the others. Throws OperatorError if it is a different kind of change.
-   */
-  async function undoApprovals(eventId: number): Promise<{ suite: string; changed: string[]; left: string[] }> {
-    const [made] = Number.isSafeInteger(eventId) ? await store.listAuditEvents({ before: eventId + 1, limit: 1 }) : []
-    const type = OPPOSITE[made?.action as keyof typeof OPPOSITE]
-    if (made?.id !== eventId || made.requestId === undefined || !type)
-      throw new OperatorError('The audit has no such change of approvals.', { kind: 'not found' })
-    const { at, requestId, actor, action, before, after } = made
-    const [suite] = [before, after].flatMap((fields) => fields?.suites) as [string]
-    await find(context, suite)
-    await assertSameSuite(store, suite, eventId)
-    // The request id is the caller's: another change may have the same one.
-    const isOfChange = (one: AuditEvent) =>
-      one.at === at &&
-      one.action === action &&
-      one.actor === actor &&
-      [one.before, one.after].some((fields) => (fields?.suites as string[] | undefined)?.includes(suite))
-    const changed: string[] = []
-    const left: string[] = []
-    const audited = audit()
-    const list = (last?: AuditEvent) => store.listAuditEvents({ requestId, before: last?.id, limit: MAX_APPROVALS })
-    for await (const step of stepsOf(list, MAX_APPROVALS)) {
-      const clientIds = step.filter(isOfChange).map(({ subject }) => subject.id)
-      const { subjects } = await change({ type, clientIds, suite, undoes: eventId }, audited)
-      changed.push(...subjects)
-      left.push(...new Set(clientIds).difference(new Set(subjects)))
-    }
-    return { suite, changed, left }
-  }
-
-  return { changeApprovals, undoApprovals }
+  return { changeApprovals }
 }
 
 const mostFirst = (of: 'checks' | 'refusals') => (one: Counts, other: Counts) => other[of] - one[of]
@@ -211,14 +172,6 @@ function createSuiteLists(context: Context) {
       return count as number
     },
   }
-}
-
-/** Throws OperatorError if a suite has been removed and registered again since an audit event. */
-export async function assertSameSuite(store: Context['store'], suite: string, eventId: number): Promise<void> {
-  const ofSuite = { action: 'suite registered', subject: suite, kind: 'suite', limit: 1 } as const
-  const { events } = await searchAuditEvents(store, ofSuite, Infinity)
-  if (events.some(({ id }) => id > eventId))
-    throw new OperatorError(`The suite ${suite} has been removed and registered again since.`)
 }
 
 async function find({ store }: Context, suiteId: string): Promise<Suite> {

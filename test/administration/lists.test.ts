@@ -27,8 +27,7 @@ async function setting(
   })
   const store = { ...world.store, ...change(world.store) }
   const now = () => world.clock.time
-  const { applications, suites, why } = createAdministration({ store, now, observe: () => {}, author: AUTHOR })
-  return { ...world, applications, suites, why }
+  return { ...world, ...createAdministration({ store, now, observe: () => {}, author: AUTHOR }) }
 }
 
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => ({ clientId: `a-${n}` }))
@@ -262,7 +261,7 @@ t.test(
 
 t.test('Suites: an undo of approvals reaches only the change that the audit event belongs to', async (t) => {
   const seeds = ['p', 'q', 'other', 'out'].map((clientId) => ({ clientId }))
-  const { store, suites } = await setting(t, seeds)
+  const { store, suites, undoApprovals } = await setting(t, seeds)
   for (const suiteId of ['s1', 's2']) await suites.register({ suiteId, name: suiteId })
   await suites.changeApprovals('s1', ['q', 'out'], true)
   const by = (actor: string) => {
@@ -274,22 +273,22 @@ t.test('Suites: an undo of approvals reaches only the change that the audit even
   await by('anna').changeApprovals('s1', ['out'], false)
   await by('anna').changeApprovals('s1', ['p'], true)
   const [event] = await store.listAuditEvents({ limit: 1 })
-  t.strictSame(await suites.undoApprovals(Number(event?.id)), { suite: 's1', changed: ['p'], left: [] })
+  t.strictSame(await undoApprovals(Number(event?.id)), { suite: 's1', changed: ['p'], left: [] })
   t.strictSame(idsOf(await suites.listApproved('s1')), ['q', 'other'])
 })
 
 t.test('Suites: an undo takes back all approvals, however many, unless the suite is another one by now', async (t) => {
   const { store, clock } = await setting(t, numbered(501))
   const author = { ...AUTHOR, requestId: 'r' }
-  const { suites } = createAdministration({ store, now: () => clock.time, observe: () => {}, author })
+  const { suites, undoApprovals } = createAdministration({ store, now: () => clock.time, observe: () => {}, author })
   const register = () => suites.register({ suiteId: 'store', name: 'Store API' })
   await register()
   const newest = async () => Number((await store.listAuditEvents({ limit: 1 }))[0]?.id)
   await suites.changeApprovals('store', idsOf(numbered(501)), true)
-  t.equal((await suites.undoApprovals(await newest())).changed.length, 501)
+  t.equal((await undoApprovals(await newest())).changed.length, 501)
   t.strictSame(await suites.listApproved('store'), [])
   const event = await newest()
-  const undo = () => suites.undoApprovals(event)
+  const undo = () => undoApprovals(event)
   await suites.remove('store')
   await t.rejects(undo(), { message: 'There is no suite with the id store.' })
   await register()
@@ -298,7 +297,7 @@ t.test('Suites: an undo takes back all approvals, however many, unless the suite
 })
 
 t.test('Suites: an undo by what is no id of an audit event is refused without a look at the database', async (t) => {
-  const { suites } = await setting(t, [], () => ({ listAuditEvents: () => t.fail('it was asked') as never }))
+  const { undoApprovals } = await setting(t, [], () => ({ listAuditEvents: () => t.fail('it was asked') as never }))
   for (const id of [NaN, 1.5, 1e300])
-    await t.rejects(suites.undoApprovals(id), { message: 'The audit has no such change of approvals.' })
+    await t.rejects(undoApprovals(id), { message: 'The audit has no such change of approvals.' })
 })

@@ -31,14 +31,13 @@ import {
   hidden,
   type Refused,
   redirectDone,
-  refusedFor,
   statesOf,
 } from './forms.ts'
 import { changeHandOvers, handOversPanel } from './hand-overs.ts'
 import { icon } from './icons.ts'
 import { type Page, showPage } from './layout.ts'
 import { assertNewSignIn } from './login.ts'
-import { annotationFacts, changeNames, notes, type Owners, removeOwner, withContents } from './owner.ts'
+import { annotationFacts, changeNames, notes, type Owners, ownerForms, removeOwner, withContents } from './owner.ts'
 import { proposedQuota, quotaBar } from './quota.ts'
 import { changeSecrets, copyable, secretsPanel, tryIt } from './secrets.ts'
 import { changeMessage, undoChanges } from './undo.ts'
@@ -60,18 +59,6 @@ export function application(console: FastifyInstance, context: AdminContext): vo
       return redirectChanged(context, reply, pathOf(id), await actions(request)[change](id))
     })
   }
-
-  console.post<Route>('/applications/:id/revoke-tokens', async (request, reply) => {
-    const { id } = request.params
-    assertNewSignIn(context, request, pathOf(id))
-    try {
-      assertNameTyped(request, (await actions(request).show(id)).name)
-      await actions(request).revokeAllTokens(id)
-      return redirectDone(reply, pathOf(id), 'tokens-revoked')
-    } catch (error) {
-      return show(id, reply, refusedFor(error))
-    }
-  })
 
   console.post<Route>('/applications/:id/approve', async (request, reply) => {
     const { id } = request.params
@@ -101,12 +88,19 @@ export function application(console: FastifyInstance, context: AdminContext): vo
       return section('approvals', 'Approvals', inputs)
     },
   }
+  const onForm = ownerForms(console, context, applications)
   changeNames(console, context, applications)
-  undoChanges(console, context, applications)
+  undoChanges(onForm, context)
   removeOwner(console, context, applications)
-  changeSecrets(console, context, applications)
-  addFederated(console, context, applications)
-  changeHandOvers(console, context, applications)
+  changeSecrets(onForm, context, applications)
+  addFederated(onForm)
+  changeHandOvers(onForm, context, applications)
+  onForm('revoke-tokens', async ({ params: { id }, owner, base, request, reply }) => {
+    assertNewSignIn(context, request, base)
+    assertNameTyped(request, owner.name)
+    await actions(request).revokeAllTokens(id)
+    return redirectDone(reply, base, 'tokens-revoked')
+  })
 }
 
 function pathOf(clientId: string): string {
@@ -268,7 +262,6 @@ ${similarRefusalsPanel('refusals', 'Refused client ids that look like it', simil
   }
 }
 
-/** How many suites a form offers as checkboxes, at most. */
 const MAX_CHOICES = 200
 
 export function listChoices({ suites }: Administration): Promise<Suite[]> {

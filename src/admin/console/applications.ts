@@ -9,15 +9,14 @@ import { address, type Html, html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { listChoices, PARENT, suiteChoices } from './application.ts'
-import { approvalForm, approvalsChanged, changeApprovals, headOf } from './approvals.ts'
+import { approvalForm, changeApprovals, headOf } from './approvals.ts'
 import { age, badge, emptyState, labelCount, labelLinks, name, note, number, sentence, time } from './components.ts'
 import { badges, findTroubled, whyRefused } from './diagnosis.ts'
 import { federatedInputs, ruleIn } from './federated.ts'
 import { canChange, field, fieldsOf, hidden, newRequestKey, select, textsIn } from './forms.ts'
-import type { Page } from './layout.ts'
 import { listPage, numberIn, PAGE_SIZE } from './list.ts'
 import { changesIn, optionalInputs, registrationForm } from './owner.ts'
-import { copyable, credentialsPage, tryIt } from './secrets.ts'
+import { copyable, newCredentials, tryIt } from './secrets.ts'
 
 const ANY = { value: '', label: 'Any' }
 
@@ -92,11 +91,11 @@ export function listApplications(console: FastifyInstance, context: AdminContext
     empty: (asked, { isNew, canChange }) => (isNew ? nothingYet(canChange) : nothingFound(asked)),
     file: { list: 'applications', schema: LISTED_APPLICATION, view: listedApplicationView },
     readAll: ({ applications }, { query }) => applications.pages(query),
-    async page({ asked, after = '', rows, total = 0, form, summary, listed, links }, _, request) {
+    async page({ asked, after = '', rows, total = 0, form, summary, listed, links }) {
       const { filter, target, canTick } = asked
       const count = total > PAGE_SIZE && total
       const list = canTick && rows.length > 0 ? approvalForm(asked, { ...filter, from: after }, count, listed) : listed
-      const content = html`${await approvalsChanged(context, request)}${form}${summary}${list}${links}`
+      const content = html`${form}${summary}${list}${links}`
       return { ...(target && headOf(target)), ...(canTick && { scripts: ['ticks.js'] }), content }
     },
   })
@@ -110,7 +109,6 @@ export function listApplications(console: FastifyInstance, context: AdminContext
   })
 }
 
-/** The query of the list, or of its file. */
 async function askedFor(context: AdminContext, request: FastifyRequest) {
   const administration = administrationOf(context, request)
   const { suites } = administration
@@ -234,42 +232,32 @@ ${optionalInputs(OPTIONAL, body, stateOf)}`
       }
       const { applications, handOvers } = administrationOf(context, request)
       const registered = await applications.register(wanted, repeatable)
-      return registeredPage(registered, context.about.urls.publicUrl, handOvers.isOn)
+      const content = credentialsOf(registered, context.about.urls.publicUrl, handOvers.isOn)
+      return { named: registered.name, content }
     },
   })
 }
 
 /** Shows the credentials of a new application, once. `publicUrl`: the URL at which clients reach this server. */
-function registeredPage(
-  { clientId, clientSecret = '', name: named, suites }: RegisteredApplication & { suites: readonly string[] },
+function credentialsOf(
+  { clientId, clientSecret = '', suites }: RegisteredApplication & { suites: readonly string[] },
   publicUrl: string,
   handsOver: boolean,
-): Page {
+): Html {
   const base = path`/applications/${clientId}`
-  const page = {
-    title: `${named} is registered`,
-    heading: html`<span>${name(named)} is registered</span>`,
-    section: '/applications',
-    trail: [PARENT],
-  } as const
   const warning =
     suites.length === 0 &&
     note('warn', html`<p>It is not approved for any suite yet, so its tokens are not valid anywhere.</p>`)
   const leave = html`<a class="button primary" href="${base}">Go to the application</a>`
   const another = html`<a class="button" href="/new-application">Register another one</a>`
   if (clientSecret === '') {
-    const content = html`${copyable('client-id', 'Client id', clientId)}<p>It has no secret: its client sends a JWT of its platform as the client secret.</p>${warning}<div class="buttons">${leave}${another}</div>`
-    return { ...page, content }
+    return html`${copyable('client-id', 'Client id', clientId)}<p>It has no secret: its client sends a JWT of its platform as the client secret.</p>${warning}<div class="buttons">${leave}${another}</div>`
   }
   // The secret shown here ends when the link is used.
   const handOver = html`<form method="post" action="${base}/hand-over-links">${hidden({ request_key: newRequestKey(), overlap: '0' })}<button class="button">Make a hand-over link instead</button></form>`
-  return credentialsPage({
-    ...page,
-    clientId,
-    clientSecret,
-    advice: 'Send both to the developer in a safe way. If the secret is lost, rotate it to get a new one.',
-    content: html`${warning}
+  const advice = 'Send both to the developer in a safe way. If the secret is lost, rotate it to get a new one.'
+  return html`${newCredentials(base, { clientId, clientSecret }, advice)}
+${warning}
 ${tryIt({ clientId, clientSecret, suites, publicUrl })}
-<div class="buttons">${leave}${handsOver && handOver}${another}</div>`,
-  })
+<div class="buttons">${leave}${handsOver && handOver}${another}</div>`
 }

@@ -5,10 +5,9 @@ import { many } from '../../domain/text.ts'
 import { address, type Html, html, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
-import { changedBy, redirectChanged } from './changed.ts'
+import { redirectChanged } from './changed.ts'
 import { name, note } from './components.ts'
 import { allOrNone, type FieldError, fieldsOf, hidden } from './forms.ts'
-import { icon } from './icons.ts'
 import { type Page, showPage } from './layout.ts'
 import { headBelow } from './owner.ts'
 import { PARENT as SUITES } from './suites.ts'
@@ -59,8 +58,8 @@ export function changeApprovals(
   })
 
   async function undo(request: FastifyRequest, reply: FastifyReply) {
-    const { applications, suites } = administrationOf(context, request)
-    const { suite, changed, left } = await suites.undoApprovals(Number(fieldsOf(request.body).text('undo')))
+    const { applications, suites, undoApprovals } = administrationOf(context, request)
+    const { suite, changed, left } = await undoApprovals(Number(fieldsOf(request.body).text('undo')))
     if (left.length === 0) return showChanged(request, reply, changed)
     const named = left.slice(0, MAX_NAMED).map(async (clientId) => {
       return (await applications.find(clientId)) ?? { clientId, name: clientId }
@@ -75,22 +74,7 @@ export function changeApprovals(
   }
 }
 
-const queryOf = ({ query }: FastifyRequest) => query as Record<string, string>
-
-const listOf = (request: FastifyRequest) => address('/applications', queryOf(request))
-
-const DONE = { 'application approved': 'approved', 'approval withdrawn': 'no longer approved' }
-
-/** The message about a change of approvals, with an undo button for the operator who made it. `changed` is its audit event. */
-export async function approvalsChanged(context: AdminContext, request: FastifyRequest): Promise<Html | undefined> {
-  const event = await changedBy(context, request)
-  const done = DONE[event?.action as keyof typeof DONE]
-  if (!event || !done) return
-  const { changed, ...query } = queryOf(request)
-  const [suite] = [event.before, event.after].flatMap((fields) => fields?.suites) as [string]
-  return html`<div class="note good" role="status" data-ticks-done><p>${many(event.count, 'application')} ${event.count === 1 ? 'is' : 'are'} ${done} for <code>${suite}</code>, from the next check on.</p>
-<form method="post" action="${address('/applications', query)}">${hidden({ undo: String(event.id) })}<div class="buttons"><button class="button">${icon('undo')}Undo</button></div></form></div>`
-}
+const listOf = ({ query }: FastifyRequest) => address('/applications', query as Record<string, string>)
 
 export function headOf({ suiteId, name: named }: Suite) {
   return {
@@ -131,7 +115,6 @@ function managedHint(managed: readonly ApplicationNames[]): Html | undefined {
   )
 }
 
-/** `count`: how many there are. */
 function listOfNames(first: readonly Pick<ApplicationNames, 'clientId' | 'name'>[], count: number): Html {
   const links = first.map(({ clientId, name: named }) => {
     return html`<li><a href="${path`/applications/${clientId}`}">${name(named)}</a> <code>${clientId}</code></li>`

@@ -86,7 +86,6 @@ function inputs({ filter, range }: Asked): Html[] {
   ]
 }
 
-/** How many changes the page of an application or a suite shows. */
 const LAST_CHANGES = 10
 
 export async function lastChanges(administration: Administration, { kind, id }: AuditEvent['subject']): Promise<Html> {
@@ -116,7 +115,6 @@ async function withNames({ namesOfSubjects }: Administration, events: readonly A
   return events.map((event) => ({ ...event, subjectName: names.get(keyOfSubject(event.subject)) }))
 }
 
-/** What is known of the change with this id. */
 async function eventDetails(id: string, administration: Administration): Promise<Details> {
   const before = Number(numberIn(id) ?? 0) + 1
   const query = [true, false].map((grouped) => administration.searchAuditEvents({ before, grouped, limit: 1 }))
@@ -205,29 +203,22 @@ function changesOf(field: string, before: unknown, after: unknown): FieldChange[
   return JSON.stringify(removed) === JSON.stringify(added) ? [] : [{ field, removed, added }]
 }
 
-function textsOf(labels: unknown): string[] {
-  return labelTexts((labels ?? {}) as Labels)
-}
+const textsOf = (labels: unknown) => labelTexts((labels ?? {}) as Labels)
 
 /** Items that are in only one of the lists. Items with the same id are compared field by field. */
 function changesOfLists(field: string, before: readonly unknown[], after: readonly unknown[]): FieldChange[] {
-  const idsAfter = new Map(after.flatMap((item) => (isItem(item) ? [[item.id, item] as const] : [])))
-  const pairs = before.flatMap((item) => {
-    const other = isItem(item) ? idsAfter.get(item.id) : undefined
-    return isItem(item) && other ? [[item, other] as const] : []
+  const keyOf = (item: unknown) => JSON.stringify(isItem(item) ? item.id : item)
+  const earlier = new Map(before.map((item) => [keyOf(item), item]))
+  const keysAfter = new Set(after.map(keyOf))
+  const removed = before.filter((item) => !keysAfter.has(keyOf(item)))
+  const added = after.filter((item) => !earlier.has(keyOf(item)))
+  const count = removed.length + added.length
+  const kept = after.flatMap((now) => {
+    const old = earlier.get(keyOf(now))
+    if (!isItem(now) || !isItem(old)) return []
+    return Object.keys(now).flatMap((key) => changesOf(`${singular(field)} ${now.id} ${key}`, old[key], now[key]))
   })
-  const paired = new Set<unknown>(pairs.flat())
-  const [textsBefore, textsAfter] = [before, after].map((list) => new Set(list.map((item) => JSON.stringify(item))))
-  const removed = before.filter((item) => !paired.has(item) && !textsAfter?.has(JSON.stringify(item)))
-  const added = after.filter((item) => !paired.has(item) && !textsBefore?.has(JSON.stringify(item)))
-  return [
-    ...(removed.length + added.length > 0
-      ? [{ field: removed.length + added.length === 1 ? singular(field) : field, removed, added }]
-      : []),
-    ...pairs.flatMap(([old, now]) =>
-      Object.keys(now).flatMap((key) => changesOf(`${singular(field)} ${now.id} ${key}`, old[key], now[key])),
-    ),
-  ]
+  return [...(count > 0 ? [{ field: count === 1 ? singular(field) : field, removed, added }] : []), ...kept]
 }
 
 function isItem(value: unknown): value is Record<string, unknown> & { id: string | number } {

@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditEvent } from '../../domain/audit-event.ts'
 import { many } from '../../domain/text.ts'
-import { type Html, html } from '../../web/html.ts'
+import { address, type Html, html } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
 import { name } from './components.ts'
-import { fieldsOf, redirectDone } from './forms.ts'
+import { fieldsOf, hidden, redirectDone } from './forms.ts'
+import { icon } from './icons.ts'
 
 // Messages after a change, which are made from its audit event: the `changed` of the address.
 
@@ -23,7 +24,7 @@ export async function redirectChanged(
 }
 
 /** The audit event that the address names, if it is of this operator. */
-export async function changedBy(context: AdminContext, request: FastifyRequest): Promise<AuditEvent | undefined> {
+async function changedBy(context: AdminContext, request: FastifyRequest): Promise<AuditEvent | undefined> {
   const id = fieldsOf(request.query).text('changed')
   if (!/^\d{1,15}$/.test(id)) return
   const query = { before: Number(id) + 1, grouped: true, limit: 1 }
@@ -34,9 +35,21 @@ export async function changedBy(context: AdminContext, request: FastifyRequest):
 /** What is removed with an application, a suite or an operator, by the fields of audit events. */
 const PARTS = { secrets: 'secret', suites: 'approval', keys: 'key', sessions: 'session' }
 
-export async function removalMessage(context: AdminContext, request: FastifyRequest): Promise<Html | undefined> {
+const APPROVALS = { 'application approved': 'approved', 'approval withdrawn': 'no longer approved' }
+
+/** The message about a removal or a change of approvals, on the list to which its form leads. */
+export async function changedMessage(context: AdminContext, request: FastifyRequest): Promise<Html | undefined> {
   const event = await changedBy(context, request)
-  if (!event?.action.endsWith(' removed')) return
+  if (event?.action.endsWith(' removed')) return removalMessage(event)
+  const done = APPROVALS[event?.action as keyof typeof APPROVALS]
+  if (!event || !done) return
+  const { changed, ...query } = request.query as Record<string, string>
+  const [suite] = [event.before, event.after].flatMap((fields) => fields?.suites) as [string]
+  return html`<div class="note good" role="status" data-ticks-done><p>${many(event.count, 'application')} ${event.count === 1 ? 'is' : 'are'} ${done} for <code>${suite}</code>, from the next check on.</p>
+<form method="post" action="${address('/applications', query)}">${hidden({ undo: String(event.id) })}<div class="buttons"><button class="button">${icon('undo')}Undo</button></div></form></div>`
+}
+
+function removalMessage(event: AuditEvent): Html {
   const before = event.before as Record<string, unknown>
   const lists = Object.entries(PARTS).map(([field, part]) => [(before[field] ?? []) as unknown[], part] as const)
   const counts = lists.filter(([list]) => list.length > 0).map(([list, part]) => many(list.length, part))

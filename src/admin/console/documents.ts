@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { MarkedToken, Token, Tokens } from 'marked'
 import { programFile, readText } from '../../program-files.ts'
 import { type Html, html, type Part } from '../../web/html.ts'
 import { ProblemError } from '../wire/problem.ts'
@@ -8,7 +9,6 @@ import { withContents } from './owner.ts'
 
 // The documents of this version, as pages. Templates make their markup, so HTML in the Markdown is left out.
 
-/** The documents that are not in docs/. */
 const BESIDE_DOCS = ['README.md', 'CHANGELOG.md', 'SECURITY.md']
 
 /** The path of a document, from the folder of the program. No part of it begins with a dot. */
@@ -28,9 +28,10 @@ export function documentPages(console: FastifyInstance): void {
 async function indexPage(): Promise<Page> {
   const { lexer } = await import('marked')
   const [, text = ''] = textOf('README.md').split('\n## Documents\n')
-  const [{ items }] = lexer(text.trim()) as unknown as [Token]
+  const [{ items }] = lexer(text.trim()) as unknown as [Tokens.List]
   const groups = items.map((item, n) => {
-    const links = item.tokens.flatMap(({ tokens }) => tokens).filter(({ href }) => href && targetOf(href, 'README.md'))
+    const parts = (item.tokens as Tokens.Generic[]).flatMap(({ tokens }) => tokens as Tokens.Link[])
+    const links = parts.filter(({ href }) => href && targetOf(href, 'README.md'))
     const entries = links.map(
       ({ href, text }) => html`<li><a href="${targetOf(href, 'README.md')}">${sentence(text)}</a></li>`,
     )
@@ -49,21 +50,6 @@ function textOf(file: string): string {
   throw new ProblemError('no_such_path', 'There is no such document.')
 }
 
-/** What marked makes of Markdown. Each type has some of these fields. */
-interface Token {
-  type: string
-  raw: string
-  text: string
-  tokens: readonly Token[]
-  lang: string
-  depth: number
-  ordered: boolean
-  items: readonly Token[]
-  header: readonly Token[]
-  rows: readonly (readonly Token[])[]
-  href: string
-}
-
 interface Place {
   file: string
   anchorOf: (heading: string) => string
@@ -72,7 +58,7 @@ interface Place {
 /** The page of a document, which begins with its title. `file`: its path, from which its links lead. */
 export async function documentPage(file: string, markdown: string): Promise<Page> {
   const { lexer } = await import('marked')
-  const [title, ...rest] = lexer(markdown) as unknown as [Token, ...Token[]]
+  const [title, ...rest] = lexer(markdown) as unknown as [Tokens.Heading, ...Token[]]
   const place = { file, anchorOf: createAnchors() }
   const heading = html`<span id="${place.anchorOf(title.text)}">${partsOf(title.tokens, place)}</span>`
   const content = withContents(html`<div class="document">${partsOf(rest, place)}</div>`)
@@ -98,7 +84,9 @@ export function createAnchors(): (heading: string) => string {
   }
 }
 
-const WRITERS: Readonly<Record<string, (token: Token, place: Place) => Part>> = {
+type Type = MarkedToken['type']
+
+const WRITERS: { readonly [Each in Type]?: (token: Extract<MarkedToken, { type: Each }>, place: Place) => Part } = {
   heading: ({ depth, text, tokens }, place) =>
     html`<h${depth} id="${place.anchorOf(text)}">${partsOf(tokens, place)}</h${depth}>\n`,
   paragraph: ({ tokens }, place) => html`<p>${partsOf(tokens, place)}</p>\n`,
@@ -127,12 +115,12 @@ const WRITERS: Readonly<Record<string, (token: Token, place: Place) => Part>> = 
 }
 
 function partsOf(tokens: readonly Token[], place: Place): Part[] {
-  return tokens.map((token) => WRITERS[token.type]?.(token, place))
+  return tokens.map((token) => WRITERS[token.type as Type]?.(token as never, place))
 }
 
-function tableIn({ header, rows }: Token, place: Place): Html {
+function tableIn({ header, rows }: Tokens.Table, place: Place): Html {
   const labels = header.map(({ text }) => plain(text))
-  const headerOf = ({ tokens }: Token) =>
+  const headerOf = ({ tokens }: Tokens.TableCell) =>
     tokens.length === 0
       ? html`<td role="cell"></td>`
       : html`<th role="columnheader" scope="col">${partsOf(tokens, place)}</th>`

@@ -4,10 +4,10 @@ import { isAdminKey } from '../../domain/operator.ts'
 import { type Html, html, type Part } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { isSafe } from '../wire/access.ts'
-import { type Problem, problem, RefusedOperator, reportError, sendProblem } from '../wire/problem.ts'
+import { problem, RefusedOperator, reportError, sendProblem } from '../wire/problem.ts'
 import { note } from './components.ts'
 import { fieldsOf, hidden } from './forms.ts'
-import { type Page, showPage } from './layout.ts'
+import { showPage } from './layout.ts'
 import { loginInstructions, loginPath, NewSignInNeeded, sessionReferenceIn } from './login.ts'
 
 const BACK: Part = html`<p>Go back, or go to the <a href="/">overview</a>.</p>`
@@ -70,7 +70,10 @@ export function showErrors(console: FastifyInstance, context: AdminContext): voi
     // A form's answer that is opened again, such as the page of a new secret.
     if (answer.status === 405 && isSafe(request.method)) return reply.redirect(above(request.url), 303)
     const kept = answer.status === 503 && !isSafe(request.method) && (await sendAgain(request))
-    return showPage(reply, errorPage(answer, request, kept), { status: answer.status })
+    const { status, detail } = answer
+    const { title, advice } = PAGES[status] ?? (status < 500 ? MALFORMED : FAILED)
+    const content = html`${note('warn', html`<p>${detail}</p>`)}<div class="panel prose">${advice}${kept}<p class="hint">${status}, request id <code>${request.id}</code></p></div>`
+    return showPage(reply, { title, content }, { status })
   })
 }
 
@@ -84,14 +87,6 @@ function isProgram({ headers: { authorization = '' } }: FastifyRequest): boolean
   return isAdminKey(authorization.replace(/^bearer +/i, ''))
 }
 
-function errorPage({ status, detail }: Problem, { id }: FastifyRequest, kept: Part): Page {
-  const { title, advice } = PAGES[status] ?? (status < 500 ? MALFORMED : FAILED)
-  return {
-    title,
-    content: html`${note('warn', html`<p>${detail}</p>`)}<div class="panel prose">${advice}${kept}<p class="hint">${status}, request id <code>${id}</code></p></div>`,
-  }
-}
-
 /** Redirects page views to the login page. Forms get a page that says that nothing was changed. */
 async function askToSignIn(context: AdminContext, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const hadSession = sessionReferenceIn(request) !== undefined
@@ -99,19 +94,8 @@ async function askToSignIn(context: AdminContext, request: FastifyRequest, reply
   const isPage = isView && /text\/html|^$/.test(request.headers.accept ?? '')
   if (isPage) return reply.redirect(loginPath(hadSession ? 'ended' : undefined), 303)
   const kept = !isView && (await sendAgain(request))
-  return showPage(reply, notSignedIn({ hadSession, isView }, loginInstructions(context), kept), { status: 401 })
-}
-
-function notSignedIn(
-  { hadSession, isView }: { hadSession: boolean; isView: boolean },
-  instructions: Part,
-  kept: Part,
-): Page {
-  return {
-    title: hadSession ? 'Your session has ended' : 'You are not signed in',
-    content: html`<div class="panel prose">${!isView && html`<p>Nothing was changed.</p>`}${
-      hadSession &&
-      html`<p>Sessions end after 15 minutes without a click, after 8 hours, when your role is changed, and when an operator ends them.</p>`
-    }${instructions}${kept && html`<p>Sign in in another window of this browser, and come back to this one.</p>${kept}`}</div>`,
-  }
+  const title = hadSession ? 'Your session has ended' : 'You are not signed in'
+  const ends = html`<p>Sessions end after 15 minutes without a click, after 8 hours, when your role is changed, and when an operator ends them.</p>`
+  const content = html`<div class="panel prose">${!isView && html`<p>Nothing was changed.</p>`}${hadSession && ends}${loginInstructions(context)}${kept && html`<p>Sign in in another window of this browser, and come back to this one.</p>${kept}`}</div>`
+  return showPage(reply, { title, content }, { status: 401 })
 }

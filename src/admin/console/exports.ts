@@ -90,15 +90,11 @@ export function csvText({ properties }: JsonSchema): typeof JSON_TEXT {
   return {
     type: 'text/csv; charset=utf-8; header=present',
     begin: `\uFEFF${line(columns.map((path) => path.join('_')))}`,
-    row: (row) => line(columns.map((path) => cell(textsOf(path, valueAt(row, path))))),
+    row: (row) =>
+      line(columns.map((path) => cell(path[0] === 'labels' ? labelTexts(row.labels as Labels) : valueAt(row, path)))),
     between: '',
     end: '',
   }
-}
-
-/** Labels become texts such as `owner=web`. */
-function textsOf([column]: readonly string[], value: unknown): unknown {
-  return column === 'labels' ? labelTexts(value as Labels) : value
 }
 
 /** What makes spreadsheet programs run a text as a formula, even in full-width form or after spaces. */

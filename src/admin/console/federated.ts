@@ -1,9 +1,7 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { type FederatedInput, keysIn } from '../../administration/rules.ts'
 import { labelsIn } from '../../domain/application.ts'
-import { type Html, html, path } from '../../web/html.ts'
-import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/caller.ts'
+import { type Html, html } from '../../web/html.ts'
 import { help, table } from './components.ts'
 import {
   type FieldState,
@@ -13,25 +11,21 @@ import {
   idempotencyOf,
   newRequestKey,
   redirectDone,
-  refusedFor,
   textarea,
 } from './forms.ts'
-import type { Owners } from './owner.ts'
+import type { OwnerForms } from './owner.ts'
 
 // Federated credentials: JWTs of a workload's platform in the place of a secret.
 
-export function addFederated(console: FastifyInstance, context: AdminContext, { parent, find, show }: Owners): void {
-  console.post<{ Params: { id: string } }>(`${parent.href}/:id/federated`, async (request, reply) => {
-    const { id } = request.params
-    await find(id, request)
-    try {
-      const { federated } = administrationOf(context, request)
+export function addFederated(onForm: OwnerForms): void {
+  onForm(
+    'federated',
+    async ({ params: { id }, base, request, reply, federated }) => {
       await federated.add(id, ruleIn(request.body), { idempotency: idempotencyOf(request) })
-      return redirectDone(reply, `${parent.href}${path`/${id}`}`, 'federated-added')
-    } catch (error) {
-      return show(id, reply, refusedFor(error, { refused: 'issuer' }))
-    }
-  })
+      return redirectDone(reply, base, 'federated-added')
+    },
+    { refused: 'issuer' },
+  )
 }
 
 const INPUTS = ['issuer', 'subject', 'audience', 'claims', 'keys', 'ends_at']

@@ -2,14 +2,6 @@ import { MINUTE } from '../../domain/time.ts'
 import type { Latency, RefusedFor, Statistics, Traffic } from '../../views/statistics.ts'
 import type { Chart } from './chart.ts'
 
-export function uptime({ at, startedAt }: Pick<Statistics, 'at' | 'startedAt'>): string {
-  const minutes = Math.floor(Math.max(at - startedAt, 0) / MINUTE)
-  if (minutes < 1) return 'less than a minute'
-  if (minutes < 60) return `${minutes} min`
-  const hours = Math.floor(minutes / 60)
-  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`
-}
-
 /** The longest list of reasons for refusals, with the row for all other reasons. */
 const REASONS = 6
 

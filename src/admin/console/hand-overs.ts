@@ -1,48 +1,34 @@
-import type { FastifyInstance } from 'fastify'
 import type { HandOverLink } from '../../domain/secret.ts'
-import { type Html, html, path } from '../../web/html.ts'
+import { type Html, html } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/caller.ts'
 import { idOf } from '../wire/routing.ts'
 import { age, section, table, time } from './components.ts'
-import { idempotencyOf, redirectDone, refusedFor } from './forms.ts'
+import { idempotencyOf, redirectDone } from './forms.ts'
 import { showPage } from './layout.ts'
 import { assertNewSignIn } from './login.ts'
-import { headBelow, type Owners } from './owner.ts'
+import { headBelow, type OwnerForms, type Owners } from './owner.ts'
 import { copyable, overlapIn } from './secrets.ts'
 
 /** Makes and withdraws links that show a new secret of an application once. */
-export function changeHandOvers(console: FastifyInstance, context: AdminContext, { parent, find, show }: Owners): void {
-  const section = parent.href
-  console.post<{ Params: { id: string } }>(`${section}/:id/hand-over-links`, async (request, reply) => {
-    const { id } = request.params
-    const owner = await find(id, request)
-    const base = `${section}${path`/${id}`}`
+export function changeHandOvers(onForm: OwnerForms, context: AdminContext, { parent }: Owners): void {
+  onForm('hand-over-links', async ({ params: { id }, owner, base, request, reply, handOvers }) => {
     const { key, ...call } = idempotencyOf(request)
-    try {
-      // The two buttons of the form share one key.
-      const repeatable = { idempotency: { key: `${key}-link`, ...call } }
-      const overlap = overlapIn(request.body)
-      if (overlap === 0) assertNewSignIn(context, request, base)
-      const made = await administrationOf(context, request).handOvers.make(id, overlap, repeatable)
-      return showPage(reply, {
-        ...headBelow(parent, base, ['A hand-over link for ', owner.name]),
-        content: html`<div class="secret" role="group" aria-label="New link" data-left="${base}">${copyable('link', 'Hand-over link', made.link)}<div><p><strong>Copy the link now</strong> and send it to the developer. When you leave this page, it cannot be shown again. It works once, until ${time(made.endsAt)}: the first person who uses it gets a new secret, and the page of the application shows when that was.</p></div></div>
+    // The two buttons of the form share one key.
+    const repeatable = { idempotency: { key: `${key}-link`, ...call } }
+    const overlap = overlapIn(request.body)
+    if (overlap === 0) assertNewSignIn(context, request, base)
+    const made = await handOvers.make(id, overlap, repeatable)
+    return showPage(reply, {
+      ...headBelow(parent, base, ['A hand-over link for ', owner.name]),
+      content: html`<div class="secret" role="group" aria-label="New link" data-left="${base}">${copyable('link', 'Hand-over link', made.link)}<div><p><strong>Copy the link now</strong> and send it to the developer. When you leave this page, it cannot be shown again. It works once, until ${time(made.endsAt)}: the first person who uses it gets a new secret, and the page of the application shows when that was.</p></div></div>
 <div class="buttons"><a class="button primary" href="${base}">Done</a></div>`,
-      })
-    } catch (error) {
-      return show(id, reply, refusedFor(error))
-    }
+    })
   })
 
-  console.post<{ Params: { id: string; link_id: string } }>(
-    `${section}/:id/hand-over-links/:link_id/withdraw`,
-    async (request, reply) => {
-      const { id, link_id } = request.params
-      await administrationOf(context, request).handOvers.withdraw(id, idOf(link_id))
-      return redirectDone(reply, `${section}${path`/${id}`}`, 'link-withdrawn')
-    },
-  )
+  onForm('hand-over-links/:link_id/withdraw', async ({ params: { id, link_id }, base, reply, handOvers }) => {
+    await handOvers.withdraw(id, idOf(link_id))
+    return redirectDone(reply, base, 'link-withdrawn')
+  })
 }
 
 const COLUMNS = ['Link', 'Made', 'Ends', 'Other secrets stay valid']

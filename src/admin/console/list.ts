@@ -5,7 +5,7 @@ import { address, type Html, html, type Part } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { ProblemError } from '../wire/problem.ts'
-import { removalMessage } from './changed.ts'
+import { changedMessage } from './changed.ts'
 import { type Column, links, type Order, pager, table } from './components.ts'
 import { exportLinks, type File, FORMATS, sendFile } from './exports.ts'
 import {
@@ -20,14 +20,12 @@ import {
 } from './forms.ts'
 import { type Page, type Section, showPage } from './layout.ts'
 import { cookieIn, shortCookie } from './login.ts'
+import { KEPT_SECONDS } from './preferences.ts'
 
 export const PAGE_SIZE = 50
 
 /** How many rows of a file are read in one turn. */
 const AT_A_TIME = 200
-
-/** How long the choice of columns is kept, in seconds. */
-const A_YEAR = 365 * 24 * 60 * 60
 
 /**
  * Where a page begins, in the query: after so many rows; or before the row with the last of these keys, those of earlier pages come
@@ -91,7 +89,7 @@ export interface List<Asked extends Wanted, Row> extends Frame {
   /** A link to the registration form, which is all that the page shows while the list is empty. */
   register?: Html
   /** What the page shows in addition, or instead. */
-  page?: (parts: Parts<Asked, Row>, administration: Administration, request: FastifyRequest) => Promise<Partial<Page>>
+  page?: (parts: Parts<Asked, Row>, administration: Administration) => Promise<Partial<Page>>
 }
 
 /** Makes a text a link that shows the row with this id beside the list. */
@@ -153,7 +151,7 @@ export function listPage<Asked extends Wanted, Row>(
       summary:
         found.rows.length > 0 &&
         html`<div class="list-head"><p class="hint">${placeOf(list, trail, found)}${exportLinks(path, filter)}</p>${chosen && columnChoice(list, filter, chosen)}</div>`,
-      listed: listed(list, asked, found.rows, why, { chosen, here }),
+      listed: listed(list, asked, found.rows, why, chosen, here),
       links: pager(hrefs, PAGES[pages]),
     }
     const { content, ...page }: Page = {
@@ -162,9 +160,9 @@ export function listPage<Asked extends Wanted, Row>(
       lead,
       actions: canChange(request) && !isBare && register,
       content: html`${parts.form}${parts.summary}${parts.listed}${parts.links}`,
-      ...(!isBare && (await list.page?.(parts, administration, request))),
+      ...(!isBare && (await list.page?.(parts, administration))),
     }
-    const whole = html`${formErrors(errors)}${await removalMessage(context, request)}${await beside(list, administration, request, { here, content })}`
+    const whole = html`${formErrors(errors)}${await changedMessage(context, request)}${await beside(list, administration, request, { here, content })}`
     return showPage(reply, { ...page, content: whole }, { status: errors.length + wrong.length > 0 ? 422 : 200 })
   }
 
@@ -231,14 +229,13 @@ function viewLinks({ path, views }: Frame, filter: Wanted['filter'], { counts, t
   return html`${links('tabs', 'Views', shown, hrefOf(current))}${hint && html`<p class="hint">${hint}</p>`}`
 }
 
-/** The columns to show, by their numbers: what the form asks for, which a cookie keeps. Undefined if they cannot be chosen. */
 function chosenColumns({ columns, shown }: Frame, request: FastifyRequest, reply: FastifyReply): number[] | undefined {
   if (!shown) return
   const labels = columns.map(labelOf)
   const asked = fieldsOf(request.query).all('columns')
   const isAsked = asked.length > 0
   const marks = isAsked ? labels.map((label) => Number(asked.includes(label))).join('') : cookieIn(request, 'columns')
-  if (isAsked && marks) reply.header('set-cookie', shortCookie(request, 'columns', marks, A_YEAR))
+  if (isAsked && marks) reply.header('set-cookie', shortCookie(request, 'columns', marks, KEPT_SECONDS))
   const isShown = (label: string, n: number) => n === 0 || (marks ? marks[n] === '1' : shown.includes(label))
   return labels.flatMap((label, n) => (isShown(label, n) ? [n] : []))
 }
@@ -251,18 +248,14 @@ function columnChoice({ path, columns }: Frame, filter: Wanted['filter'], chosen
   return html`<details><summary>Columns</summary><form method="get" action="${path}">${hidden({ ...setIn(filter), columns: '' })}${checkboxes({ label: 'Columns', name: 'columns' }, choices.slice(1))}<button class="button">Show</button></form></details>`
 }
 
-/** `chosen`: the numbers of the columns; `here`: the query of the page. */
-interface Shown {
-  chosen?: readonly number[] | undefined
-  here?: Wanted['filter']
-}
-
+/** The rows. `chosen`: the numbers of the columns; `here`: the query of the page. */
 export function listed<Asked extends Wanted, Row>(
   list: List<Asked, Row>,
   asked: Asked,
   rows: readonly Row[],
   why: Emptiness,
-  { chosen = [...list.columns.keys()], here = asked.filter }: Shown = {},
+  chosen: readonly number[] = [...list.columns.keys()],
+  here: Wanted['filter'] = asked.filter,
 ): Html {
   if (rows.length === 0) return list.empty(asked, why)
   const columns = columnsOf(list, asked.filter)

@@ -83,15 +83,13 @@ function keyOf({ query }: FastifyRequest, credential: string): string {
 function everySecond(now: Clock) {
   let madeIn = 0
   const made = new Map<string, unknown>()
-  function ofThisSecond<Value>(key: string, make: () => Value): Value {
+  return function ofThisSecond<Value>(key: string, make: () => Value): Value {
     const second = Math.floor(now() / 1000)
     if (second !== madeIn) made.clear()
     madeIn = second
     if (!made.has(key)) made.set(key, make())
     return made.get(key) as Value
   }
-
-  return ofThisSecond
 }
 
 /** How many live windows there may be, in total and per operator, so that one operator cannot take them all. */

@@ -6,7 +6,7 @@ import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
 import { RefusedOperator } from '../wire/problem.ts'
 import { idOf } from '../wire/routing.ts'
-import { redirectChanged, removalMessage } from './changed.ts'
+import { changedMessage, redirectChanged } from './changed.ts'
 import { badge, note, section, table, time } from './components.ts'
 import { assertNameTyped, confirm, formErrors, type Refused, redirectDone, refusedFor } from './forms.ts'
 import { type Page, showPage } from './layout.ts'
@@ -23,7 +23,7 @@ export function operatorPages(console: FastifyInstance, context: AdminContext): 
     const { content, ...shown } = page(await actions(request).list(), viewerOf(request), context)
     return showPage(
       reply,
-      { ...shown, content: html`${formErrors(errors)}${await removalMessage(context, request)}${content}` },
+      { ...shown, content: html`${formErrors(errors)}${await changedMessage(context, request)}${content}` },
       { status },
     )
   }
@@ -149,7 +149,6 @@ function keyTable(operators: readonly ListedOperator[], viewer: Viewer): Html {
   return table('API keys', columns, rows, viewer.isAdmin && 'Revoke')
 }
 
-/** The browser that a User-Agent header names, or else the whole header. */
 function browserOf(userAgent: string): string {
   const [browser = userAgent] =
     /(?:Edg|OPR|Firefox)\/\d+/.exec(userAgent) ?? /(?:Chrome|Safari)\/\d+/.exec(userAgent) ?? []

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { endingInUse } from '../../administration/attention.ts'
 import { REASON_NAMES } from '../../domain/reasons.ts'
+import { lasting } from '../../domain/time.ts'
 import { type ApplicationCounts, type Counts, HOUR } from '../../domain/usage.ts'
 import type { NodeStatistics, Statistics, Usage, WorkerStatistics } from '../../views/statistics.ts'
 import { address, type Html, html, type Part } from '../../web/html.ts'
@@ -21,7 +22,7 @@ import {
   table,
   time,
 } from './components.ts'
-import { changeOf, count, duration, NONE, overviewCharts, percent, size, topReasons, uptime } from './figures.ts'
+import { changeOf, count, duration, NONE, overviewCharts, percent, size, topReasons } from './figures.ts'
 import { firstHour } from './first-hour.ts'
 import { type Page, showPage } from './layout.ts'
 import { type Range, rangeControl, rangeIn } from './range.ts'
@@ -81,11 +82,11 @@ ${live.processes}
 }
 
 export function liveParts(statistics: Statistics, attending: Attending) {
-  const { at, version, lastHour, liveTokens, stored } = statistics
+  const { at, startedAt, version, lastHour, liveTokens, stored } = statistics
   const only = (part: string, condition: boolean, content: Part) =>
     html`<div data-live="${part}"${!condition && html` hidden`}>${content}</div>`
   return {
-    lead: html`<span data-live="lead">Version ${version}, up for ${uptime(statistics)}. Figures as of ${clock(at, 'seconds')}.</span>`,
+    lead: html`<span data-live="lead">Version ${version}, up for ${lasting(Math.max(at - startedAt, 0))}. Figures as of ${clock(at, 'seconds')}.</span>`,
     alerts: html`
 <div data-live="attention">${attention(statistics, attending)}</div>
 ${only('no-tokens', lastHour.tokens + stored.tokens === 0 && !liveTokens?.count, emptyState('No tokens were issued in the last hour', html`<p>${attending.canChange && html`<a href="/new-application">Register an application</a> and get a token with its secret: you will see it here at once. `}If a request is refused, the page of the <a href="/applications">application</a> says why.</p>`))}`,
@@ -213,7 +214,6 @@ function reasons(statistics: Statistics): Part {
   })
 }
 
-/** `most`: the count of a full bar. */
 function reasonBar({ reason, count: times }: ReturnType<typeof topReasons>[number], most: number): Html {
   const link = html`<a href="${address('/refusals', { reason })}">${reason}</a>`
   return html`<li>${REASON_NAMES.includes(reason) ? link : reason} <span class="number">${count(times)}</span>

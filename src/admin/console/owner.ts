@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Administration } from '../../administration/administration.ts'
 import type { Repeatable } from '../../administration/idempotency.ts'
 import {
   APPLICATION_COLUMNS,
@@ -14,6 +15,7 @@ import type { Suite } from '../../domain/suite.ts'
 import { camelCased } from '../../domain/text.ts'
 import { type Html, html, type Part, path } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
+import { administrationOf } from '../wire/caller.ts'
 import { redirectChanged } from './changed.ts'
 import { help, labelLinks, links, name, note, section, sentence, time, words } from './components.ts'
 import {
@@ -94,6 +96,37 @@ export function changesIn({ labels, quota, ...values }: Values): Changes {
   }
 }
 
+interface SentForm extends Administration {
+  params: Record<'id' | 'secret_id' | 'link_id', string>
+  owner: Owner
+  /** The path of its page. */
+  base: string
+  request: FastifyRequest
+  reply: FastifyReply
+}
+
+/** Returns a function that handles a form on the pages of clients, at `place` below each. The page shows why it is refused. */
+export function ownerForms(console: FastifyInstance, context: AdminContext, { parent, find, show }: Owners) {
+  return (
+    place: string,
+    change: (form: SentForm) => Promise<FastifyReply>,
+    inputs?: Readonly<Record<string, string>>,
+  ) => {
+    console.post<{ Params: SentForm['params'] }>(`${parent.href}/:id/${place}`, async (request, reply) => {
+      const { params } = request
+      const owner = await find(params.id, request)
+      const base = `${parent.href}${path`/${params.id}`}`
+      try {
+        return await change({ ...administrationOf(context, request), params, owner, base, request, reply })
+      } catch (error) {
+        return show(params.id, reply, refusedFor(error, inputs))
+      }
+    })
+  }
+}
+
+export type OwnerForms = ReturnType<typeof ownerForms>
+
 /** The head of a page about an application or a suite, whose own page is at `base`. `words` is the title, with its name. */
 export function headBelow(parent: List, base: string, [before, named, after = '']: readonly [string, string, string?]) {
   return {
@@ -110,10 +143,7 @@ export function notes(errors: readonly FieldError[], canChange: boolean): Html {
 ${!canChange && note('quiet', html`<p>You are a viewer: you can see everything, but change nothing.</p>`)}`
 }
 
-/**
- * Shows and handles the form that changes values. Stores only the fields that were edited, and nothing if someone else has
- * changed one of them in the meantime.
- */
+/** The form that changes values. It stores only what was edited, and nothing if others changed that meanwhile. */
 export function changeNames(console: FastifyInstance, context: AdminContext, owners: Owners): void {
   const { parent, find, update, inputs, proposes } = owners
   const section = parent.href
@@ -177,10 +207,7 @@ export function withContents(content: Html): Html {
   return html`<div class="long">${links('contents', 'On this page', contents)}<div class="parts">${content}</div></div>`
 }
 
-/**
- * The inputs for values, filled from `body` if that is given. They also send the stored values, so that others' changes are not
- * overwritten unnoticed.
- */
+/** The inputs for values, filled from `body` if given. They also send the stored values: others may change them. */
 function namesPanel(owner: Owner, body: unknown, stateOf: (name: string) => FieldState, ofQuota?: string): Html {
   const fields = sentFor(owner, body)
   const content = html`<div class="form">
@@ -257,16 +284,16 @@ interface Registration extends Pick<Page, 'title' | 'lead'> {
   inputs: (request: FastifyRequest, stateOf: (name: string) => FieldState) => Part | Promise<Part>
   /** Names the inputs that show errors, as `inputs` of refusedFor. */
   errorsAt: Readonly<Record<string, string>>
-  /** Resolves to the page with the credentials. Throws OperatorError. */
-  register: (request: FastifyRequest, repeatable: Repeatable) => Promise<Page>
+  /** Resolves to the name of what is registered, and the page with its credentials. Throws OperatorError. */
+  register: (request: FastifyRequest, repeatable: Repeatable) => Promise<{ named: string; content: Html }>
 }
 
 /** Shows and handles a registration form. Reloading the answer does not register a second time. */
 export function registrationForm(console: FastifyInstance, { path, parent, inputs, ...form }: Registration): void {
+  const place = { section: parent.href, trail: [parent] }
   const page = async (request: FastifyRequest, errors: readonly FieldError[]): Promise<Page> => ({
+    ...place,
     title: form.title,
-    section: parent.href,
-    trail: [parent],
     lead: form.lead,
     content: html`${formErrors(errors)}<form class="panel form" method="post" action="${path}" data-guard="${errors.length > 0 && 'changed'}">${hidden({ request_key: newRequestKey() })}
 ${await inputs(request, statesOf(errors, form.first))}
@@ -280,7 +307,9 @@ ${await inputs(request, statesOf(errors, form.first))}
 
   console.post(path, async (request, reply) => {
     try {
-      return showPage(reply, await form.register(request, { idempotency: idempotencyOf(request) }))
+      const { named, content } = await form.register(request, { idempotency: idempotencyOf(request) })
+      const heading = html`<span>${name(named)} is registered</span>`
+      return showPage(reply, { ...place, title: `${named} is registered`, heading, content })
     } catch (error) {
       const { errors, status } = refusedFor(error, form.errorsAt)
       return showPage(reply, await page(request, errors), { status })

@@ -18,7 +18,7 @@ type Name = keyof typeof CHOICES
 const NAMES = Object.keys(CHOICES) as Name[]
 
 /** As long as browsers keep a cookie (RFC 6265bis §5.5). */
-const KEPT_SECONDS = (400 * DAY) / 1000
+export const KEPT_SECONDS = (400 * DAY) / 1000
 
 function choiceIn(name: Name, text: string | undefined): string | undefined {
   return CHOICES[name].find((choice) => choice === text)

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { type BrowsedSecret, type ListedSecret, nounOf, replacedSecrets } from '../../administration/secrets.ts'
 import { labelTexts } from '../../domain/application.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
@@ -7,7 +7,6 @@ import { type Client, curl, quoted } from '../../web/curl.ts'
 import { type Html, html, type Part, path } from '../../web/html.ts'
 import { snippets } from '../../web/snippets.ts'
 import type { About, AdminContext } from '../context.ts'
-import { administrationOf } from '../wire/caller.ts'
 import { idOf } from '../wire/routing.ts'
 import { age, badge, facts, help, note, section, sentence, table, time } from './components.ts'
 import {
@@ -21,65 +20,40 @@ import {
   idempotencyOf,
   newRequestKey,
   redirectDone,
-  refusedFor,
   select,
 } from './forms.ts'
 import { icon } from './icons.ts'
-import { type Page, showPage } from './layout.ts'
+import { showPage } from './layout.ts'
 import { assertNewSignIn } from './login.ts'
-import { headBelow, type Owners } from './owner.ts'
+import { headBelow, type OwnerForms, type Owners } from './owner.ts'
 
-export function changeSecrets(console: FastifyInstance, context: AdminContext, owners: Owners): void {
-  const { parent, find, show } = owners
-  const section = parent.href
-
-  console.post<{ Params: { id: string } }>(`${section}/:id/secrets`, async (request, reply) => {
-    const { id } = request.params
-    const owner = await find(id, request)
-    const { secrets } = administrationOf(context, request)
-    const base = `${section}${path`/${id}`}`
-    try {
-      const repeatable = { idempotency: idempotencyOf(request) }
-      const overlap = overlapIn(request.body)
-      if (overlap === 0) assertNewSignIn(context, request, base)
-      const { clientSecret, othersEndAt } = await secrets.rotate(id, overlap, repeatable)
-      const client = { clientId: id, clientSecret, ...context.about.urls }
-      const page = credentialsPage({
-        ...headBelow(parent, base, ['A new secret for ', owner.name]),
-        clientId: id,
-        clientSecret,
-        advice: html`Pass it on in a safe way. ${othersEndAt > context.now() ? html`The previous secrets work until ${time(othersEndAt)} at the latest.` : 'The previous secrets do not work any more.'}`,
-        content: html`${'suites' in owner ? tryIt({ ...client, suites: owner.suites }) : introspectionCommand(client)}
+export function changeSecrets(onForm: OwnerForms, context: AdminContext, { parent }: Owners): void {
+  onForm('secrets', async ({ params: { id }, owner, base, request, reply, secrets }) => {
+    const repeatable = { idempotency: idempotencyOf(request) }
+    const overlap = overlapIn(request.body)
+    if (overlap === 0) assertNewSignIn(context, request, base)
+    const { clientSecret, othersEndAt } = await secrets.rotate(id, overlap, repeatable)
+    const client = { clientId: id, clientSecret, ...context.about.urls }
+    const advice = html`Pass it on in a safe way. ${othersEndAt > context.now() ? html`The previous secrets work until ${time(othersEndAt)} at the latest.` : 'The previous secrets do not work any more.'}`
+    return showPage(reply, {
+      ...headBelow(parent, base, ['A new secret for ', owner.name]),
+      content: html`${newCredentials(base, client, advice)}
+${'suites' in owner ? tryIt({ ...client, suites: owner.suites }) : introspectionCommand(client)}
 <div class="buttons"><a class="button primary" href="${base}">Done</a></div>`,
-      })
-      return showPage(reply, page)
-    } catch (error) {
-      return show(id, reply, refusedFor(error))
-    }
+    })
   })
 
-  console.post<{ Params: { id: string; secret_id: string } }>(
-    `${section}/:id/secrets/:secret_id/revoke`,
-    async (request, reply) => {
-      const { id, secret_id } = request.params
-      const base = `${section}${path`/${id}`}`
-      const owner = await find(id, request)
-      assertNewSignIn(context, request, base)
-      const force = fieldsOf(request.body).text('force') === 'yes'
-      const { secrets } = administrationOf(context, request)
-      try {
-        if (force) assertNameTyped(request, owner.name)
-        await secrets.revoke(id, idOf(secret_id), { force })
-        const isFederated = owner.secrets.some((secret) => secret.id === idOf(secret_id) && secret.federated)
-        return redirectDone(reply, base, isFederated ? 'credential-revoked' : 'secret-revoked')
-      } catch (error) {
-        return show(id, reply, refusedFor(error))
-      }
-    },
-  )
+  onForm('secrets/:secret_id/revoke', async ({ params, owner, base, request, reply, secrets }) => {
+    assertNewSignIn(context, request, base)
+    const secretId = idOf(params.secret_id)
+    const force = fieldsOf(request.body).text('force') === 'yes'
+    if (force) assertNameTyped(request, owner.name)
+    await secrets.revoke(params.id, secretId, { force })
+    const isFederated = owner.secrets.some(({ id, federated }) => id === secretId && federated)
+    return redirectDone(reply, base, isFederated ? 'credential-revoked' : 'secret-revoked')
+  })
 }
 
-/** How long previous secrets stay valid, in seconds. */
 const OVERLAPS = [
   { value: '0', label: 'not at all: they end now' },
   { value: '3600', label: 'for 1 hour' },
@@ -140,7 +114,6 @@ export function secretsPanel(panel: SecretsPanel): Html {
   return section('secrets', 'Secrets', content, mayChange && html`${rotation(panel)}${panel.federated}`)
 }
 
-/** The form that creates a new secret. It is open if it has an error. */
 function rotation({ base, name, secrets, request, handsOver, hours: state }: SecretsPanel): Html {
   const { text } = fieldsOf(state.error ? request.body : undefined)
   return html`<details class="confirm"${state.error && html` open`}><summary class="button">Rotate secret…</summary>
@@ -190,7 +163,6 @@ function stateBadge({ state, endsAt }: Pick<ListedSecret, 'state' | 'endsAt'>): 
   return endsAt === null ? badge('active', 'good') : badge('active, ends', 'warn')
 }
 
-/** The button that revokes a secret. For the last active one, the name of its owner must be typed. */
 function revocation(secret: ListedSecret, { base, name, secrets, now, request }: SecretsPanel): Html | undefined {
   const { id, state } = secret
   if (state !== 'active') return
@@ -226,19 +198,13 @@ function whatRemains(id: number, active: readonly ListedSecret[], now: number): 
     : html`${use} ${rest} until ${time(Math.max(...ends.map(Number)))}${others.length > 1 && ' at the latest'}.`
 }
 
-interface NewCredentials extends Page {
-  clientId: string
-  clientSecret: string
-  advice: Part
-}
-
-/** A page that shows a new secret, once, above its content. */
-export function credentialsPage({ clientId, clientSecret, advice, content, ...page }: NewCredentials): Page {
-  return {
-    ...page,
-    content: html`<div class="secret" role="group" aria-label="New credentials" data-left="${page.section}${path`/${clientId}`}?done=secret-shown">${copyable('client-id', 'Client id', clientId)}${copyable('client-secret', 'Client secret', clientSecret)}<div><p><strong>Copy the secret now.</strong> When you leave this page, it cannot be shown again. ${advice}</p></div></div>
-${content}`,
-  }
+/** Shows a new secret, once. `base` is the page of its owner. */
+export function newCredentials(
+  base: string,
+  { clientId, clientSecret }: Record<'clientId' | 'clientSecret', string>,
+  advice: Part,
+): Html {
+  return html`<div class="secret" role="group" aria-label="New credentials" data-left="${base}?done=secret-shown">${copyable('client-id', 'Client id', clientId)}${copyable('client-secret', 'Client secret', clientSecret)}<div><p><strong>Copy the secret now.</strong> When you leave this page, it cannot be shown again. ${advice}</p></div></div>`
 }
 
 /** A value with a copy button, which console.js shows. `id` is unique on the page. */

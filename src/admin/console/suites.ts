@@ -34,11 +34,12 @@ import {
   notes,
   type Owners,
   optionalInputs,
+  ownerForms,
   registrationForm,
   removeOwner,
   withContents,
 } from './owner.ts'
-import { changeSecrets, copyable, credentialsPage, howToCheckTokens, secretsPanel } from './secrets.ts'
+import { changeSecrets, copyable, howToCheckTokens, newCredentials, secretsPanel } from './secrets.ts'
 import { changeMessage, undoChanges } from './undo.ts'
 import { usagePanel } from './usage.ts'
 
@@ -129,26 +130,20 @@ ${optionalInputs(['url', 'labels', 'note'], body, stateOf)}`
       const annotations = changesIn({ url: text('url'), labels: text('labels'), note: text('note') })
       const wanted = { suiteId: text('suite_id'), name: text('name'), ...annotations }
       const registered = await administrationOf(context, request).suites.register(wanted, repeatable)
-      return registeredPage(registered, context.about.urls)
+      return { named: registered.name, content: credentialsOf(registered, context.about.urls) }
     },
   })
 }
 
 /** Shows the credentials of a new suite, once. `notApproved` is the number of applications, none of which is approved yet. */
-function registeredPage(suite: RegisteredSuite & { notApproved: number }, urls: About['urls']): Page {
+function credentialsOf(suite: RegisteredSuite & { notApproved: number }, urls: About['urls']): Html {
   const { suiteId, clientSecret, notApproved } = suite
-  return credentialsPage({
-    title: `${suite.name} is registered`,
-    heading: html`<span>${name(suite.name)} is registered</span>`,
-    section: '/suites',
-    trail: [PARENT],
-    clientId: suiteId,
-    clientSecret,
-    advice: 'It is needed for introspection, not for the gateway check.',
-    content: html`${notApproved > 0 && note('warn', html`<p>No application is approved for it yet (there ${notApproved === 1 ? 'is 1' : `are ${notApproved.toLocaleString('en')}`}). <a href="${address('/applications', { for: suiteId })}">Approve those that may use it</a>.</p>`)}
-${section('gateway', 'How tokens are checked', howToCheckTokens({ clientId: suiteId, clientSecret, ...urls }))}
-<div class="buttons"><a class="button primary" href="${path`/suites/${suiteId}`}">Go to the suite</a></div>`,
-  })
+  const client = { clientId: suiteId, clientSecret }
+  const base = path`/suites/${suiteId}`
+  return html`${newCredentials(base, client, 'It is needed for introspection, not for the gateway check.')}
+${notApproved > 0 && note('warn', html`<p>No application is approved for it yet (there ${notApproved === 1 ? 'is 1' : `are ${notApproved.toLocaleString('en')}`}). <a href="${address('/applications', { for: suiteId })}">Approve those that may use it</a>.</p>`)}
+${section('gateway', 'How tokens are checked', howToCheckTokens({ ...client, ...urls }))}
+<div class="buttons"><a class="button primary" href="${base}">Go to the suite</a></div>`
 }
 
 type Route = { Params: { id: string } }
@@ -172,10 +167,11 @@ export function suite(console: FastifyInstance, context: AdminContext): void {
     },
     show,
   }
+  const onForm = ownerForms(console, context, suites)
   changeNames(console, context, suites)
-  undoChanges(console, context, suites)
+  undoChanges(onForm, context)
   removeOwner(console, context, suites)
-  changeSecrets(console, context, suites)
+  changeSecrets(onForm, context, suites)
 }
 
 function createView(context: AdminContext) {

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { Application } from '../../domain/application.ts'
 import type { Suite } from '../../domain/suite.ts'
 import { type Html, html, path } from '../../web/html.ts'
@@ -6,9 +6,9 @@ import type { AdminContext } from '../context.ts'
 import { administrationOf, callerOf } from '../wire/caller.ts'
 import { difference } from './audit.ts'
 import { redirectChanged } from './changed.ts'
-import { fieldsOf, hidden, refusedFor } from './forms.ts'
+import { fieldsOf, hidden } from './forms.ts'
 import { icon } from './icons.ts'
-import type { Owners } from './owner.ts'
+import type { OwnerForms } from './owner.ts'
 
 const DONE: Readonly<Record<string, string>> = {
   'application suspended': 'The application is suspended: it gets no tokens, and the tokens that it has are refused.',
@@ -33,16 +33,9 @@ export async function changeMessage(
 <form method="post" action="${action}">${hidden({ changed })}<div class="buttons"><button class="button">${icon('undo')}Undo</button></div></form></div>`
 }
 
-export function undoChanges(console: FastifyInstance, context: AdminContext, { parent, find, show }: Owners): void {
-  console.post<{ Params: { id: string } }>(`${parent.href}/:id/undo`, async (request, reply) => {
-    const { id } = request.params
-    const owner = await find(id, request)
-    try {
-      const { undoLastChange } = administrationOf(context, request)
-      const isChanged = await undoLastChange(owner, Number(fieldsOf(request.body).text('changed')))
-      return redirectChanged(context, reply, `${parent.href}${path`/${id}`}`, isChanged)
-    } catch (error) {
-      return show(id, reply, refusedFor(error))
-    }
+export function undoChanges(onForm: OwnerForms, context: AdminContext): void {
+  onForm('undo', async ({ owner, base, request, reply, undoLastChange }) => {
+    const isChanged = await undoLastChange(owner, Number(fieldsOf(request.body).text('changed')))
+    return redirectChanged(context, reply, base, isChanged)
   })
 }

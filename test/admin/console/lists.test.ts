@@ -288,7 +288,7 @@ t.test('Lists: the columns of applications can be chosen, and the browser keeps 
   t.match(textOf(chosen.body), / of=c none Shop b \+1 of=b \S+ \S+ UTC Shop a \+1 of=a never /)
   t.match(chosen.body, '<input type="hidden" name="search" value="shop"><input type="hidden" name="columns" value="">')
   const cookie = String(chosen.headers['set-cookie'])
-  t.match(cookie, /^__Host-columns[^;]*=0010001000; Path=\/; Secure; HttpOnly; SameSite=Lax; Max-Age=31536000$/)
+  t.match(cookie, /^__Host-columns[^;]*=0010001000; Path=\/; Secure; HttpOnly; SameSite=Lax; Max-Age=34560000$/)
   const kept = (value: string) => ({ headers: { cookie: `${browser.cookie}; ${value}` } })
   const keptBody = await browser.body('/applications', kept(cookie.split(';')[0] ?? ''))
   t.strictSame(columnsIn(keptBody), ['Application', 'Labels', 'Secret ends'])
