@@ -1,4 +1,4 @@
-import { applySchema } from '../../src/administration/apply-file.ts'
+import { applySchema } from './apply-schema.ts'
 import { commandsPage } from './commands.ts'
 import { descriptionIn } from './description.ts'
 import { adminDocument } from './openapi/admin.ts'

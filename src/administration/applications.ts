@@ -194,7 +194,8 @@ function createEdit(context: Context) {
   }
 }
 
-async function find({ store }: Context, clientId: string): Promise<Application> {
+/** Throws OperatorError if it does not exist. */
+export async function find({ store }: Context, clientId: string): Promise<Application> {
   const application = await store.findApplication(clientId)
   if (application) return application
   throw unknownApplication(clientId)
@@ -256,7 +257,6 @@ async function findSame(secrets: readonly Secret[], presented: string): Promise<
   return findGenerated(secrets, presented)
 }
 
-/** An unknown suite in a registration: an error of its field `suites`. */
 function unknownSuiteField(suiteId: string): OperatorError {
   const { message } = unknownSuite(suiteId)
   const fields = [{ field: 'suites', message: message.replace(/\.$/, '') }]

@@ -24,7 +24,6 @@ const QUOTING: Partial<Record<ErrorCode, string>> = {
   TAG_RESOLVE_FAILED: 'Unresolved tag',
 }
 
-/** The longest name of a field in a message. */
 const MAX_PATH = 200
 
 /** Accepts the read-only fields that commands and the API show, so that what they list can be read. */
@@ -82,22 +81,11 @@ function fileOf<Suite extends z.ZodType, Application extends z.ZodType>(
   })
 }
 
-function applyFileOf(list: ListOf) {
+/** The schema of a file for `apply`. */
+export function applyFileOf(list: ListOf) {
   return fileOf(list, appliedSuite, appliedApplication)
     .refine(({ suites, applications }) => suites ?? applications, 'It needs a list of suites or applications')
     .meta({ anyOf: [{ required: ['suites'] }, { required: ['applications'] }] })
-}
-
-/** Leaves out patterns that the regular expressions of many validators do not know. `apply` checks them. */
-function override({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
-  const isCommon = ({ pattern = '' }: z.core.JSONSchema.BaseSchema) => !/\\p\{|\(\?</i.test(pattern)
-  if (!isCommon(jsonSchema)) delete jsonSchema.pattern
-  if (jsonSchema.allOf) jsonSchema.allOf = jsonSchema.allOf.filter(isCommon)
-}
-
-/** The JSON Schema of a file for `apply` that is not a list, in the draft that most editors know. */
-export function applySchema(): object {
-  return z.toJSONSchema(applyFileOf(z.array), { target: 'draft-7', io: 'input', unrepresentable: 'any', override })
 }
 
 /** What `list --json` prints, with the name of the list, which an empty list does not have. */
@@ -125,20 +113,11 @@ function problemsIn({ issues }: Pick<z.ZodError, 'issues'> = { issues: [] }): Pr
   )
 }
 
-/** Parses a file for `apply`. Throws OperatorError, as `parse` does. */
-export function parseApplyFile(file: string, content: string): Wanted {
-  return parse(file, content, applyFile)
-}
+/** Parse a file for `apply` or `seed`. Throw OperatorError, as `parse` does. */
+export const parseApplyFile = (file: string, content: string) => parse(file, content, applyFile)
+export const parseSeedFile = (file: string, content: string) => parse(file, content, seedFile)
 
-/** Parses a file for `seed`. Throws OperatorError, as `parse` does. */
-export function parseSeedFile(file: string, content: string): Wanted {
-  return parse(file, content, seedFile)
-}
-
-/**
- * Parses a YAML or JSON file, which may also be a list. Throws OperatorError with every problem, its line and its column; the messages
- * repeat no value.
- */
+/** Parses a YAML or JSON file or list. Throws OperatorError with each problem and its place, but no value. */
 function parse(file: string, content: string, schema: z.ZodType<Omit<Wanted, 'refuse'>>): Wanted {
   const lines = new LineCounter()
   const document = parseDocument(content, { lineCounter: lines, prettyErrors: false, merge: true, uniqueKeys: false })

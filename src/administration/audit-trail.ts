@@ -55,13 +55,11 @@ export async function searchAuditEvents(
   return { events: found }
 }
 
-export type SubjectNames = ReadonlyMap<string, string>
-
 /**
  * The current names of the applications and suites; for removed ones, the names at the time of the change. Those of operators
  * from the identity provider are their email addresses.
  */
-export async function namesOfSubjects(store: Trail, events: readonly AuditEvent[]): Promise<SubjectNames> {
+export async function namesOfSubjects(store: Trail, events: readonly AuditEvent[]) {
   const named = Map.groupBy(events, ({ subject }) => keyOfSubject(subject))
     .entries()
     .map(async ([key, changes]) => {
@@ -100,7 +98,6 @@ export async function findRemoval(store: Trail, clientId: string): Promise<Remov
   return last?.action === 'application removed' ? removalOf(last) : undefined
 }
 
-/** How many removals are looked at. */
 const MAX_REMOVALS = 1000
 
 /** The removed applications that have not been registered again, the last one first. */

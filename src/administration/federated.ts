@@ -3,7 +3,7 @@ import { OperatorError } from '../domain/operator-error.ts'
 import { AuthenticationRefused } from '../domain/refusal.ts'
 import { isFederated, MAX_FEDERATED } from '../domain/secret.ts'
 import { asSentence } from '../domain/text.ts'
-import { federatedOf, unknownApplication } from './applications.ts'
+import { federatedOf, find } from './applications.ts'
 import type { Context } from './context.ts'
 import { once, type Repeatable } from './idempotency.ts'
 import { type FederatedInput, federatedSchema, valid } from './rules.ts'
@@ -18,17 +18,11 @@ export interface FederatedTest {
 export function createFederated(context: Context, { observe, publicUrl }: { observe: Observer; publicUrl: string }) {
   const { store, now, change } = context
 
-  async function find(clientId: string) {
-    const application = await store.findApplication(clientId)
-    if (application) return application
-    throw unknownApplication(clientId)
-  }
-
   /** Resolves to its id. Throws OperatorError if it breaks a rule, equals one that is not revoked, or if there are too many. */
   async function add(clientId: string, input: FederatedInput, repeatable: Repeatable = {}): Promise<number> {
     const secret = federatedOf(valid(federatedSchema, input), now())
     await once<object>(context, repeatable, async (auditOf) => {
-      const { secrets } = await find(clientId)
+      const { secrets } = await find(context, clientId)
       const present = secrets.filter(({ federated, revokedAt }) => federated && revokedAt === null)
       const same = present.find(({ digest, endsAt }) => digest === secret.digest && endsAt === secret.endsAt)
       if (same) throw new OperatorError(`${clientId} already has this federated credential: ${same.id}.`)
@@ -39,14 +33,14 @@ export function createFederated(context: Context, { observe, publicUrl }: { obse
       return {}
     })
     // Also finds it if this call is repeated.
-    const { secrets } = await find(clientId)
+    const { secrets } = await find(context, clientId)
     return Number(secrets.findLast(({ digest }) => digest === secret.digest)?.id)
   }
 
   /** Does what a token request of this application with this JWT does, but counts and changes nothing. */
   async function test(clientId: string, token: string): Promise<FederatedTest> {
     const { createExaminer } = await import('../federation/examine.ts')
-    const { secrets, status } = await find(clientId)
+    const { secrets, status } = await find(context, clientId)
     const steps: FederatedTest['steps'] = []
     const passed = (text: string) => steps.push({ ok: true, text })
     const failed = (text: string) => ({ accepted: false, steps: [...steps, { ok: false, text: asSentence(text) }] })

@@ -11,11 +11,11 @@ import {
 } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { digestGenerated, type SecretState, secretState } from '../domain/secret.ts'
+import { DAY } from '../domain/usage.ts'
 import type { Context } from './context.ts'
 import { operatorSchema, valid } from './rules.ts'
 
-/** The longest lifetime of an admin key. 365 days, in milliseconds. */
-const LONGEST_KEY_MS = 365 * 24 * 60 * 60 * 1000
+const LONGEST_KEY_MS = 365 * DAY
 
 export interface ListedAdminKey extends AdminKey {
   state: SecretState

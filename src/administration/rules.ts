@@ -6,7 +6,7 @@ import { OperatorError } from '../domain/operator-error.ts'
 import { MAX_FEDERATED } from '../domain/secret.ts'
 import { camelCased, sortedByName } from '../domain/text.ts'
 import { timestamp } from '../domain/time.ts'
-import { ANNOTATIONS, APPLICATION, APPLICATION_TEXTS, LABEL_KEY, OPTIONAL_TEXTS, SUITE_URL } from '../views/registry.ts'
+import { APPLICATION, APPLICATION_TEXTS, LABEL_KEY, LABELS, OPTIONAL_TEXTS, SUITE_URL } from '../views/registry.ts'
 import { textInput } from '../views/schema.ts'
 import { isRange } from '../web/address.ts'
 
@@ -30,8 +30,6 @@ export const optionalFields = camelCased<Record<keyof OptionalTexts, z.ZodString
 
 /** The texts of suites that may be empty. */
 export const optionalSuiteFields = { url: SUITE_URL, ...optionalFields }
-
-const annotations = { labels: ANNOTATIONS.labels, ...optionalFields }
 
 const QUOTA = 'The quota must be a whole number from 1 to 999,999,999'
 
@@ -65,7 +63,7 @@ const lists = {
   reportOnly: listOf('report_only', z.enum(LIMITS, `Only these can be reported: ${LIMITS.join(', ')}`)),
 }
 
-const extras = z.object({ ...annotations, quota, ...lists }).partial().shape
+const extras = z.object({ labels: LABELS, ...optionalFields, quota, ...lists }).partial().shape
 
 // Without patterns and lengths in their schemas, because the API would refuse with words of its own.
 const isClaimText = (text: string) => /^\P{Cc}{1,500}$/u.test(text)
@@ -163,10 +161,7 @@ export const registrationSchema = z.object({
 
 export const updateSchema = z.object({ ...fields, ...extras }).partial()
 
-/**
- * Everything that an operator can set for an application. Status and suites are not optional: forgetting one must not resume
- * anything or withdraw approvals.
- */
+/** What an operator can set. Status and suites are required: forgetting one must not resume or withdraw anything. */
 export const settingsSchema = z.object({
   ...fields,
   status,
@@ -184,7 +179,7 @@ export const suiteSchema = z.object({
     .refine(canBeInPath, `The suite id ${NO_SEGMENT}`)
     .describe('Its id, and the audience of tokens there: 1 to 100 characters of A-Z a-z 0-9 - . _ ~'),
   name: fields.name,
-  ...z.object({ ...annotations, ...optionalSuiteFields }).partial().shape,
+  ...z.object({ labels: LABELS, ...optionalFields, url: SUITE_URL }).partial().shape,
 })
 
 /** The most approvals that one transaction changes, because a server on the same store waits for its end. */

@@ -10,7 +10,7 @@ import { DAY } from '../domain/usage.ts'
 import type { OperatorKeys } from '../store/inspect.ts'
 import { error, type Finding, note, ok, restriction, SOON_MS, timeText, warning } from './finding.ts'
 
-const OTHERS_WRITE = 0o022
+export const OTHERS_WRITE = 0o022
 /** In a sticky folder, only the owner of a file can remove it. */
 const STICKY = 0o1000
 

@@ -4,14 +4,13 @@ import type { SqliteLocation } from '../domain/database-location.ts'
 import { READY_PATH } from '../http/metadata.ts'
 import { type FileInfo, FULL_LOG, LARGE_LOG, type StoreFiles } from '../store/inspect.ts'
 import { describeStoreFiles } from '../store/open.ts'
+import { OTHERS_WRITE } from './access.ts'
 import { error, type Finding, note, ok, restriction, sizeText, warning } from './finding.ts'
 import { addressOf, ask } from './listeners.ts'
 
 const { R_OK, W_OK, X_OK } = constants
 
-/** Permissions of group and others. */
 const NOT_THE_OWNER = 0o077
-const OTHERS_WRITE = 0o022
 const GROUP_WRITES = 0o020
 
 /** Checks the files of a database: whether they exist, and only the server may use them; and the state of the log. */

@@ -35,7 +35,6 @@ export interface Issuer {
 /** How long keys are used on while their issuer is away. 24 hours, in milliseconds. */
 export const KEPT_MS = 24 * 60 * 60_000
 
-/** How many keys of one issuer are used. */
 const MAX_KEYS = 50
 
 /** SPIFFE's bundles have keys for JWTs and others. */
@@ -91,7 +90,8 @@ export function parseJwt(text: string): { header: Claims; claims: Claims } | und
   }
 }
 
-function isObject(value: unknown): value is Claims {
+/** Whether a value is an object of JSON. */
+export function isObject(value: unknown): value is Claims {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

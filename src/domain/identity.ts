@@ -1,3 +1,4 @@
+import { isObject } from './federation.ts'
 import { type ProviderReason, ROLES, type Role } from './operator.ts'
 import { visibleOnOneLine } from './text.ts'
 
@@ -56,9 +57,6 @@ export function valuesOf(claims: unknown, claim: string): string[] {
   const own = ownValues(claims, claim).flatMap((value) => (isObject(value) ? keysOfObjects(value) : value))
   return [...own.filter((value) => typeof value !== 'object').map(String), ...inside]
 }
-
-const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** ZITADEL sends roles as keys whose values are objects; keys with `false` or `null` do not count. */
 const keysOfObjects = (claim: object) => Object.entries(claim).flatMap(([key, value]) => (isObject(value) ? key : []))

@@ -4,12 +4,12 @@ import { ClocksDiffer, type Store } from '../domain/store.ts'
 import { asSentence } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
 import { firstTokenIdAt, TOKEN_LIFETIME } from '../domain/token.ts'
-import { DAY, HOUR, PERIOD_NAMES, type Period, type TimeRange, USAGE_INTERVAL_MS } from '../domain/usage.ts'
+import { DAY, HOUR, PERIOD_NAMES, type Period, USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import type { Counters } from '../telemetry/metrics/counters.ts'
 import type { MeasuredValues } from '../telemetry/metrics/exposition.ts'
 import { createFleet } from '../telemetry/metrics/fleet.ts'
 import { countFailures } from '../telemetry/metrics/history.ts'
-import type { IssuerInTrouble, LiveTokens, StoreState } from '../views/statistics.ts'
+import type { LiveTokens, StoreState } from '../views/statistics.ts'
 import { within } from './loops.ts'
 
 /** The processes that answer requests. */
@@ -154,11 +154,9 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
 }
 
 /** The same hour yesterday, and all since. */
-function lastHours(now: number): TimeRange {
-  return { since: now - 25 * HOUR, until: now }
-}
+const lastHours = (now: number) => ({ since: now - 25 * HOUR, until: now })
 
-async function listTroubledIssuers(store: Pick<Store, 'listIssuers'>, at: number): Promise<IssuerInTrouble[]> {
+async function listTroubledIssuers(store: Pick<Store, 'listIssuers'>, at: number) {
   const issuers = await store.listIssuers(at)
   return issuers.flatMap(({ problem, ...rest }) => (problem === null ? [] : { problem, ...rest }))
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { byName } from '../administration/search.ts'
 import { NODE_GONE_MS, NODE_INTERVAL_MS, type ServerNode, type Trouble } from '../domain/statistics.ts'
 import type { Nodes, Store } from '../domain/store.ts'
 import { HOUR, MANY_TOKENS, sumOf } from '../domain/usage.ts'
@@ -9,8 +10,6 @@ import type { NodeStatistics, Outage, Statistics, StatisticsSource, WorkerStatis
 import type { Certificates } from './certificates.ts'
 import { LIVE_MAX_AGE_MS, type ServerFigures, STORE_TIMEOUT_MS, shareFigure } from './figures.ts'
 import { startLoop, within } from './loops.ts'
-
-const { compare: byName } = new Intl.Collator('en', { numeric: true })
 
 /** The stored requests that failed because the store could not be used. */
 const FAILURES = { reason: 'store unavailable', limit: 1000 }
@@ -40,12 +39,10 @@ export async function startStatistics(
   const ages = { maxAge: LIVE_MAX_AGE_MS, grace: TROUBLE_GRACE_MS }
   const trouble = shareFigure(findTrouble, { ...ages, timeout: STORE_TIMEOUT_MS, monotonic })
   const id = randomUUID()
-  const timer = setInterval(everySecond, 1000).unref()
-
-  function everySecond(): void {
+  const timer = setInterval(() => {
     history.takeSnapshot()
     outages.update()
-  }
+  }, 1000).unref()
 
   function thisNode({ lastMinute } = history.read()): ServerNode {
     const { tokens, activeChecks, inactiveChecks, refusals } = lastMinute
@@ -97,7 +94,6 @@ export async function startStatistics(
   }
 }
 
-/** The outages that are stored, and those since. */
 async function followOutages(
   store: Pick<Store, 'listRefusedRequests'>,
   { counters, now, monotonic }: Pick<ServerFigures, 'counters' | 'now' | 'monotonic'>,

@@ -116,12 +116,7 @@ export function judgeSchema(
   }
 }
 
-export function createSharedInspector(
-  ask: Ask,
-): Pick<
-  Inspector,
-  'tokens' | 'ownersWithoutSecret' | 'operators' | 'lastRefusedSignIn' | 'undelivered' | 'issuers' | 'auditHead'
-> {
+export function createSharedInspector(ask: Ask) {
   return {
     async tokens() {
       const [oldest] = await ask<[issuedAt: number]>(sql.oldestTokenAt)
@@ -133,9 +128,7 @@ export function createSharedInspector(
       return toObjects<SecretOwner>(await ask(sql.listOwnersWithoutSecret, [at]), 'kind', 'id', 'name', 'endsAt')
     },
 
-    async operators() {
-      return toObjects<OperatorKeys>(await ask(sql.listOperatorKeys), 'name', 'lastKeyEndsAt')
-    },
+    operators: async () => toObjects<OperatorKeys>(await ask(sql.listOperatorKeys), 'name', 'lastKeyEndsAt'),
 
     async lastRefusedSignIn() {
       return toObjects<{ at: number; why: string }>(await ask(sql.lastRefusedSignIn), 'at', 'why')[0]
@@ -148,5 +141,5 @@ export function createSharedInspector(
     },
 
     auditHead: async () => toObjects<AuditHead>(await ask(findAuditHead), 'id', 'at', 'hash')[0],
-  }
+  } satisfies Partial<Inspector>
 }

@@ -17,7 +17,7 @@ export const LABEL_KEY = textInput('The key of a label').regex(
 
 const LABEL = z.object({ key: LABEL_KEY, value: lineInput('The value of a label') })
 
-const LABELS = z
+export const LABELS = z
   .record(z.string(), z.string(), 'The labels must be texts by their keys')
   .superRefine((labels, context) => {
     for (const [key, value] of Object.entries(labels)) {
@@ -45,11 +45,11 @@ export const MANAGED_BY = textInput('What manages it')
   )
   .describe('The file or the program that manages it, behind whose back nobody should change it; empty for none')
 
-/** The rules of labels and texts, by their names in JSON, which are also their columns. */
-export const ANNOTATIONS = { labels: LABELS, note: NOTE, managed_by: MANAGED_BY }
+/** The rules of texts that may be empty, by their names in JSON, which are also their columns. */
+export const OPTIONAL_TEXTS = { note: NOTE, managed_by: MANAGED_BY } satisfies Record<OptionalColumn, z.ZodString>
 
-/** The same for a view. */
-export const SHOWN_ANNOTATIONS = { labels: LABELS, ...shownTexts({ note: NOTE, managed_by: MANAGED_BY }) }
+/** The same for a view, with the labels. */
+export const SHOWN_ANNOTATIONS = { labels: LABELS, ...shownTexts(OPTIONAL_TEXTS) }
 
 const appliedAt = time('When a change last named what manages it; null if nothing does').nullable()
 
@@ -63,8 +63,6 @@ export const APPLICATION_TEXTS = {
     )
     .describe('The contact address of its developer'),
 } satisfies Record<ApplicationColumn, z.ZodString>
-
-export const OPTIONAL_TEXTS = { note: NOTE, managed_by: MANAGED_BY } satisfies Record<OptionalColumn, z.ZodString>
 
 export const SUITE_URL = textInput('The URL')
   .max(500, 'The URL may have at most 500 characters')
@@ -98,8 +96,7 @@ export const APPLICATION = object('ApprovedApplication', 'An application that is
   suites: list('The suites that it is approved for', z.string()),
   created_at: time('When it was registered'),
   tokens_valid_from: time('When all its tokens were last revoked; null if never').nullable(),
-  labels: ANNOTATIONS.labels,
-  ...shownTexts(OPTIONAL_TEXTS),
+  ...SHOWN_ANNOTATIONS,
   quota: whole("How many tokens it may get in a clock hour; null for the server's TOKEN_QUOTA").nullable(),
   source_addresses: list('The addresses and CIDR ranges that it may authenticate from; empty for all', z.string()),
   public_labels: list('The keys of the labels that suites and gateways see, at most 10', z.string()),

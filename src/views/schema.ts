@@ -37,9 +37,6 @@ export const real = (description: string) => z.number().describe(description)
 
 export const flag = (description: string) => z.boolean().describe(description)
 
-export const constant = <const Value extends string | boolean>(value: Value, description: string) =>
-  z.literal(value).describe(description)
-
 export const choice = <const Word extends string>(words: readonly Word[], description: string) =>
   z.enum(words).describe(description)
 
@@ -120,7 +117,6 @@ export function jsonSchema(schema: z.ZodType): JsonSchema {
   return json
 }
 
-/** Replaces the `anyOf` of a schema and null by a single schema. */
 function joinNull({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   const { anyOf: [value, none] = [], ...own } = jsonSchema
   if (none?.type !== 'null') return

@@ -201,7 +201,6 @@ export type RefusedFor = SourceOf<typeof REFUSED_FOR>
 export type Outage = SourceOf<typeof OUTAGE>
 export type LiveTokens = SourceOf<typeof LIVE_TOKENS>
 export type EndingSecrets = Omit<SourceOf<typeof ENDING_SECRETS>, 'next'> & { readonly next: readonly EndingSecret[] }
-export type IssuerInTrouble = SourceOf<typeof ISSUER>
 export type WorkerStatistics = SourceOf<typeof WORKER>
 
 export type NodeStatistics = ServerNode & Pick<SourceOf<typeof NODE>, 'isThis' | 'isGone'>

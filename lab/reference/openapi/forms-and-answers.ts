@@ -1,5 +1,8 @@
 import * as z from 'zod'
-import { constant, flag, jsonSchema, object, text, whole } from '../../../src/views/schema.ts'
+import { flag, jsonSchema, object, text, whole } from '../../../src/views/schema.ts'
+
+const constant = <const Value extends string | boolean>(value: Value, description: string) =>
+  z.literal(value).describe(description)
 
 // The schemas of the forms and answers of the public port, which its routes read and write without schemas.
 

@@ -6,7 +6,7 @@ import {
   REQUEST_REASONS,
 } from '../../../src/domain/reasons.ts'
 import { errorBody } from '../../../src/http/wire/refuse.ts'
-import { choice, constant, jsonSchema, list, object, text } from '../../../src/views/schema.ts'
+import { choice, jsonSchema, list, object, text } from '../../../src/views/schema.ts'
 import { content, type Examples, lines, type Part, refs } from './document.ts'
 
 // What the operations of the public port have in common.
@@ -305,4 +305,6 @@ const RESOURCE_FIELDS = jsonSchema(
 /** Fields may be added to it (RFC 9728). */
 export const RESOURCE_METADATA = { title: 'ResourceMetadata', ...RESOURCE_FIELDS, additionalProperties: undefined }
 
-export const HEALTH = jsonSchema(object('Health', 'The state of the server', { status: constant('ok', 'It works') }))
+export const HEALTH = jsonSchema(
+  object('Health', 'The state of the server', { status: z.literal('ok').describe('It works') }),
+)

@@ -48,10 +48,7 @@ export function duration(text: string, message = DURATION_FORMAT): number {
   return Number(count) * UNITS[unit as keyof typeof UNITS]
 }
 
-/**
- * Parses a date with an optional time (UTC unless it has a zone), or a duration before now. Returns milliseconds since the
- * epoch. Throws a usage error.
- */
+/** Parses a date with an optional time, in UTC unless it has a zone, or a duration before now. Throws a usage error. */
 export function moment(text: string, now = Date.now()): number {
   if (!MOMENT.test(text)) {
     const message = 'It must be a date and a time, or how long ago: 2026-11-22, 2026-11-22T06:30Z, 90s, 24h, 7d.'
@@ -109,14 +106,10 @@ export function secretsTable(secrets: readonly SecretView[], unused = 'never'): 
     String(secret.id),
     secret.federated ? `federated: ${secret.federated.subject}` : secret.origin,
     secret.created_at,
-    usedText(secret, unused),
+    `${secret.last_used_at ?? unused}${secret.last_used_from ? ` from ${secret.last_used_from}` : ''}`,
     stateText(secret),
   ])
   return table(['secret', 'origin', 'created', 'last used', 'state'], rows)
-}
-
-function usedText({ last_used_at, last_used_from }: SecretView, unused: string): string {
-  return `${last_used_at ?? unused}${last_used_from ? ` from ${last_used_from}` : ''}`
 }
 
 export function stateText(secret: Pick<SecretView, 'state' | 'ends_at' | 'revoked_at'>): string {

@@ -178,18 +178,9 @@ function createFigures({ askInBackground, size }: Database): Omit<Figures, 'coun
 
     async listEndingSecrets(now, before, limit) {
       const rows = await askInBackground(figures.listEndingSecrets, [now, before, limit])
-      const known = [
-        'kind',
-        'id',
-        'name',
-        'secretId',
-        'endsAt',
-        'lastUsedAt',
-        'developerEmail',
-        'what',
-        'newerId',
-      ] as const
-      return toObjects<EndingSecret>(rows, ...known)
+      const owner = ['kind', 'id', 'name'] as const
+      const more = ['secretId', 'endsAt', 'lastUsedAt', 'developerEmail', 'what', 'newerId'] as const
+      return toObjects<EndingSecret>(rows, ...owner, ...more)
     },
   }
 }
