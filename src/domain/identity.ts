@@ -103,8 +103,11 @@ function whyNot(claims: object, claim: string): string {
 export function emailIn(claims: object): string | null {
   const emails = isVerified(claims) ? valuesOf(claims, 'email') : []
   const [shown] = [...emails, ...valuesOf(claims, 'preferred_username')]
-  return shown !== undefined && /^[^\p{Cc}\p{Cs}]{1,254}$/u.test(shown) ? shown : null
+  return shown !== undefined && READABLE.test(shown) ? shown : null
 }
+
+/** Words with one space between them: nothing that hides or reverses the host, which pages show behind it. */
+const READABLE = /^(?=.{1,254}$)[^\p{C}\p{Z}]+( [^\p{C}\p{Z}]+)*$/u
 
 function isVerified(claims: object): boolean {
   return valuesOf(claims, 'email_verified')[0] === 'true'

@@ -47,8 +47,11 @@ t.test('Identity: operators see a verified email address, else the user name, el
   t.equal(emailIn({ email, email_verified: true, preferred_username: 'anna' }), email)
   t.equal(emailIn({ email, email_verified: false, preferred_username: 'anna' }), 'anna')
   t.equal(emailIn({ email }), null)
+  t.equal(emailIn({ preferred_username: 'Zoë van Dam' }), 'Zoë van Dam')
   for (const wrong of ['', 'a\0b', 'a\nb', '\ud800', 'x'.repeat(255)])
     t.equal(emailIn({ preferred_username: wrong }), null)
+  for (const hiding of ['\u202eanna', 'anna\u00a0\u00a0x', `anna${' '.repeat(99)}x`, 'anna\u2028x', 'anna '])
+    t.equal(emailIn({ preferred_username: hiding }), null, 'the host behind it would be reversed, or not be seen')
 })
 
 t.test('Roles: why claims give none, without any value', async (t) => {
