@@ -4,7 +4,7 @@ import type { RefusedClient, RefusedRequest, RefusedRequestFilter } from '../dom
 import type { Trouble } from '../domain/statistics.ts'
 import type { Store } from '../domain/store.ts'
 import { DAY, HOUR } from '../domain/usage.ts'
-import { isOfRemoved, listRemovals, type Removal } from './audit-trail.ts'
+import { isOfRemoved, listRemovals } from './audit-trail.ts'
 import type { ReadContext } from './context.ts'
 import { ROWS_PER_STEP, stepsOf } from './pages.ts'
 import { finderOf } from './search.ts'
@@ -16,10 +16,9 @@ const MAX_CLIENTS = 100
 
 /** Finds out which clients are being refused, as `why` does, in small steps. Throws StoreUnavailable. */
 export async function findTrouble({ store, now }: ReadContext): Promise<Trouble> {
-  let listing: Promise<Removal[]> | undefined
-  // Read once for all clients, and only if one of them needs it.
-  const removals = () => (listing ??= listRemovals(store))
-  const why = createWhy({ store, now }, removals)
+  // Look-alikes would only make a client doubtful, which is not looked for.
+  const listRefusals: Store['listRefusals'] = async (id) => (id === undefined ? [] : store.listRefusals(id))
+  const why = createWhy({ store: { ...store, listRefusals }, now })
   const isWithin = (age: number) => (row: { lastAt: number }) => row.lastAt > now() - age
   const rows = (await store.listLastRefused(LOOKED_AT)).filter(isWithin(DAY))
   // A check of a token that belongs to no known application counts for the suite.
@@ -45,7 +44,7 @@ export async function findTrouble({ store, now }: ReadContext): Promise<Trouble>
   const recent = Map.groupBy(checks.filter(isWithin(HOUR)), ({ id, reason }) => `${id} ${reason}`)
   const refusedChecks = [...recent.values()].map(sumOf).sort(mostFirst)
   const unknown = (await store.listRefusals(undefined)).filter(isWithin(DAY))
-  const removed = (unknown.length > 0 ? await removals() : []).flatMap((removal) => {
+  const removed = (unknown.length > 0 ? await listRemovals(store) : []).flatMap((removal) => {
     const rows = unknown.filter((refusal) => isOfRemoved(refusal, removal))
     return rows.length > 0 ? [{ ...removal, ...timesOf(rows) }] : []
   })

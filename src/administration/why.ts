@@ -29,16 +29,16 @@ export interface Explanation extends Diagnosis {
 
 /**
  * Explains why a client is refused, with data up to a minute old. Throws NothingKnown if no application, suite, refusal or
- * removal has such a client id. `removals` are those of applications.
+ * removal has such a client id.
  */
-export function createWhy(context: ReadContext, removals = () => listRemovals(context.store)) {
+export function createWhy(context: ReadContext) {
   const { store, now } = context
 
   return async (clientId: string, instructions: Instructions = COMMANDS): Promise<Explanation> => {
     const time = now()
     const knownUntil = { refusals: time - REFUSALS_INTERVAL_MS, tokens: time - USAGE_INTERVAL_MS }
     const similar = (await store.listRefusals(undefined)).filter((refusal) => looksLike(refusal, clientId))
-    const removed = similar.length > 0 ? await removals() : []
+    const removed = similar.length > 0 ? await listRemovals(store) : []
     const isOfAnother = (refusal: RefusalCount) =>
       removed.some((removal) => removal.clientId !== clientId && isOfRemoved(refusal, removal))
     const similarRefusals = similar.filter((refusal) => !isOfAnother(refusal))
