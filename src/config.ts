@@ -217,7 +217,10 @@ interface Problem {
   text: string
 }
 
-/** Reads every setting. `file`: the content of `.env`, which `env` includes. Invalid settings get their defaults. */
+/**
+ * Reads every setting from the environment, which includes `file`, the content of `.env`. In `config`, an invalid setting has its
+ * default value.
+ */
 export function parseSettings(
   env: NodeJS.ProcessEnv,
   file: NodeJS.Dict<string> = {},

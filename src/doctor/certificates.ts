@@ -10,7 +10,10 @@ import { ask } from './listeners.ts'
 /** What a listener answers to everyone. */
 const PATHS = { public: READY_PATH, admin: '/login', ops: '/health/live' }
 
-/** Checks these files, and whether the server at `url` shows their certificate. Throws OperatorError. */
+/**
+ * Checks the certificate in these files, and whether the server at `url` shows it; without a URL only the files. Throws
+ * OperatorError if the certificate cannot be used.
+ */
 export async function checkCertificate(listener: CertifiedListener, files: CertificateFiles, now: Clock, url?: string) {
   const { endsAt, fingerprint } = await readCertificate(files, now())
   const text = `The certificate in ${files.certificate} is valid until ${timeText(endsAt)}.`

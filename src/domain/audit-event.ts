@@ -25,7 +25,10 @@ export interface Audit extends Authorship {
   readonly publicFields: PublicFieldsOf
   /** Set if the call may be retried. The store throws IdempotencyKeyTaken if the change was already made. */
   readonly idempotency?: IdempotencyRecord | undefined
-  /** Versions (`versionOf`), or `*` for any. If the subject has none of these, the store throws OperatorError. */
+  /**
+   * Versions (`versionOf`), or `*` for any. Unless the application or suite exists in one of them, the store changes nothing and
+   * throws OperatorError.
+   */
   readonly onlyIf?: readonly string[] | undefined
   /** Whether this is a dry run: the change is rolled back, and the result says what would have changed. */
   readonly isTrial?: boolean | undefined

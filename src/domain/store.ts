@@ -116,7 +116,10 @@ export interface FoundHandOver extends Pick<HandOverLink, 'madeBy' | 'overlapSec
 /** Each change writes one audit event for each subject that it changed, in its transaction. */
 export interface Changes {
   change(change: Change, audit: Audit): Promise<ChangeResult>
-  /** Adds suites and applications in one transaction, except those whose id is taken (see also `skipNamesake`). */
+  /**
+   * Adds the suites and then the applications in one transaction, except those whose id is taken (see also `skipNamesake`).
+   * Resolves to those that were added.
+   */
   register(clients: NewClients, audit: Audit): Promise<NewClients>
 }
 

@@ -17,7 +17,10 @@ export interface Certificate extends ReturnType<typeof withTicketKeys> {
   fingerprint: string
 }
 
-/** Reads a certificate and its key; `known` if the files still contain it. Throws OperatorError naming the file. */
+/**
+ * Reads a certificate and its key. Throws OperatorError, with a sentence that names the file, if they cannot be used now. Returns
+ * `known` if the files still contain that.
+ */
 export async function readCertificate(files: CertificateFiles, now: number, known?: Certificate): Promise<Certificate> {
   const [certificate, key, clientCa] = await Promise.all([
     read(files.certificate),

@@ -20,7 +20,10 @@ import type { Telemetry } from './telemetry.ts'
 
 const CLOCKS = { now: Date.now, monotonic: () => performance.now() }
 
-/** What a server has once, for all workers: its store connection, the operators' listeners, purge and notices. */
+/**
+ * What a server has once, however many workers it has: its own connection to the store, the listeners for operators, the purge,
+ * the notices.
+ */
 export function createControlPlane(
   open: () => Promise<Opened>,
   { observe, counters, flush }: Telemetry,

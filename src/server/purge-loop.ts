@@ -131,7 +131,10 @@ async function purgeAuditEvents(store: Store, now: number): Promise<number> {
 /** Smaller differences are not jumps: NTP slews the clock, and a process may be stopped between two readings. */
 const TOLERANCE_MS = 60_000
 
-/** Returns a function that returns how far, in milliseconds, the system clock has jumped since the last call, or 0. */
+/**
+ * Returns a function that compares the system clock with a monotonic one. It returns by how many milliseconds the system clock
+ * has jumped since the last call, or 0.
+ */
 export function watchClock({ now, monotonic }: { now: Clock; monotonic: Clock }): () => number {
   let ahead = now() - monotonic()
   return () => {

@@ -97,7 +97,10 @@ export async function waitForFileOperations(): Promise<void> {
   while (isWaitingForFiles()) await sleep(PAUSE_MS)
 }
 
-/** Ends this process. An exit waits for file operations, which never end if the disk hangs: then it is killed. */
+/**
+ * Ends this process. An exit waits for file operations, which never end on a disk that hangs; so the process is then killed, and
+ * its status is lost.
+ */
 export function endProcess(status: number, self: Pick<NodeJS.Process, 'pid' | 'kill' | 'exit'> = process): void {
   if (isWaitingForFiles()) self.kill(self.pid, 'SIGKILL')
   else self.exit(status)

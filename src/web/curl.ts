@@ -5,7 +5,10 @@ export interface Client {
   clientSecret?: string | undefined
 }
 
-/** The command that sends a form with credentials. Encoded, because registered ids may have any ASCII character. */
+/**
+ * The command that sends a form with the credentials of a client. Quoted and URL-encoded, because a client id that was registered
+ * elsewhere may have any ASCII character.
+ */
 export function curl(url: string, data: string, { clientId, clientSecret = 'CLIENT_SECRET' }: Client): string {
   return [
     `curl ${quoted(url)}`,

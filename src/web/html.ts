@@ -23,7 +23,10 @@ const UNQUOTED = /(?:^|[\s"'])[\w:-]+=$/
 
 const checked = new WeakSet<TemplateStringsArray>()
 
-/** Creates markup; escapes values that are not markup. Throws TypeError if one is in an unquoted attribute. */
+/**
+ * Creates markup from a template, and escapes all values that are not markup. Throws TypeError if a value is in an unquoted
+ * attribute.
+ */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   if (!checked.has(strings)) assertQuoted(strings)
   return new Markup(strings.reduce((all, next, n) => all + markup(parts[n - 1]) + next))

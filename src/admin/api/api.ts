@@ -33,7 +33,10 @@ export function adminApi(api: FastifyInstance, context: AdminContext): void {
   statistics(api, context)
 }
 
-/** Requires an admin key (RFC 6750 §2.1) before the body is read, and for a change once more when it has arrived. */
+/**
+ * Requires an admin key (RFC 6750 §2.1) before the body is read. Checks it again before a change: the operator may have been
+ * removed while the body arrived.
+ */
 function authenticateKeys(api: FastifyInstance, { authenticate }: SignIn): void {
   async function identify(request: FastifyRequest): Promise<void> {
     const { authorization } = request.headers

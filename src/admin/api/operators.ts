@@ -6,7 +6,10 @@ import { type AddRoute, answer } from './routes.ts'
 
 const LIST = answer(object('Operators', 'All operators', { operators: list('Oldest first', OPERATOR) }))
 
-/** /operators: only the command line creates operators, keys and login links, so that stolen ones cannot. */
+/**
+ * /operators: lists them and removes access. Only the command line creates operators, keys and login links, so that stolen
+ * credentials cannot create others.
+ */
 export function operators(route: AddRoute): void {
   route('GET', '/operators', LIST, async ({ operators }) => ({ operators: (await operators.list()).map(operatorView) }))
 

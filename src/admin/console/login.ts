@@ -230,7 +230,10 @@ export class NewSignInNeeded extends Error {
   }
 }
 
-/** With an identity provider, throws NewSignInNeeded unless the sign-in is new. `back` is the page of the change. */
+/**
+ * Called before a change that cannot be undone: with an identity provider, throws NewSignInNeeded unless the operator has just
+ * signed in. `back` is the page of the change.
+ */
 export function assertNewSignIn(context: AdminContext, request: FastifyRequest, back: string): void {
   const { provider, adminUrl, now } = context
   if (!provider || (request.session && isFresh(request.session, now()))) return

@@ -1,7 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ProblemError } from './problem.ts'
 
-/** Returns a handler that throws ProblemError: 404, or 405 with the allowed methods. Call this before adding routes. */
+/**
+ * Returns a not-found handler that throws ProblemError: 404, or 405 with the allowed methods (RFC 9110 §15.5.6). Call this
+ * before adding routes.
+ */
 export function createNotFoundHandler(app: FastifyInstance): (request: FastifyRequest) => never {
   const routes: { pattern: RegExp; method: string | string[] }[] = []
   app.addHook('onRoute', ({ url, method }) => {

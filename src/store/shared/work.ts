@@ -3,7 +3,10 @@ import type { StoreFigures } from '../../domain/store.ts'
 // What is the same for every store is written once, in SQL that both databases understand: `$1` is the first value, and the
 // functions `texts_of` and `rows_of` take lists. PostgreSQL has them from a migration, SQLite from context.ts.
 
-/** A transaction: yields each statement, receives its rows. SQLite runs it synchronously, PostgreSQL awaits answers. */
+/**
+ * The statements of one transaction: a generator that yields each statement and receives its rows. SQLite runs it
+ * synchronously, PostgreSQL awaits each answer.
+ */
 export type Work<Result> = Generator<{ sql: string; values: readonly unknown[] }, Result, unknown[][]>
 
 /** Runs one statement. Its rows are arrays of columns. */

@@ -79,7 +79,10 @@ export async function restoreSqlite(
   }
 }
 
-/** Throws OperatorError if the file is the database, whose locks a read would drop, or a copy without its log. */
+/**
+ * Throws OperatorError if the file is the database itself, because reading it would drop the locks of this process, or if
+ * it was copied without its write-ahead log.
+ */
 function assertBackup(file: string, database: string): void {
   if (belongsTo(database, file)) throw new OperatorError(`${file} belongs to the database itself`)
   if (logSize(file) === 0) return
@@ -159,7 +162,10 @@ function prepareCopy(copy: string, { source, database, revokeAllTokens, audit }:
   }
 }
 
-/** Gives the old database a second name, which it keeps. `wal`: a copy of the log of one that SQLite cannot read. */
+/**
+ * Gives the old database a second name, which it keeps when it is replaced. `wal` is a copy of the log of a database that SQLite
+ * could not read.
+ */
 function moveAside(database: string, wal: string | undefined, aside: string): void {
   linkSync(database, aside)
   if (wal !== undefined && existsSync(wal)) renameSync(wal, `${aside}-wal`)
