@@ -3,6 +3,7 @@ import { ago, lasting } from '../../domain/time.ts'
 import { DAY } from '../../domain/usage.ts'
 import type { Outage } from '../../views/statistics.ts'
 import { type Html, html } from '../../web/html.ts'
+import type { Tone } from './components.ts'
 
 /** The coordinates of the plot, which is stretched to the size of its container. */
 const WIDTH = 600
@@ -35,6 +36,7 @@ export interface Chart {
 
 export interface Series {
   label: string
+  tone?: Tone | undefined
   /** One for each moment; undefined if unknown. */
   figures: readonly (number | undefined)[]
 }
@@ -61,7 +63,7 @@ export function chart(drawn: Chart): Html {
   const below = (n: number) => (isStacked ? (shown[n - 1]?.figures ?? []) : series.length === 1 ? [] : undefined)
   // Stacked, a figure of 0 must not hide the one below.
   const layers = shown.map(
-    (one, n) => html`<g class="series-${n + 1}">${span ? bars(one, scale) : lines(one, scale, below(n))}</g>`,
+    (one, n) => html`<g class="${classOf(one, n)}">${span ? bars(one, scale) : lines(one, scale, below(n))}</g>`,
   )
   return html`<figure class="figure">
 <div class="plot" tabindex="0" role="application" aria-labelledby="${id}-title" aria-describedby="${id}-desc" data-from="${from}" data-to="${to}">
@@ -81,16 +83,20 @@ ${(series.length > 1 || outages.length > 0) && legend(series, outages)}
 </figure>`
 }
 
+function classOf({ tone }: Series, n: number): string {
+  return tone ? `series-${n + 1} ${tone}` : `series-${n + 1}`
+}
+
 /** The course of a figure, without a scale: a decoration. */
-export function sparkline(figures: readonly number[]): Html {
+export function sparkline(figures: readonly number[], tone?: Tone): Html {
   const scale = Math.max(...figures, 1) / ROWS
-  return html`<svg class="chart spark" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true">${lines({ label: '', figures }, scale, [])}</svg>`
+  return html`<svg class="chart spark${tone && ` ${tone}`}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true">${lines({ label: '', figures }, scale, [])}</svg>`
 }
 
 function stacked(series: readonly Series[]): Series[] {
   const sums: number[] = []
-  return series.map(({ label, figures }) => ({
-    label,
+  return series.map(({ figures, ...one }) => ({
+    ...one,
     figures: figures.map((figure, n) => {
       if (figure === undefined) return undefined
       sums[n] = (sums[n] ?? 0) + figure
@@ -145,15 +151,15 @@ function band(drawn: Chart, { beganAt, endedAt }: Outage): Html {
   return html`<rect class="outage" x="${round(Math.min(x, WIDTH - width))}" width="${round(width)}" height="${HEIGHT}"></rect>`
 }
 
-export function bar(series: string, share: number): Html {
-  return html`<svg class="chart ${series}" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><path class="grid" d="M0,4H100"></path><path class="line" d="M0,4H${round(share)}"></path></svg>`
+export function bar(share: number, tone?: Tone): Html {
+  return html`<svg class="chart${tone && ` ${tone}`}" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><path class="grid" d="M0,4H100"></path><path class="line" d="M0,4H${round(share)}"></path></svg>`
 }
 
 function legend(series: readonly Series[], outages: readonly Outage[]): Html {
   const item = (kind: string, key: Html, label: string) =>
     html`<li><svg class="chart key ${kind}" viewBox="0 0 24 8" aria-hidden="true">${key}</svg>${label}</li>`
   const line = html`<path class="line" d="M1,4H23"></path>`
-  return html`<ul class="legend">${series.length > 1 && series.map(({ label }, n) => item(`series-${n + 1}`, line, label))}
+  return html`<ul class="legend">${series.length > 1 && series.map((one, n) => item(classOf(one, n), line, one.label))}
 ${outages.length > 0 && item('', html`<rect class="outage" width="24" height="8"></rect>`, `${many(outages.length, 'outage')}: ${outages.map(lengthOf).join(', ')}`)}</ul>`
 }
 

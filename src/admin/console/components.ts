@@ -6,7 +6,7 @@ import { icon } from './icons.ts'
 export type Tone = 'good' | 'warn' | 'bad' | 'quiet'
 
 export function badge(word: string, tone: Tone = 'quiet'): Html {
-  return html`<span class="badge ${tone}">${icon(tone)}${word}</span>`
+  return html`<span class="badge ${tone}">${tone !== 'quiet' && icon(tone)}${word}</span>`
 }
 
 /** A name entered by people: with its own text direction, truncated if too long, in full in the tooltip. */

@@ -1,6 +1,6 @@
 import { MINUTE } from '../../domain/time.ts'
 import type { Latency, RefusedFor, Statistics, Traffic } from '../../views/statistics.ts'
-import type { Chart } from './chart.ts'
+import type { Chart, Series } from './chart.ts'
 
 /** The longest list of reasons for refusals, with the row for all other reasons. */
 const REASONS = 6
@@ -22,6 +22,14 @@ const SPANS = [4, 8, 20, 40]
 /** Up to this many minutes, there is a point every ten seconds. */
 const MAX_DETAILED = 8
 
+/** What is refused has one color in all charts, and what failed another one. */
+const TONES: Readonly<Record<string, Series['tone']>> = {
+  'Not valid': 'warn',
+  Refused: 'warn',
+  Failed: 'bad',
+  Median: 'quiet',
+}
+
 export function overviewCharts(statistics: Statistics): Chart[] {
   const { minutes, span } = shownOf(statistics)
   const moments = minutes.map(({ endedAt }) => endedAt)
@@ -34,6 +42,7 @@ export function overviewCharts(statistics: Statistics): Chart[] {
     description: `${description}, ${span}.`,
     series: Object.entries(series).map(([label, of]) => ({
       label,
+      tone: TONES[label],
       figures: minutes.map(({ traffic }) => (traffic ? of(traffic) : undefined)),
     })),
   })

@@ -15,7 +15,6 @@ const ICONS = {
   good: 'M3 8.5 6.5 12 13 4.5',
   warn: 'M8 2.5 14.5 13.5h-13zM8 6.5v3.5M8 12v.1',
   bad: 'm4 4 8 8M12 4l-8 8',
-  quiet: CIRCLE,
   copy: 'M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3',
   edit: 'm3 13 .7-3L11 2.7 13.3 5 6 12.3z',
   elsewhere: 'M9 2.5h4.5V7M13.5 2.5 7 9M11.5 9.5v4h-9v-9h4',

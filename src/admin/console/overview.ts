@@ -19,6 +19,7 @@ import {
   name,
   number,
   section,
+  type Tone,
   table,
   time,
 } from './components.ts'
@@ -156,7 +157,7 @@ function cards(statistics: Statistics): Html[] {
 /** The last 24 full hours, unless nothing happened in them, as far as is known. */
 function lastDay({ hours = [] }: Statistics, kind: keyof Counts): Html | false {
   const counts = hours.slice(1, -1).map(({ [kind]: count }) => count)
-  return counts.some((count) => count > 0) && sparkline(counts)
+  return counts.some((count) => count > 0) && sparkline(counts, kind === 'refusals' ? 'warn' : undefined)
 }
 
 /** The last full hour and the same one yesterday. Undefined if nothing is known of that. */
@@ -194,30 +195,30 @@ function longCharts(usage: Usage | undefined, range: Range, statistics: Statisti
   return html`<div class="columns">${sections}${ofLastHour}</div>`
 }
 
-/** What is counted separately, and the kinds of its reasons. */
-const COUNTED: readonly (readonly [label: Part, kinds: readonly string[]])[] = [
-  ['Refused requests, without token checks', ['authentication', 'request']],
-  [html`Token checks: not valid. <a href="/refusals#counted">By application and suite</a>`, ['check']],
-  ['Failures: answered with 5xx', ['failure']],
+/** What is counted separately, the kinds of its reasons, and its tone. */
+const COUNTED: readonly (readonly [label: Part, kinds: readonly string[], tone: Tone])[] = [
+  ['Refused requests, without token checks', ['authentication', 'request'], 'warn'],
+  [html`Token checks: not valid. <a href="/refusals#counted">By application and suite</a>`, ['check'], 'warn'],
+  ['Failures: answered with 5xx', ['failure'], 'bad'],
 ]
 
 function reasons(statistics: Statistics): Part {
   const { refusals } = statistics
   if (refusals.length === 0) return html`<p class="quiet-text">Nothing was refused ${counted(statistics)}.</p>`
-  const lists = COUNTED.map(([label, kinds]) => {
-    return [label, topReasons(refusals.filter(({ kind }) => kinds.includes(kind)))] as const
+  const lists = COUNTED.map(([label, kinds, tone]) => {
+    return [label, topReasons(refusals.filter(({ kind }) => kinds.includes(kind))), tone] as const
   })
   const most = Math.max(...lists.flatMap(([, shown]) => shown.map(({ count }) => count)))
-  return lists.map(([label, shown]) => {
+  return lists.map(([label, shown, tone]) => {
     if (shown.length === 0) return false
-    return html`<p class="hint">${label}</p><ul class="bars">${shown.map((one) => reasonBar(one, most))}</ul>`
+    return html`<p class="hint">${label}</p><ul class="bars">${shown.map((one) => reasonBar(one, most, tone))}</ul>`
   })
 }
 
-function reasonBar({ reason, count: times }: ReturnType<typeof topReasons>[number], most: number): Html {
+function reasonBar({ reason, count: times }: ReturnType<typeof topReasons>[number], most: number, tone: Tone): Html {
   const link = html`<a href="${address('/refusals', { reason })}">${reason}</a>`
   return html`<li>${REASON_NAMES.includes(reason) ? link : reason} <span class="number">${count(times)}</span>
-${bar('series-2', (times * 100) / most)}</li>`
+${bar((times * 100) / most, tone)}</li>`
 }
 
 /** The nodes that share the store; not updated live. False if there is only one. */

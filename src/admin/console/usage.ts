@@ -15,7 +15,10 @@ export const KINDS = ['tokens', 'checks', 'refusals'] as const
 
 type Kind = (typeof KINDS)[number]
 
+/** The store has one count of refused requests and checks together, so they cannot be stacked on what was answered. */
 const TITLES = { tokens: 'Tokens issued', checks: 'Valid checks', refusals: 'Refused requests and checks' }
+
+const toneOf = (kind: Kind) => (kind === 'refusals' ? 'warn' : undefined)
 
 /** A chart of each kind. */
 export function usageCharts(
@@ -29,7 +32,7 @@ export function usageCharts(
     title: `${TITLES[kind]} per ${EACH[stepSeconds]}`,
     description: `${TITLES[kind]} ${words}, on all nodes.`,
     moments: points.map(({ since }) => since),
-    series: [{ label: TITLES[kind], figures: points.map((point) => point[kind]) }],
+    series: [{ label: TITLES[kind], tone: toneOf(kind), figures: points.map((point) => point[kind]) }],
     format: short,
     step: 1,
     span: stepSeconds * 1000,
@@ -78,7 +81,7 @@ export function topPanel(all: readonly ApplicationCounts[] | undefined, { period
     const rows = top.map(
       ({ clientId, name: called, [kind]: times }) =>
         html`<li><a href="${address(path`/applications/${clientId}`, { period: String(period) })}">${name(called)}</a> <span class="number">${count(times)}</span>
-${bar(kind === 'refusals' ? 'series-2' : 'series-1', (times * 100) / (top[0] as Counts)[kind])}</li>`,
+${bar((times * 100) / (top[0] as Counts)[kind], toneOf(kind))}</li>`,
     )
     return html`<div><h3>${TITLES[kind]}</h3>${rows.length > 0 ? html`<ol class="bars">${rows}</ol>` : html`<p class="quiet-text">None.</p>`}</div>`
   }

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { browserTest } from '../../support/browser.ts'
 import { type Console, signIn, startBoth, startOnce } from '../../support/console.ts'
+import { until } from '../../support/until.ts'
 
 /** The page notices after five seconds that figures are missing. */
 const PATIENCE = { timeout: 60_000 }
@@ -96,6 +97,29 @@ browserTest('Overview: the figures update without a reload; where they are missi
   t.notOk(await isDimmed())
 })
 
+browserTest('Overview: what needs attention does not move from under the pointer', async (t) => {
+  const { console, page, complaints } = await startOverview(t, startBoth)
+  const fail = async () => {
+    const { clientId } = await console.register()
+    await console.token(clientId, 'wrong')
+    return page.locator(`.matters strong a[href^="/applications/${clientId}"]`)
+  }
+  const row = await fail()
+  await row.waitFor(PATIENCE)
+  const part = page.locator('[data-live=attention]')
+  await row.hover()
+  const before = await part.innerHTML()
+  const answered = () => page.waitForResponse((response) => response.url().includes('/live?'), PATIENCE)
+  const other = await fail()
+  await until(async () => (await (await answered()).text()).includes('2 applications are refused'))
+  // The page asks again after it has shown an answer.
+  await answered()
+  t.equal(await part.innerHTML(), before)
+  await page.mouse.move(0, 0)
+  await other.waitFor({ ...PATIENCE, state: 'attached' })
+  t.strictSame(complaints, [])
+})
+
 browserTest('Overview: a paused page does not change until it is resumed', async (t) => {
   const { console, page, context, tokens } = await startOverview(t)
   const pause = page.locator('[data-live-pause]')
@@ -163,6 +187,17 @@ browserTest('Charts: the pointer and the arrow keys show the figures of a moment
   const plot = page.locator('.plot').first()
   const tip = page.locator('.tip[role=status]')
   const others = page.locator('.tip:not([role])')
+  const covered = () =>
+    page.evaluate(() => {
+      const boxOf = (element: Element | null) => element?.getBoundingClientRect() ?? new DOMRect()
+      const tip = boxOf(document.querySelector('.tip[role=status]'))
+      return ['h2', 'svg', '.legend'].filter((part) => {
+        const { top, bottom } = boxOf(document.querySelector(`.panel:has(.legend) :is(${part})`))
+        return tip.height > 0 && tip.top < bottom - 1 && tip.bottom > top + 1
+      })
+    })
+  await page.locator('.panel:has(.legend) .plot').first().focus()
+  t.strictSame(await covered(), [], 'they cover nothing but the times')
   await plot.focus()
   t.match(await tip.textContent(), /^Now: Tokens \d/)
   await page.keyboard.press('ArrowRight')

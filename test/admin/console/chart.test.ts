@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Chart, chart, scaleFor, sparkline } from '../../../src/admin/console/chart.ts'
+import { bar, type Chart, chart, scaleFor, sparkline } from '../../../src/admin/console/chart.ts'
 import { count, duration, NONE, percent, short, size } from '../../../src/admin/console/figures.ts'
 
 const MINUTE = 60_000
@@ -96,6 +96,21 @@ t.test('Chart: it is an image with a title and a description, and several series
   t.match(text, '<rect x="300" width="600" height="100"><title>Now: Series 0 2</title></rect>')
   t.notMatch(text, /undefined|legend/)
   t.match(String(chart(chartOf([1, 2], [3, 8]))), /class="legend".*Series 0.*Series 1/s)
+})
+
+t.test('Chart: a series has its tone, in the legend too, and may not have one', async (t) => {
+  const drawn = chartOf([1, 2], [3, 8])
+  const series = drawn.series.map((one, n) => (n === 1 ? { ...one, tone: 'warn' as const } : one))
+  for (const isStacked of [true, false]) {
+    const text = String(chart({ ...drawn, series, isStacked }))
+    t.match(text, '<g class="series-1"><path')
+    t.match(text, '<g class="series-2 warn"><path')
+    t.match(text, /<svg class="chart key series-1" .*<svg class="chart key series-2 warn" /s)
+  }
+  t.match(String(bar(50, 'bad')), '<svg class="chart bad" ')
+  t.match(String(bar(50)), '<svg class="chart" ')
+  t.match(String(sparkline([1], 'warn')), '<svg class="chart spark warn" ')
+  t.match(String(sparkline([1])), '<svg class="chart spark" ')
 })
 
 t.test('Chart: bars are counts of spans, and outages are marked and named', async (t) => {

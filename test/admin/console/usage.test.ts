@@ -68,7 +68,13 @@ t.test('Overview: longer periods are of all nodes, from the store', async (t) =>
   const day = await bodyOf('/?period=24h')
   t.match(day, 'Tokens issued: 0 in all')
   t.notMatch(day, 'data-live="charts"')
-  t.match(await bodyOf('/?period=7d'), 'Tokens issued: 3 in all, 3 at most.')
+  const week = await bodyOf('/?period=7d')
+  t.match(week, 'Tokens issued: 3 in all, 3 at most.')
+  t.strictSame(
+    [...week.matchAll(/<g class="(.*?)"><path class="blocks"/g)].map(([, series]) => series),
+    ['series-1', 'series-1', 'series-1 warn'],
+    'only the refusals have their color',
+  )
   Object.assign(store, { listUsage: async () => Promise.reject(new Error('gone')) })
   context.statistics.readUsage = async () => undefined
   t.match(textOf(await bodyOf('/?period=7d')), 'Not known, because the database does not answer.')

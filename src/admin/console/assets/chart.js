@@ -33,7 +33,7 @@ function show(zone) {
   }
 }
 
-/** Shows the figures of a moment, in the reader's time zone, above its chart. @param {HTMLElement} tip @param {Element | undefined} zone */
+/** Shows the figures of a moment, in the reader's time zone, over the times below its chart: nothing else is there. @param {HTMLElement} tip @param {Element | undefined} zone */
 function place(tip, zone) {
   tip.textContent = (zone?.textContent ?? '').replace(/(From )?(\S+) (\d\d:\d\d) UTC/, (_, from = '', day, clock) => {
     // Sweden writes dates as in ISO 8601.
@@ -45,9 +45,11 @@ function place(tip, zone) {
   const { left, top, width, height } = zone.getBoundingClientRect()
   const plot = /** @type {Element} */ (zone.closest('.plot')).getBoundingClientRect()
   const x = Math.max(plot.left, Math.min(left + (width - tip.offsetWidth) / 2, plot.right - tip.offsetWidth))
-  Object.assign(tip.style, { left: `${x}px`, top: `${top - tip.offsetHeight}px` })
+  // The one at the pointer stays in the window.
+  const y = Math.min(top + height, tip.role ? innerHeight - tip.offsetHeight : Infinity)
+  Object.assign(tip.style, { left: `${x}px`, top: `${y}px` })
   tip.style.setProperty('--line', `${left + width / 2 - x}px`)
-  tip.style.setProperty('--height', `${height}px`)
+  tip.style.setProperty('--height', `${y - top}px`)
 }
 
 /** The moments of the chart at an element. @param {EventTarget | null | undefined} target */
