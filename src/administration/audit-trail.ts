@@ -2,6 +2,7 @@ import { abbreviated } from '../domain/application.ts'
 import type { AuditEvent, AuditFilter } from '../domain/audit-event.ts'
 import { isFromProvider, readableName } from '../domain/operator.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
+import type { Secret } from '../domain/secret.ts'
 import type { Store } from '../domain/store.ts'
 import { ROWS_PER_STEP, stepsOf } from './pages.ts'
 import { finderOf } from './search.ts'
@@ -85,11 +86,37 @@ export function keyOfSubject({ kind, id }: AuditEvent['subject']): string {
   return `${kind} ${id}`
 }
 
-export interface Removal {
+/** A change of an application or a suite, by its audit event. */
+export interface Made {
+  id: AuditEvent['id']
+  /** The client id, or the id of the suite. */
   clientId: string
-  name: string
   by: string
   at: number
+}
+
+/** The last change of the status, and of each secret by its id. */
+export type Authors = ReadonlyMap<Secret['id'] | 'status', Made>
+
+/** How many changes are looked at. */
+const MAX_CHANGES = 100
+
+/** Who last changed the status and the secrets of an application or a suite, as far as its last changes tell. */
+export async function findAuthors(
+  { listAuditEvents }: Pick<Store, 'listAuditEvents'>,
+  { kind, id: subject }: AuditEvent['subject'],
+): Promise<Authors> {
+  const authors = new Map<Secret['id'] | 'status', Made>()
+  for (const event of (await listAuditEvents({ subject, kind, limit: MAX_CHANGES })).toReversed()) {
+    const { status, secrets = [] } = (event.after ?? {}) as { status?: string; secrets?: Secret[] }
+    if (status) authors.set('status', madeOf(event))
+    for (const { id } of secrets) authors.set(id, madeOf(event))
+  }
+  return authors
+}
+
+export interface Removal extends Made {
+  name: string
 }
 
 /** Undefined if no such application was removed. */
@@ -114,7 +141,10 @@ export function isOfRemoved(
   return clientId === abbreviated(removal.clientId) && lastAt > removal.at
 }
 
-function removalOf({ subject, before, actor, actorEmail, at }: AuditEvent): Removal {
-  const by = readableName({ name: actor, email: actorEmail })
-  return { clientId: subject.id, name: String(before?.name), by, at }
+function removalOf(event: AuditEvent): Removal {
+  return { ...madeOf(event), name: String(event.before?.name) }
+}
+
+function madeOf({ id, subject, actor, actorEmail, at }: AuditEvent): Made {
+  return { id, clientId: subject.id, by: readableName({ name: actor, email: actorEmail }), at }
 }

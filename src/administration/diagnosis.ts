@@ -7,9 +7,11 @@ import { MANY_TOKENS } from '../domain/usage.ts'
 import type { Removal } from './audit-trail.ts'
 import {
   type ApplicationFindings,
+  byWhom,
   type Findings,
   groupsOf,
   hasTokenSince,
+  howEnded,
   howOften,
   isBeforeToken,
   isOver,
@@ -59,10 +61,12 @@ export function diagnose(findings: ApplicationFindings): Diagnosis {
 }
 
 function diagnoseRequests(findings: ApplicationFindings): Diagnosis {
-  const { clientId, application, refusals, hasSuites, instructions } = findings
+  const { clientId, application, authors, refusals, hasSuites, instructions } = findings
   if (application.status === 'suspended') {
-    const suspended = 'It is suspended: it gets no tokens, and those that it has are refused.'
-    return { health: 'wrong', lines: [`${suspended} To allow it again: ${instructions.resume(clientId)}.`] }
+    const author = authors.get('status')
+    const suspended = author ? `It was suspended ${byWhom(author, findings.now)}` : 'It is suspended'
+    const effect = 'it gets no tokens, and those that it has are refused.'
+    return { health: 'wrong', lines: [`${suspended}: ${effect} To allow it again: ${instructions.resume(clientId)}.`] }
   }
   const noSecret = withoutSecret(findings)
   if (noSecret) return { health: 'wrong', lines: [noSecret] }
@@ -90,14 +94,13 @@ function diagnoseRequests(findings: ApplicationFindings): Diagnosis {
 }
 
 /** The diagnosis if no secret is valid. Undefined if one is. */
-function withoutSecret({ clientId, secrets, now, instructions }: Findings): string | undefined {
+function withoutSecret(findings: Findings): string | undefined {
+  const { clientId, secrets, instructions } = findings
   if (secrets.some(({ state }) => state === 'active')) return undefined
   const rotate = `${instructions.rotate(clientId)} makes a new one: hand it over.`
   if (secrets.length === 0) return `It has no secret: ${rotate}`
   const [last] = secrets.toSorted((one, other) => Number(other.endsAt) - Number(one.endsAt)) as [ListedSecret]
-  const endedAt = last.revokedAt ?? Number(last.endsAt)
-  const ended = last.revokedAt === null ? 'the last one ended at' : 'an operator revoked the last one at'
-  return `None of its secrets is valid: ${ended} ${timestamp(endedAt)} (${ago(endedAt, now)}). ${rotate}`
+  return `None of its secrets is valid: the last one ${howEnded(last, findings)}. ${rotate}`
 }
 
 /** A client id that was refused since the last token, and may be a mistyped form of this one. */
@@ -130,13 +133,13 @@ export function diagnoseUnknown(findings: UnknownFindings): Diagnosis {
 
 export function diagnoseRemoved(
   { clientId, similarRefusals, now }: Pick<UnknownFindings, 'clientId' | 'similarRefusals' | 'now'>,
-  { name, by, at }: Removal,
+  removal: Removal,
 ): Diagnosis {
-  const [group] = groupsOf(similarRefusals.filter(({ lastAt }) => lastAt > at))
+  const [group] = groupsOf(similarRefusals.filter(({ lastAt }) => lastAt > removal.at))
   const refused = group
     ? `Since then its client id, or a similar one, was refused, ${howOften(group, now)}: tell its developer, or register it again.`
     : 'Its client id has not been refused since.'
-  const removed = `${name} (${clientId}) was removed by ${by} ${ago(at, now)}, at ${timestamp(at)}.`
+  const removed = `${removal.name} (${clientId}) was removed ${byWhom(removal, now)}.`
   return { health: group ? 'wrong' : 'well', lines: [`${removed} ${refused}`] }
 }
 
@@ -190,7 +193,7 @@ function withManyTokens(found: Diagnosis, { application }: ApplicationFindings):
   return withWarning(found, line)
 }
 
-/** The active secret that was used last, or else the last to end, if it ends soon; like the store's listEndingSecrets. */
+/** Of the active secrets used within a day the first to end, or else the last used, if it ends soon; like listEndingSecrets. */
 export function endingSecret(secrets: readonly ListedSecret[], now: number): ListedSecret | undefined {
   const active = secrets.filter(({ state }) => state === 'active')
   const [used] = active.toSorted((a, b) => lastUse([b]) - lastUse([a]) || endOf(b) - endOf(a))

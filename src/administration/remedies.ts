@@ -5,12 +5,14 @@ import { enumerated } from '../domain/text.ts'
 import { ago, timestamp } from '../domain/time.ts'
 import { DAY, HOUR, hourOf } from '../domain/usage.ts'
 import type { ShownApplication } from './applications.ts'
+import type { Authors, Made } from './audit-trail.ts'
 import type { ListedSecret } from './secrets.ts'
 
 export interface Findings {
   /** The client id of the application, or the id of the suite. */
   clientId: string
   secrets: readonly ListedSecret[]
+  authors: Authors
   /** Newest first. */
   refusals: readonly RefusalCount[]
   /** Refusals of unregistered client ids that look like this one, newest first. */
@@ -254,7 +256,8 @@ function endedSecret(findings: Findings, state: 'expired' | 'revoked'): string {
     .sort((one, other) => lastUse([other]) - lastUse([one]) || Number(other.endsAt) - Number(one.endsAt))
   // There always is one: without an active secret, the diagnosis says just that.
   const newest = secrets.findLast((secret) => secret.state === 'active') as ListedSecret
-  return newerSecret(findings, used ? endOf(used) : 'The secret that it uses is not valid', newest)
+  const ofUsed = used ? `(${used.id}) ${howEnded(used, findings)}` : 'is not valid'
+  return newerSecret(findings, `The secret that it uses ${ofUsed}`, newest)
 }
 
 /** A sentence about an old secret, which begins with `ofOld`, and a newer one. */
@@ -270,10 +273,20 @@ export function newerSecret(
     : `${ofOld}: the newer one (${id}) was last used ${ago(lastUsedAt, now)}, so one of its instances still has the old one.`
 }
 
-function endOf({ id, endsAt, revokedAt }: ListedSecret): string {
-  return revokedAt === null
-    ? `The secret that it uses (${id}) ended at ${timestamp(Number(endsAt))}`
-    : `An operator revoked the secret that it uses (${id}) at ${timestamp(revokedAt)}`
+/** `was revoked by anna 3 min ago, at …`, or `ended 3 min ago, at … (set by anna 2 h ago, at …)`. */
+export function howEnded({ id, endsAt, revokedAt }: ListedSecret, { authors, now }: Findings): string {
+  const author = authors.get(id)
+  if (revokedAt !== null) return `was revoked ${author ? byWhom(author, now) : agoAt(revokedAt, now)}`
+  return `ended ${agoAt(Number(endsAt), now)}${author ? ` (set ${byWhom(author, now)})` : ''}`
+}
+
+/** `by anna 3 min ago, at …`. */
+export function byWhom({ by, at }: Made, now: number): string {
+  return `by ${by} ${agoAt(at, now)}`
+}
+
+function agoAt(time: number, now: number): string {
+  return `${ago(time, now)}, at ${timestamp(time)}`
 }
 
 function malformed(_: Findings, { reason, last: { requestId, endpoint } }: RefusalGroup): string {

@@ -5,7 +5,7 @@ import { REFUSALS_INTERVAL_MS, type RefusalCount } from '../domain/refusal.ts'
 import { differsBy, enumerated } from '../domain/text.ts'
 import { USAGE_INTERVAL_MS } from '../domain/usage.ts'
 import { type ShownApplication, shownApplication } from './applications.ts'
-import { findRemoval, isOfRemoved, listRemovals } from './audit-trail.ts'
+import { type Authors, findAuthors, findRemoval, isOfRemoved, listRemovals } from './audit-trail.ts'
 import type { ReadContext } from './context.ts'
 import { type Diagnosis, diagnose, diagnoseRemoved, diagnoseSuite, diagnoseUnknown } from './diagnosis.ts'
 import { stepsOfNames } from './pages.ts'
@@ -17,6 +17,7 @@ export interface Explanation extends Diagnosis {
   clientId: string
   application: ShownApplication | undefined
   suite: ShownSuite | undefined
+  authors: Authors
   /** Newest first. */
   refusals: RefusalCount[]
   /** Refusals of unregistered client ids that look like this one, newest first. */
@@ -54,16 +55,25 @@ export function createWhy(context: ReadContext) {
       if (similarRefusals.length === 0 && !removal)
         throw new NothingKnown(clientId, similarApplications, instructions.list)
       const found = removal ? diagnoseRemoved(asked, removal) : diagnoseUnknown(asked)
-      return { ...known, ...found, refusals: [], similarApplications }
+      return {
+        ...known,
+        ...found,
+        authors: new Map(removal && [['status', removal]]),
+        refusals: [],
+        similarApplications,
+      }
     }
     const recorded = await store.listRefusals(clientId)
     // Checks of tokens that belong to no known application count for the suite, but are not its own requests.
     const refusals = application ? recorded : recorded.filter(({ reason }) => !isTokenReason(reason))
     const { secrets } = (application ?? suite) as ShownSuite
-    const findings = { clientId, secrets, refusals, similarRefusals, now: now(), instructions }
+    const hasEnded = application?.status === 'suspended' || secrets.some(({ endsAt }) => endsAt !== null)
+    const subject = { kind: application ? 'application' : 'suite', id: clientId } as const
+    const authors: Authors = hasEnded ? await findAuthors(store, subject) : new Map()
+    const findings = { clientId, secrets, authors, refusals, similarRefusals, now: now(), instructions }
     const hasSuites = (await store.listSuites({ limit: 1 })).length > 0
     const found = application ? diagnose({ ...findings, application, hasSuites }) : diagnoseSuite(findings)
-    return { ...known, ...found, refusals, similarApplications: [] }
+    return { ...known, ...found, authors, refusals, similarApplications: [] }
   }
 
   /** Oldest first. */

@@ -183,17 +183,17 @@ const CASES: Record<string, Script> = {
   ],
   'a secret that has ended while a newer one is not used is the first thing that is said': [
     'token; rotation with 1 min; 3 min; first secret',
-    /The secret that it uses \(1\) ended at 20\d\d-.*Z: it has a newer one \(\d+\), which has not been used yet \(uses of secrets show up within a minute\)\. If the partner does not use that by now, hand it over;/,
+    /The secret that it uses \(1\) ended 2 min ago, at 2027-01-15T08:01:00\.000Z \(set by tester 3 min ago, at 2027-01-15T08:00:00\.000Z\): it has a newer one \(\d+\), which has not been used yet \(uses of secrets show up within a minute\)\. If the partner does not use that by now, hand it over;/,
     'newest secret; 1 min; first secret',
     /the newer one \(\d+\) was last used 60 s ago, so one of its instances still has the old one/,
   ],
   'of several secrets that have ended the one that was used last is meant, though another one ended later': [
     'token; rotation with 1 min; 1 ms; rotation with 1 min; 2 min; first secret',
-    /The secret that it uses \(1\) ended at /,
+    /The secret that it uses \(1\) ended /,
   ],
   'of several secrets that have ended and were never used the last one is meant': [
     'rotation with 1 min; rotation with 2 min; 3 min; first secret',
-    /The secret that it uses \(4\) ended at /,
+    /The secret that it uses \(4\) ended /,
   ],
   'a secret that was refused as expired, and was revoked since': [
     'rotation with 1 min; 2 min; first secret; first secret revoked',
@@ -201,11 +201,11 @@ const CASES: Record<string, Script> = {
   ],
   'a secret that an operator has revoked': [
     'rotation with 1000 min; first secret revoked; first secret',
-    /An operator revoked the secret that it uses \(1\) at 2027-01-15T08:00:00\.000Z: it has a newer one/,
+    /The secret that it uses \(1\) was revoked by tester 0 s ago, at 2027-01-15T08:00:00\.000Z: it has a newer one/,
   ],
   'the last secret that has ended by itself is not said to be revoked': [
     'rotation with 1 min; 1 ms; newest secret revoked; 3 min',
-    /^None of its secrets is valid: the last one ended at 2027-01-15T08:01:00\.000Z \(2 min ago\)/,
+    /^None of its secrets is valid: the last one ended 2 min ago, at 2027-01-15T08:01:00\.000Z \(set by tester 3 min ago/,
   ],
   'where the last active secret of an application ends within 7 days, that is said with the remedy': [
     'token',
@@ -233,11 +233,11 @@ const CASES: Record<string, Script> = {
   'an application that gets no token whatever it sends is told first': [
     'suspension; first secret',
     'wrong',
-    /^It is suspended: .*"applications resume/,
+    /^It was suspended by tester 0 s ago, at 2027-01-15T08:00:00\.000Z: it gets no tokens, .*"applications resume/,
     'resumption',
     /^It has not got a token yet\. The cause of its last refusal \(suspended application, 0 s ago\) is gone\.\n/,
     'first secret revoked; 2 min',
-    /^None of its secrets is valid: an operator revoked the last one at .* \(2 min ago\)\. "secrets rotate/,
+    /^None of its secrets is valid: the last one was revoked by tester 2 min ago, at \S+Z\. "secrets rotate/,
   ],
   'tokens that are refused at a suite that it is not approved for': [
     'token at another suite',
@@ -317,9 +317,9 @@ const CASES: Record<string, Script> = {
     'about the suite; question about nothing',
     /One of its requests was refused .* \/v1\/oauth\/introspect breaks a rule: field missing/,
     'rotation with 1 min; 2 min; question of the suite',
-    /The secret that it uses \(\d+\) ended at .*: it has a newer one \(\d+\), which has not been used yet /,
+    /The secret that it uses \(\d+\) ended .*: it has a newer one \(\d+\), which has not been used yet /,
     'newest secret revoked',
-    /^store is a suite: .* None of its secrets is valid: an operator revoked the last.*"secrets rotate store" makes a new one/,
+    /^store is a suite: .* None of its secrets is valid: the last one was revoked by tester .*"secrets rotate store" makes a new one/,
   ],
 }
 
@@ -344,6 +344,26 @@ t.test('Why: an application that has no secret', async (t) => {
   const { says, id, store } = await createAskedWorld(t)
   const { findApplication } = store
   Object.assign(store, { findApplication: async (id: string) => ({ ...(await findApplication(id)), secrets: [] }) })
+t.test('Why: who suspended an application or ended a secret is not said where the audit does not tell', async (t) => {
+  const { says, store, clock, administration, id, later, send } = await createAskedWorld(t)
+  await administration.rotateSecret(id, MINUTE)
+  later(2)
+  const newest = (await administration.listSecrets(id)).at(-1)
+  await administration.revokeSecret(id, newest?.id as number, { force: true })
+  await administration.suspend(id)
+  await says(/^It was suspended by tester/)
+  await administration.update(id, { name: 'Other' })
+  await says(/^It was suspended by tester/)
+  await store.purge('audit events', clock.time + 1, 100)
+  await says(/^It is suspended: it gets no tokens, /)
+  await administration.resume(id)
+  await says(/: the last one was revoked 0 s ago, at 2027-01-15T08:02:00\.000Z\./)
+  later(1)
+  await administration.rotateSecret(id, MINUTE)
+  await send({})
+  await says(/The secret that it uses \(1\) ended 2 min ago, at 2027-01-15T08:01:00\.000Z: it has a newer one/)
+})
+
   await says(new RegExp(`^It has no secret: "secrets rotate ${id}" makes a new one: hand it over\\.$`))
 })
 
@@ -453,6 +473,8 @@ t.test('Why: an application that was removed: by whom, when, and whether it stil
 
 t.test('Why: of the similar client ids ten are named, and how many more there are', async (t) => {
   const { administration, says, send, explain } = await createAskedWorld(t)
+  await administration.suspend(id)
+  await says(/^It was suspended by tester 0 s ago/, id)
   for (let n = 10; n < 22; n++) await administration.register({ clientId: `shop-${n}` })
   const named = Array.from({ length: 10 }, (_, n) => `shop-${n + 10}`).join(', ')
   await t.rejects(explain('shop'), { message: new RegExp(`Did you mean ${named} and 2 more\\?$`) })

@@ -122,7 +122,7 @@ function createView(context: AdminContext) {
     if (explanation instanceof NothingKnown || !explanation.application) {
       return showPage(reply, unknownApplicationPage(clientId, explanation, now()), { status: 404 })
     }
-    const { application } = explanation
+    const { application, authors } = explanation
     const { lastTokenAt, secrets, suites: approved } = application
     const links = await handOvers.list(clientId)
     const mayChange = canChange(request)
@@ -150,7 +150,7 @@ ${lastTokenAt === undefined && use}
 ${await usagePanel(context, request, usage)}
 ${live.refusals}
 ${section('approvals', 'Approvals', approvals(approved, await listChoices(administration)), mayChange && html`<a class="button" href="${`${base}/edit#approvals`}">Edit approvals</a>`)}
-${secretsPanel({ base, name: application.name, secrets, now: at, request, handsOver: handOvers.isOn, federated, hours: stateOf('hours') })}
+${secretsPanel({ base, name: application.name, secrets, authors, now: at, request, handsOver: handOvers.isOn, federated, hours: stateOf('hours') })}
 ${handOversPanel(base, links, { canChange: mayChange, now: at })}
 ${lastTokenAt !== undefined && use}
 ${await lastChanges(administration, { kind: 'application', id: clientId })}

@@ -6,7 +6,8 @@ import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { age, badge, name, section } from './components.ts'
 import { withTimes } from './diagnosis.ts'
-import { canChange, fieldsOf, hidden, redirectDone } from './forms.ts'
+import { canChange, fieldsOf, hidden, redirectDone, textsIn } from './forms.ts'
+import { RANGE_NAMES } from './range.ts'
 
 /** How many items of one kind are shown. */
 const SHOWN = 20
@@ -146,6 +147,6 @@ function detailOf({ kind, detail, remedy, subject }: Matter, now: number): Html 
 function withAges(text: string, now: number, withSeconds: boolean): Part[] {
   return text.split(/( at \d{4}-\d\d-\d\dT[\d:.]+Z)/).map((part, n) => {
     const moment = Date.parse(part.slice(' at '.length))
-    return n % 2 === 1 && moment <= now ? html` ${age(moment, now)}` : withTimes(part, withSeconds)
+    return n % 2 === 1 && moment <= now ? html` ${age(moment, now)}` : withTimes(part, { withSeconds })
   })
 }

@@ -1,3 +1,4 @@
+import type { Made } from '../../administration/audit-trail.ts'
 import { type Application, type Labels, labelTexts } from '../../domain/application.ts'
 import { ago } from '../../domain/time.ts'
 import { address, type Html, html, type Part } from '../../web/html.ts'
@@ -88,6 +89,11 @@ export function labelCount(labels: Labels, href: string): Html | undefined {
   if (texts.length === 0) return
   const all = texts.join(', ')
   return html` <a class="label" href="${href}" title="${all}" aria-label="+${texts.length}: ${all}">+${texts.length}</a>`
+}
+
+/** A link to a change in the audit. */
+export function changeLink({ id, clientId }: Made, text: Part): Html {
+  return html`<a href="${`${address('/audit', { subject: clientId, open: String(id) })}#row-${id}`}">${text}</a>`
 }
 
 /** A highlighted message. Screen readers announce an error message as soon as the page has loaded. */

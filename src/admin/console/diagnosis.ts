@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { placeOf } from '../../administration/attention.ts'
+import type { Made } from '../../administration/audit-trail.ts'
 import { endingSecret, type Health } from '../../administration/diagnosis.ts'
 import type { Instructions } from '../../administration/remedies.ts'
 import { isHeavy, isQuiet, type ListedApplication, type RecentUse } from '../../administration/search.ts'
@@ -17,6 +18,7 @@ import {
   asOf,
   badge,
   type Column,
+  changeLink,
   name,
   number,
   section,
@@ -118,15 +120,15 @@ const ANSWERS: Record<Health, readonly [tone: Tone, answer: string]> = {
   wrong: ['bad', 'There is a problem.'],
 }
 
-const SUSPENDED = ['quiet', 'An operator has suspended it.'] as const
+const SUSPENDED = ['quiet', 'It is suspended.'] as const
 
 /** The diagnosis of a client: whether there is a problem, a line for each reason, and buttons that fix it. */
 export function diagnosisNote(
-  { application, health, lines, elsewhere }: Explanation,
+  { application, authors, health, lines, elsewhere }: Explanation,
   buttons: PageInstructions['buttons'] = new Map(),
 ): Html {
   const [tone, answer] = application?.status === 'suspended' ? SUSPENDED : ANSWERS[health]
-  const parts = lines.map((line) => withTimes(line))
+  const parts = lines.map((line) => withTimes(line, { changes: [...authors.values()] }))
   // Screen readers announce the answer when it changes, but not when only ages do.
   const strong = html`<strong role="status">${answer}</strong>`
   const text =
@@ -139,11 +141,15 @@ export function diagnosisNote(
   return html`<div class="note ${tone}">${text}${actions}${more}</div>`
 }
 
-/** Turns timestamps in a text into `<time>` elements, which are shown in the reader's time zone. */
-export function withTimes(text: string, withSeconds = false): Part[] {
-  return text.split(/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/).map((part, at) => {
+/** Turns timestamps in a text into `<time>` elements, which are shown in the reader's time zone. Those of `changes` are links. */
+export function withTimes(text: string, { withSeconds = false, changes = [] as readonly Made[] } = {}): Part[] {
+  return text.split(/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/).map((part, n) => {
+    const moment = Date.parse(part)
     // A request id that a client sent may look like a timestamp without being one.
-    return at % 2 === 0 || Number.isNaN(Date.parse(part)) ? part : time(Date.parse(part), '', withSeconds)
+    if (n % 2 === 0 || Number.isNaN(moment)) return part
+    const change = changes.find(({ at }) => at === moment)
+    const shown = time(moment, '', withSeconds)
+    return change ? changeLink(change, shown) : shown
   })
 }
 

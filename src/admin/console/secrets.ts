@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { Authors } from '../../administration/audit-trail.ts'
 import { type BrowsedSecret, type ListedSecret, nounOf, replacedSecrets } from '../../administration/secrets.ts'
 import { labelTexts } from '../../domain/application.ts'
 import { OperatorError } from '../../domain/operator-error.ts'
@@ -8,7 +9,7 @@ import { type Html, html, type Part, path } from '../../web/html.ts'
 import { snippets } from '../../web/snippets.ts'
 import type { About, AdminContext } from '../context.ts'
 import { idOf } from '../wire/routing.ts'
-import { age, badge, facts, help, note, section, sentence, table, time } from './components.ts'
+import { age, badge, changeLink, facts, help, note, section, sentence, table, time } from './components.ts'
 import {
   assertNameTyped,
   canChange,
@@ -83,6 +84,7 @@ interface SecretsPanel {
   /** The name of the application or the suite. */
   name: string
   secrets: readonly ListedSecret[]
+  authors: Authors
   now: number
   request: FastifyRequest
   /** Whether the form can make a hand-over link, too. Undefined for suites. */
@@ -102,7 +104,7 @@ export function secretsPanel(panel: SecretsPanel): Html {
   const mayChange = canChange(panel.request)
   const rows = panel.secrets
     .toReversed()
-    .map((secret) => [...secretCells(secret, panel.now), revocation(secret, panel)])
+    .map((secret) => [...secretCells(secret, panel.now, panel.authors), revocation(secret, panel)])
   const replaced = replacedSecrets(panel.secrets, panel.now).map(({ id }) => id)
   const advice =
     replaced.length > 0 &&
@@ -133,13 +135,15 @@ function endings(secrets: readonly ListedSecret[]): Html | false {
   return active.length > 1 && html`<p>All of these end then, if not before:</p><ul>${ends}</ul>`
 }
 
-/** The cells of SECRET_COLUMNS. */
-export function secretCells(secret: ListedSecret | BrowsedSecret, now: number): Part[] {
-  const { id, origin, createdAt, endsAt, lastUsedAt, lastUsedFrom, federated } = secret
+/** The cells of SECRET_COLUMNS. `authors`: who ended them. */
+export function secretCells(secret: ListedSecret | BrowsedSecret, now: number, authors?: Authors): Part[] {
+  const { id, origin, createdAt, endsAt, revokedAt, lastUsedAt, lastUsedFrom, federated } = secret
+  const author = endsAt === null ? undefined : authors?.get(id)
+  const verb = revokedAt === null ? 'end set' : 'revoked'
   return [
     html`${nounOf(secret)} ${id} <span class="hint">· ${origin}</span>${federated && html` <code title="${federated.subject}">${federated.subject}</code>`}`,
     stateBadge(secret),
-    time(endsAt),
+    html`${time(endsAt)}${author && html`<div class="hint">${changeLink(author, html`${verb} by <bdi>${author.by}</bdi>, ${time(author.at)}`)}</div>`}`,
     age(createdAt, now),
     html`${age(lastUsedAt, now, 'not used yet')}${lastUsedFrom && html` <span class="hint">from ${lastUsedFrom}</span>`}`,
   ]

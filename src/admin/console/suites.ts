@@ -187,7 +187,8 @@ function createView(context: AdminContext) {
     const mayChange = canChange(request)
     const at = now()
     const base = path`/suites/${suiteId}`
-    const live = await liveSuite(administration, await why(suiteId, instructions), instructions, at)
+    const explanation = await why(suiteId, instructions)
+    const live = await liveSuite(administration, explanation, instructions, at)
     const known = html`${copyable('suite-id', 'Id', suiteId)}${facts([['Registered', time(createdAt)], ...annotationFacts(suite, '/suites')])}`
     const hint = 'Gateway checks and introspections that found the token valid, and what was refused,'
     const usage = { clientId: suiteId, base, kinds: ['checks', 'refusals'], hint } as const
@@ -204,7 +205,7 @@ ${await usagePanel(context, request, usage)}
 ${approvedPanel(suiteId, await suites.countApproved(suiteId), mayChange)}
 ${live.checks}
 ${live.refusals}
-${secretsPanel({ base, name: named, secrets, now: at, request, hours: statesOf(errors)('hours') })}
+${secretsPanel({ base, name: named, secrets, authors: explanation.authors, now: at, request, hours: statesOf(errors)('hours') })}
 ${section('gateway', 'How tokens are checked', howToCheckTokens({ clientId: suiteId, ...about.urls }))}
 ${await lastChanges(administration, { kind: 'suite', id: suiteId })}
 ${mayChange && section('endings', 'Remove this suite', html`<div class="actions"><a class="button danger-quiet" href="${base}/remove">${icon('remove')}Remove…</a></div>`)}`)}`,

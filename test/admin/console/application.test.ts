@@ -62,7 +62,7 @@ t.test('Application: the cause of its refusals comes first, with a remedy on the
   await administration.applications.suspend(clientId)
   t.match(
     await text(),
-    /suspended Edit .* Status .* An operator has suspended it\. It is suspended: .* To allow it again: “Resume”\. Resume /,
+    /suspended Edit .* Status .* It is suspended\. It was suspended by tester 0 s ago, at \S+ \S+ UTC : it gets no tokens, .* To allow it again: “Resume”\. Resume /,
   )
   t.notMatch(await page(), /class="(badge|note) bad"/, 'which is no problem')
 })
@@ -102,10 +102,15 @@ t.test('Application: remedies are worded for who reads them, and times are shown
   await administration.applications.resume(clientId)
   const [first] = await administration.secrets.list(clientId)
   await administration.secrets.rotate(clientId, MINUTE)
+  clock.time += 1
   await administration.secrets.revoke(clientId, first?.id as number)
   await refuse({ reason: 'revoked secret', count: 9 })
   const moment = new Date(clock.time).toISOString()
-  t.match(await page(), `it uses (${first?.id}) at <time datetime="${moment}">${moment.slice(0, 10)} `)
+  const [revoked] = (await administration.searchAuditEvents({ subject: clientId, limit: 1 })).events
+  const link = `<a href="/audit?subject=${clientId}&amp;open=${revoked?.id}#row-${revoked?.id}">`
+  const revocation = `<time datetime="${moment}">${moment.slice(0, 10)} `
+  t.match(await page(), `it uses (${first?.id}) was revoked by tester 0 s ago, at ${link}${revocation}`)
+  t.match(await page(), `${link}revoked by <bdi>tester</bdi>, ${revocation}`, 'in the list of secrets, too')
   await refuse({ reason: 'token quota exceeded', count: 9 })
   t.match(await page(), `<a class="button" href="${path}/edit?propose=quota#field-quota">Edit the quota…</a>`)
   t.match(await browser.body(`${path}/edit?propose=quota`), ' id="field-quota"')
@@ -333,6 +338,9 @@ t.test('Application: it is suspended, resumed and, after confirmation, removed, 
   t.match(await browser.text(removed), 'Shop is removed, with 3 secrets and 2 approvals.')
   t.notMatch(await (await signIn('viewer')).text(removed), 'is removed')
   await t.rejects(show())
+  const [removal] = (await administration.searchAuditEvents({ subject: clientId, limit: 1 })).events
+  const link = `<a href="/audit?subject=${clientId}&amp;open=${removal?.id}#row-${removal?.id}"><time`
+  t.match((await browser(path)).body, ` was removed by anna 0 s ago, at ${link}`)
   t.equal(await browser.status(`${path}/remove`), 404)
   t.equal((await send('suspend')).statusCode, 404)
 })

@@ -29,6 +29,7 @@ t.test('Suites: they are listed with their state and the number of approved appl
   await secrets.revoke('other', young)
   t.match(await text(), ' other secret ends ')
   t.match(await browser.text('/suites/other'), `${HOSTILE} secret ends Approve or withdraw… Edit `)
+  t.match(await browser.text('/suites/other'), / revoked by tester , .* end set by tester , /)
   await secrets.revoke('other', old, { force: true })
   await store.recordRefusals([refusal('other', { endpoint: '/v1/oauth/introspect' })])
   t.match(await text(), ' other failing no secret ')
