@@ -127,9 +127,9 @@ function* ofIssuers({ at, issuers, name }: Statistics): Generator<Matter> {
 
 function* ofClients({ trouble }: Statistics, shown: number): Generator<Matter> {
   const { failing = [], reported = [], removed = [] } = trouble ?? {}
-  for (const { kind, id, name, reason, count, since, remedy } of failing.slice(0, shown)) {
+  for (const { kind, id, name, reason, count, since, recoveredAt = since, remedy } of failing.slice(0, shown)) {
     const detail = `${wordsOf(reason)}: refused ${many(count, 'time')}, first at ${timestamp(since)}.`
-    const about = `${reason} ${timestamp(since)}`
+    const about = `${reason} ${timestamp(recoveredAt)}`
     const more = { id: `${kind} ${id}`, about, subject: { kind, id, name }, since, reason, count, remedy }
     yield matter(['client refused', 'bad', placeOf(kind, id, reason)], name, detail, more)
   }

@@ -7,6 +7,7 @@ import { DAY, HOUR } from '../domain/usage.ts'
 import { isOfRemoved, listRemovals } from './audit-trail.ts'
 import type { ReadContext } from './context.ts'
 import { ROWS_PER_STEP, stepsOf } from './pages.ts'
+import { lastUse } from './remedies.ts'
 import { finderOf } from './search.ts'
 import { createWhy } from './why.ts'
 
@@ -28,13 +29,15 @@ export async function findTrouble({ store, now }: ReadContext): Promise<Trouble>
   const failing: Trouble['failing'][number][] = []
   const reported: Trouble['reported'][number][] = []
   const diagnose = async ({ kind, id, name, ...newest }: RefusedClient) => {
-    const { application, health, cause, lines, ...found } = await why(id)
+    const { application, suite, health, cause, lines, ...found } = await why(id)
     if (application?.status === 'suspended') return
     const [only] = found.reported?.filter(isWithin(DAY)) ?? []
     const { reason, count, firstAt: since } = cause ?? newest
-    if (health === 'wrong')
-      failing.push({ kind, id, name, reason, count, since, ...(lines[0] && { remedy: lines[0] }) })
-    else if (only)
+    if (health === 'wrong') {
+      const workedAt = application?.lastTokenAt ?? lastUse(suite?.secrets ?? [])
+      const recoveredAt = await findRecovery(store, { id, reason, since, workedAt })
+      failing.push({ kind, id, name, reason, count, since, recoveredAt, ...(lines[0] && { remedy: lines[0] }) })
+    } else if (only)
       reported.push({ id, name, reason: only.reason, count: only.count, since: only.firstAt, remedy: only.line })
   }
   // Those that were refused come first: only so many clients are examined.
@@ -49,6 +52,16 @@ export async function findTrouble({ store, now }: ReadContext): Promise<Trouble>
     return rows.length > 0 ? [{ ...removal, ...timesOf(rows) }] : []
   })
   return { failing: failing.sort(mostFirst), reported: reported.sort(mostFirst), refusedChecks, removed }
+}
+
+/** When it worked an hour or more after it was last refused for this reason: what was refused since is something new. */
+async function findRecovery(
+  { listRefusedRequests }: Pick<Store, 'listRefusedRequests'>,
+  { id, reason, since, workedAt }: { id: string; reason: string; since: number; workedAt: number },
+): Promise<number | undefined> {
+  if (workedAt <= since) return undefined
+  const [last] = await listRefusedRequests({ clientId: id, reason, until: workedAt, limit: 1 })
+  return last && workedAt - last.at < HOUR ? undefined : workedAt
 }
 
 function sumOf(rows: readonly RefusedClient[]): Trouble['refusedChecks'][number] {

@@ -1,7 +1,10 @@
+import type { RefusedClient } from './refusal.ts'
+
 /** What clients have trouble with, on all nodes; the most frequent first. */
 export interface Trouble {
-  /** Applications and suites that are being refused, or were in the last day. */
-  readonly failing: readonly ({ kind: 'application' | 'suite'; id: string; name: string; remedy?: string } & Refused)[]
+  /** Applications and suites that are being refused, or were in the last day. `recoveredAt`: when they worked in between. */
+  readonly failing: readonly (Pick<RefusedClient, 'kind' | 'id' | 'name'> &
+    Refused & { recoveredAt?: number | undefined; remedy?: string })[]
   /** Applications that are not failing, but would have been refused in the last day, if that were not only reported. */
   readonly reported: readonly ({ id: string; name: string; remedy: string } & Refused)[]
   /** Checks of tokens that belong to no known application, in the last hour. */

@@ -4,11 +4,12 @@ import { listRemovals } from '../../src/administration/audit-trail.ts'
 import { findTrouble } from '../../src/administration/refusals.ts'
 import { type Application, abbreviated } from '../../src/domain/application.ts'
 import type { RefusalCount } from '../../src/domain/refusal.ts'
+import type { Suite } from '../../src/domain/suite.ts'
 import { application } from '../support/newcomers.ts'
 import { AUDIT } from '../support/on.ts'
-import { refusal } from '../support/refusal.ts'
+import { refusal, refusedRequest } from '../support/refusal.ts'
 import { filling } from '../support/registration.ts'
-import { createWorld, START } from '../support/world.ts'
+import { createWorld, createWorldOfSuites, START } from '../support/world.ts'
 
 const HOUR = 60 * 60_000
 
@@ -42,7 +43,7 @@ t.test('Trouble: applications and suites are failing if they are refused now, mo
   const remedy = String(failing[0]?.remedy)
   t.match(remedy, /^Its requests are refused, 7 times, .* use "secrets rotate often"/)
   t.strictSame(
-    failing.map(({ remedy, ...rest }) => rest),
+    failing.map(({ remedy, recoveredAt, ...rest }) => rest),
     [
       { kind: 'application', id: 'often', name: 'often', reason: 'wrong secret', count: 7, since: START - HOUR - 1 },
       { kind: 'suite', id: 's2', name: 'Suite s2', reason: 'wrong secret', count: 2, since: START - 1 },
@@ -110,6 +111,38 @@ t.test('Trouble: however many are only reported, those that are refused are foun
   t.match(failing, [{ id: 'refused' }])
   t.equal(reported.length, 99)
 })
+
+t.test(
+  'Trouble: who worked an hour or more after a refusal, and is refused again, has recovered in between',
+  async (t) => {
+    const { store, credentials } = await createWorldOfSuites(t)
+    const { client_id: id } = credentials
+    const [{ key }, suite] = [await store.findApplication(id), await store.findSuite('store')] as [Application, Suite]
+    const times = { firstAt: START - 10 * HOUR, lastAt: START }
+    await store.recordRefusals([refusal(id, times), refusal('store', times)])
+    const found = async (client: string) => {
+      const { failing } = await findTrouble({ store, now: () => START })
+      return failing.find((one) => one.id === client)?.recoveredAt
+    }
+    const refused = (clientId: string, at: number) =>
+      store.recordRefusedRequests([refusedRequest('r', { clientId, at })])
+    const token = (lastTokenAt: number) =>
+      store.addTokenCounts([{ applicationKey: key, hour: 1, issued: 1, refused: 0, lastTokenAt }])
+    t.equal(await found(id), undefined, 'it has never worked')
+    await token(START - 10 * HOUR)
+    t.equal(await found(id), undefined, 'nor since it was refused')
+    await refused(id, START - 3 * HOUR)
+    await token(START - 2 * HOUR - 1)
+    t.equal(await found(id), undefined, 'another instance may have it')
+    await token(START - 2 * HOUR)
+    t.equal(await found(id), START - 2 * HOUR)
+    await refused(id, START - 2 * HOUR)
+    t.equal(await found(id), START - 2 * HOUR, 'whatever was refused since')
+    const secretId = suite.secrets[0]?.id as number
+    await store.recordSecretUses([{ secretId, lastUsedAt: START - HOUR }])
+    t.equal(await found('store'), START - HOUR, 'a suite when its secret was used')
+  },
+)
 
 t.test('Trouble: a removed application that still calls is named, with who removed it and when', async (t) => {
   const { store, clock } = await createWorld(t)

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Matter, mattersOf } from '../../administration/attention.ts'
 import type { Statistics } from '../../views/statistics.ts'
-import { type Html, html, type Part } from '../../web/html.ts'
+import { address, type Html, html, type Part } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { age, badge, name, section } from './components.ts'
@@ -48,14 +48,16 @@ const ACTIONS: Readonly<Record<string, readonly [label: string, place: string]>>
 /** What is said of one client, most serious first. */
 type Item = readonly [Matter, ...Matter[]]
 
-/** POST /acknowledge: takes warnings from what needs attention, for all operators. */
+/** POST /: takes warnings from what needs attention, for all operators. The time range stays. */
 export function acknowledging(console: FastifyInstance, context: AdminContext): void {
-  console.post('/acknowledge', async (request, reply) => {
+  console.post('/', async (request, reply) => {
     const asked = fieldsOf(request.body).all('warning')
     const matters = mattersOf(await context.statistics.read(), SHOWN)
     const known = matters.filter(({ occurrence }) => asked.includes(String(occurrence)))
     const isNew = await administrationOf(context, request).acknowledge(known)
-    return redirectDone(reply, '/', isNew ? 'acknowledged' : 'nothing-changed')
+    const page = address('/', textsIn(RANGE_NAMES, request.query))
+    // Otherwise browsers stay at the part that they were at, which may be the one of a time range.
+    return redirectDone(reply, page, isNew ? 'acknowledged' : 'nothing-changed', '#main')
   })
 }
 
@@ -126,12 +128,12 @@ function actionOf({ reason = '', place, what }: Matter, canChange: boolean): Htm
   return page !== '/' && html`<a class="button" href="${href}">${label}<span class="unseen"> ${what}</span></a>`
 }
 
-/** False for what the server sees at this moment. */
+/** False for what the server sees at this moment. Without an action, the form goes to the address of the page, with its range. */
 function acknowledgeButton(item: Item): Html | false {
   const occurrences = item.flatMap(({ occurrence }) => occurrence ?? [])
   if (occurrences.length < item.length) return false
   const inputs = occurrences.map((warning) => hidden({ warning }))
-  return html`<form method="post" action="/acknowledge">${inputs}<button class="button">Acknowledge<span class="unseen"> ${item[0].what}</span></button></form>`
+  return html`<form method="post">${inputs}<button class="button">Acknowledge<span class="unseen"> ${item[0].what}</span></button></form>`
 }
 
 /** The page of an application or a suite says what to do. */

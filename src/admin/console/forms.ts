@@ -80,9 +80,9 @@ const DONE = {
   acknowledged: 'It is acknowledged, for all operators, until it changes or 7 days have passed.',
 } as const
 
-/** Redirects after a successful change. The page at `path` shows the message. */
-export function redirectDone(reply: FastifyReply, path: string, done: keyof typeof DONE): FastifyReply {
-  return reply.redirect(`${path}${path.includes('?') ? '&' : '?'}done=${done}`, 303)
+/** Redirects after a successful change, to a part of the page at `path`, which shows the message. */
+export function redirectDone(reply: FastifyReply, path: string, done: keyof typeof DONE, part = ''): FastifyReply {
+  return reply.redirect(`${path}${path.includes('?') ? '&' : '?'}done=${done}${part}`, 303)
 }
 
 export function doneMessage(request: FastifyRequest): string | undefined {

@@ -162,6 +162,21 @@ browserTest('Overview: a fifth window of one operator pauses the first', async (
   await isLive(page)
 })
 
+browserTest('Overview: after Acknowledge it has the same time range, and says that it is done', async (t) => {
+  const { console, page, complaints } = await startOverview(t, startBoth)
+  await console.token((await console.register()).clientId, 'wrong')
+  await page.getByRole('link', { name: '7 days' }).click()
+  await page.getByRole('button', { name: 'Acknowledge' }).click(PATIENCE)
+  await page.waitForURL(/[/][?]period=7d&done=acknowledged/)
+  const message = page.getByRole('status').filter({ hasText: 'It is acknowledged' })
+  const isSeen = await message.evaluate((element) => {
+    const { top, left } = element.getBoundingClientRect()
+    return element.contains(document.elementFromPoint(left + 20, top + 20))
+  })
+  t.ok(isSeen, 'though the link to the range leads to the charts')
+  t.strictSame(complaints, [])
+})
+
 browserTest('Application: its page shows a refusal without a reload, and what was opened stays open', async (t) => {
   const { console, page, complaints } = await startOverview(t)
   const { clientId } = await console.register()

@@ -274,14 +274,20 @@ t.test('Attention: what an admin has acknowledged is below a fold, for all opera
   const warnings = valuesOf(await anna.body('/'), 'warning')
   t.equal(warnings.length, 2, 'what is said of one application is acknowledged together')
   t.strictSame(valuesOf(await viktor.body('/'), 'warning'), [], 'not by a viewer')
-  const acknowledge = (warning: string | string[]) => anna.location('/acknowledge', { form: { warning } })
-  t.equal(await acknowledge('client refused nobody'), '/?done=nothing-changed')
+  const acknowledge = (warning: string | string[]) =>
+    anna.location('/?period=7d&done=acknowledged', { form: { warning } })
+  t.equal(await acknowledge('client refused nobody'), '/?period=7d&done=nothing-changed#main')
   t.strictSame(seen(await viktor.text('/')), [undefined, false])
-  t.equal(await acknowledge(warnings), '/?done=acknowledged')
+  t.match(
+    await anna.body('/'),
+    '<form method="post"><input type="hidden" name="warning"',
+    'sent to the address of the page',
+  )
+  t.equal(await acknowledge(warnings), '/?period=7d&done=acknowledged#main', 'with its time range')
   t.match(await anna.text('/?done=acknowledged'), 'until it changes or 7 days have passed')
-  t.equal(await acknowledge(warnings), '/?done=nothing-changed', 'they already are')
+  t.equal(await acknowledge(warnings), '/?period=7d&done=nothing-changed#main', 'they already are')
   t.strictSame(seen(await viktor.text('/')), ['1 acknowledged', true])
-  t.notMatch(await anna.body('/'), '/acknowledge')
+  t.notMatch(await anna.body('/'), '>Acknowledge<')
   const [first, second, other] = (await administration.searchAuditEvents({ limit: 3 })).events
   const detail = 'The secret does not match: refused 1,204 times, first at 2027-01-15T08:00:00.000Z.'
   t.match(
@@ -310,7 +316,7 @@ t.test('Attention: what an admin has acknowledged is below a fold, for all opera
     'the page is shown even if the database does not answer',
   )
   store.listAcknowledged = listAcknowledged
-  for (const change of [{ reason: 'expired secret' }, { since: START + 1 }, { id: 'c' }]) {
+  for (const change of [{ reason: 'expired secret' }, { since: START + 1 }, { recoveredAt: START + 1 }, { id: 'c' }]) {
     show(failing(change))
     t.strictSame(seen(await viktor.text('/')), [undefined, false], JSON.stringify(change))
   }
