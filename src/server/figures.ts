@@ -122,7 +122,7 @@ function createStoreFigures(newFailures: () => number, { now, monotonic }: Clock
 
     readUsage: async (period: Period) => (await usage.get(period)?.())?.figure,
 
-    readStates: async () => (await states()).figure,
+    readStates: async (version?: unknown) => (await states(version)).figure,
 
     /** The figures of /metrics, and those that only the statistics have. */
     async readAll() {
@@ -183,7 +183,7 @@ export async function countLiveTokens(
 /**
  * Returns a function that resolves to a figure within `timeout` even if `read` hangs. All callers share one call of `read`, which
  * is repeated when its result is older than `maxAge`; they get the old result meanwhile, until it is older than `maxAge + grace`.
- * `isFresh`: whether the last call succeeded in time. Milliseconds. A caller may demand that it is read anew.
+ * `isFresh`: whether the last call succeeded in time. Milliseconds. It is also read anew for a caller who names another version.
  */
 export function shareFigure<Figure>(
   read: () => Promise<Figure>,
@@ -193,12 +193,14 @@ export function shareFigure<Figure>(
   let readAt = Number.NEGATIVE_INFINITY
   let isFresh = false
   let reading: Promise<void> | undefined
+  let known: unknown
 
-  async function refresh(): Promise<void> {
+  async function refresh(version: unknown): Promise<void> {
     isFresh = false
     try {
       figure = await read()
       readAt = monotonic()
+      known = version
       isFresh = true
     } catch {
       // The last figure remains, and the next caller tries again.
@@ -206,9 +208,9 @@ export function shareFigure<Figure>(
     reading = undefined
   }
 
-  return async (isAnew = false): Promise<{ figure: Figure | undefined; isFresh: boolean }> => {
-    const age = isAnew ? Infinity : monotonic() - readAt
-    if (age >= maxAge) reading ??= refresh()
+  return async (version = known): Promise<{ figure: Figure | undefined; isFresh: boolean }> => {
+    const age = version === known ? monotonic() - readAt : Infinity
+    if (age >= maxAge) reading ??= refresh(version)
     if (reading && age >= maxAge + grace) await within(timeout, reading)
     return { figure, isFresh }
   }

@@ -59,7 +59,7 @@ export async function startStatistics(
 
   return {
     thisNode,
-    readTrouble: async (isAnew) => (await trouble(isAnew)).figure,
+    readTrouble: async (version) => (await trouble(version)).figure,
     outages: outages.list,
     readUsage: storeFigures.readUsage,
     readStates: storeFigures.readStates,

@@ -213,12 +213,15 @@ export type ApplicationStates = { readonly heavy: readonly string[] } & Readonly
 export interface StatisticsSource {
   /** Resolves soon even if the store or a worker hangs: missing values are those of the last call, or undefined. */
   read(): Promise<Statistics>
-  /** Only the `trouble` of `read`, up to 5 seconds late unless it is read anew. */
-  readTrouble(isAnew?: boolean): Promise<Trouble | undefined>
+  /** Only the `trouble` of `read`, up to 5 seconds late. It is read anew for another `version` of the registry. */
+  readTrouble(version?: unknown): Promise<Trouble | undefined>
   /** Only the `outages` of `read`. */
   outages(): readonly Outage[]
   /** What each active application did in a period, a minute or two late. Resolves soon; undefined if not known yet. */
   readUsage(period: Period): Promise<readonly ApplicationCounts[] | undefined>
-  /** Which applications are heavy, and how many are quiet or suspended, up to 15 seconds late. Resolves soon; undefined if not known yet. */
-  readStates(): Promise<ApplicationStates | undefined>
+  /**
+   * Which applications are heavy, and how many are quiet or suspended, up to 15 seconds late. They are counted anew for another `version`
+   * of the registry. Resolves soon; undefined if not known yet.
+   */
+  readStates(version?: unknown): Promise<ApplicationStates | undefined>
 }

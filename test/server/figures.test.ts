@@ -59,6 +59,17 @@ t.test('Shared figure: all callers share a read, and its result until it is too 
   t.strictSame(await next, fresh(8))
 })
 
+t.test('Shared figure: a read that began before another version was asked for does not stand for that', async (t) => {
+  const { ask, questions } = createFigure(60_000)
+  const both = [ask(1), ask(2)]
+  questions[0]?.resolve(7)
+  t.strictSame(await Promise.all(both), [fresh(7), fresh(7)])
+  const next = ask(2)
+  questions[1]?.resolve(8)
+  t.strictSame(await next, fresh(8))
+  t.strictSame([await ask(2), await ask()], [fresh(8), fresh(8)])
+})
+
 t.test('Shared figure: while it is read again, nobody waits until it is older by its grace, too', async (t) => {
   const { ask, clock, questions } = createFigure(60_000, 50)
   const first = ask()
@@ -190,7 +201,7 @@ t.test('Store figures: they describe the store, and all exist before it is open'
   t.strictSame((await measureNow()).secrets_ending, endingIn(0, 1))
 })
 
-t.test('Store figures: states of applications are counted at most every 15 seconds', async (t) => {
+t.test('Store figures: states of applications are counted every 15 seconds, and for another version', async (t) => {
   const { readStates, open, store, clock, administration, credentials } = await createFigures(t)
   t.equal(await readStates(), undefined)
   open(store)
@@ -201,6 +212,12 @@ t.test('Store figures: states of applications are counted at most every 15 secon
   t.strictSame(await readStates(), states)
   clock.monotonic += 1
   t.strictSame(await readStates(), { heavy: [], all: 1, quiet: 0, suspended: 1 })
+  const { resume, suspend } = administration
+  await resume(credentials.client_id)
+  t.strictSame(await readStates(2), states)
+  await suspend(credentials.client_id)
+  t.strictSame([await readStates(2), await readStates()], [states, states], 'this version is known')
+  t.match(await readStates(3), { suspended: 1 })
 })
 
 t.test('Store figures: queries run at most every 15 seconds', async (t) => {
@@ -330,17 +347,17 @@ t.test('Statistics: they show traffic, and the state of processes and store', as
   t.strictSame((await read()).workers.each, [two])
 })
 
-t.test('Statistics: which clients are failing is kept for 5 seconds, and read anew if that is demanded', async (t) => {
+t.test('Statistics: which clients are failing is kept for 5 seconds, and read anew for another version', async (t) => {
   const world = await createWorld(t)
   const { store, clock, credentials } = world
   const find = () => findTrouble({ store, now: () => clock.time })
   const { readTrouble } = await startFigures(t, world, { findTrouble: find })
-  const failing = async (isAnew?: boolean) => (await readTrouble(isAnew))?.failing.map(({ id }) => id)
+  const failing = async (version?: number) => (await readTrouble(version))?.failing.map(({ id }) => id)
   t.strictSame(await failing(), [])
   const id = credentials.client_id
   await store.recordRefusals([refusal(id, { isKnown: true })])
   t.strictSame(await failing(), [])
-  t.strictSame(await failing(true), [id])
+  t.strictSame(await failing(1), [id])
   t.strictSame(await failing(), [id])
 })
 

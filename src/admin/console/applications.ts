@@ -113,11 +113,11 @@ async function askedFor(context: AdminContext, request: FastifyRequest) {
   const administration = administrationOf(context, request)
   const { suites } = administration
   const troubled = await findTroubled(context, request, 'application')
-  const { failing, ending, now } = troubled
+  const { failing, ending, now, version } = troubled
   const filter = textsIn(FILTERS, request.query)
   const { search: text, status, suite, label, sort } = filter
   const isWhole = `${text}${suite}${label}` === ''
-  const states = isWhole || status === 'heavy' ? await context.statistics.readStates() : undefined
+  const states = isWhole || status === 'heavy' ? await context.statistics.readStates(version) : undefined
   const heavy = new Set(states?.heavy)
   const within = status === 'failing' ? failing : status === 'ending' ? ending : status === 'heavy' ? heavy : undefined
   const isWithout = suite.startsWith(NOT)

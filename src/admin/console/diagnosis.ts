@@ -27,7 +27,7 @@ import {
   table,
   time,
 } from './components.ts'
-import { canChange, fieldsOf, hidden } from './forms.ts'
+import { canChange, hidden } from './forms.ts'
 
 /** The instructions of a page, and the buttons that they name. */
 export interface PageInstructions extends Instructions {
@@ -81,15 +81,18 @@ const MAX_ENDING = 1000
 
 export type Troubled = Awaited<ReturnType<typeof findTroubled>>
 
-/** The applications or suites that are failing, also after a change of this operator, and those that lose a secret that they use within a week: when, by id. */
+/** The applications or suites that are failing, also after the last change, and those that lose a secret that they use within a week: when, by id. */
 export async function findTroubled(context: AdminContext, request: FastifyRequest, kind: RefusedClient['kind']) {
   const now = context.now()
-  const isChanged = fieldsOf(request.query).text('changed') !== ''
-  const { failing = [] } = (await context.statistics.readTrouble(isChanged)) ?? {}
-  const ending = await administrationOf(context, request).listEndingSecrets(now + 7 * DAY, MAX_ENDING)
+  const { searchAuditEvents, listEndingSecrets } = administrationOf(context, request)
+  const { events } = await searchAuditEvents({ limit: 1 })
+  const version = events[0]?.id
+  const { failing = [] } = (await context.statistics.readTrouble(version)) ?? {}
+  const ending = await listEndingSecrets(now + 7 * DAY, MAX_ENDING)
   const isOfKind = (client: { kind: string }) => client.kind === kind
   return {
     now,
+    version,
     failing: new Set(failing.filter(isOfKind).map(({ id }) => id)),
     ending: new Map(ending.filter(isOfKind).map(({ id, endsAt }) => [id, endsAt])),
   }

@@ -261,17 +261,28 @@ t.test('Applications: those ticked in the plain list are approved for a chosen s
   t.equal(await browser.status(action, { form: { ...form, target: '', change: 'approve' } }), 404)
 })
 
-t.test('Applications: after a change, the list shows the states that are read anew', async (t) => {
-  const { browser, context } = await worldOf(t, 1)
-  const asked: unknown[] = []
-  const { readTrouble } = context.statistics
-  context.statistics.readTrouble = (isAnew) => {
-    asked.push(isAnew)
-    return readTrouble()
+t.test('Applications: after each change, whoever made it, the list asks for states of another version', async (t) => {
+  const { browser, context, administration } = await worldOf(t, 1)
+  const asked: unknown[][] = [[], []]
+  const { readTrouble, readStates } = context.statistics
+  Object.assign(context.statistics, {
+    readTrouble: (version: unknown) => {
+      asked[0]?.push(version)
+      return readTrouble()
+    },
+    readStates: (version: unknown) => {
+      asked[1]?.push(version)
+      return readStates()
+    },
+  })
+  const change = [() => {}, () => administration.applications.suspend('a-0'), () => {}]
+  for (const make of change) {
+    await make()
+    await browser.body('/applications')
   }
-  await browser.body('/applications')
-  await browser.body('/applications?changed=1')
-  t.strictSame(asked, [false, true])
+  const [before, after, later] = asked[0] as number[]
+  t.strictSame([after, later], [Number(before) + 1, Number(before) + 1])
+  t.strictSame(asked[1], asked[0])
 })
 
 t.test('Applications: each view has its count, unless something else is searched for', async (t) => {
