@@ -3,7 +3,7 @@ import { factsOf, isReported } from '../domain/reasons.ts'
 import type { RefusalCount } from '../domain/refusal.ts'
 import { enumerated, visibleOnOneLine } from '../domain/text.ts'
 import { ago, timestamp } from '../domain/time.ts'
-import { MANY_TOKENS } from '../domain/usage.ts'
+import { DAY, MANY_TOKENS } from '../domain/usage.ts'
 import type { Removal } from './audit-trail.ts'
 import {
   type ApplicationFindings,
@@ -42,7 +42,7 @@ export interface Diagnosis {
 }
 
 /** 7 days, as on the overview. */
-const SOON_MS = 7 * 24 * 60 * 60 * 1000
+const SOON_MS = 7 * DAY
 
 const ELSEWHERE =
   'If the partner still sees errors, its requests may not reach this server (DNS, TLS, a gateway in between), may be answered with 503 ' +
@@ -196,7 +196,11 @@ function withManyTokens(found: Diagnosis, { application }: ApplicationFindings):
 /** Of the active secrets used within a day the first to end, or else the last used, if it ends soon; like listEndingSecrets. */
 export function endingSecret(secrets: readonly ListedSecret[], now: number): ListedSecret | undefined {
   const active = secrets.filter(({ state }) => state === 'active')
-  const [used] = active.toSorted((a, b) => lastUse([b]) - lastUse([a]) || endOf(b) - endOf(a))
+  const recent = active.filter((secret) => lastUse([secret]) > now - DAY)
+  const [used] =
+    recent.length > 0
+      ? recent.toSorted((a, b) => endOf(a) - endOf(b))
+      : active.toSorted((a, b) => lastUse([b]) - lastUse([a]) || endOf(b) - endOf(a))
   return used && endOf(used) <= now + SOON_MS ? used : undefined
 }
 
@@ -211,7 +215,11 @@ function withEndingSecret(found: Diagnosis, findings: Findings): Diagnosis {
   const others = secrets.filter(({ state }) => state === 'active')
   const newer = others.filter((secret) => endOf(secret) > endOf(used)).sort((a, b) => b.id - a.id)[0]
   const line = newer
-    ? newerSecret(findings, `It still uses secret ${used.id}, which ends at ${timestamp(endOf(used))}`, newer)
+    ? newerSecret(
+        findings,
+        `Its secret ${used.id}, last used ${ago(lastUse([used]), now)}, ends at ${timestamp(endOf(used))}`,
+        newer,
+      )
     : `Its last ${used.federated ? 'federated credential' : 'secret'} (${used.id}) ends at ${timestamp(endOf(used))}. After that, all its requests are refused. ` +
       (used.federated
         ? 'Add another one before that.'

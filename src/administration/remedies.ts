@@ -270,7 +270,7 @@ export function newerSecret(
   return lastUsedAt === undefined
     ? `${ofOld}: it has a newer one (${id}), which has not been used yet (${DELAY_NOTE}). ` +
         `If the partner does not use that by now, hand it over; ${rotate}`
-    : `${ofOld}: the newer one (${id}) was last used ${ago(lastUsedAt, now)}, so one of its instances still has the old one.`
+    : `${ofOld}: the newer one (${id}) was last used ${ago(lastUsedAt, now)}, and all of its instances should use that.`
 }
 
 /** `was revoked by anna 3 min ago, at …`, or `ended 3 min ago, at … (set by anna 2 h ago, at …)`. */

@@ -227,8 +227,9 @@ export interface Refusals {
 export interface Figures {
   measure(now: number): Promise<StoreFigures>
   /**
-   * Suites, and applications that are not suspended, that lose a secret before that time, earliest first: the active one they
-   * used last, or else the last to end. This includes all that `measure` counts, and those that still use an old secret.
+   * Suites, and applications that are not suspended, that lose a secret before that time, earliest first: of the active ones that
+   * they used within a day the first to end, or else the one used last, or else the last to end. This includes all that `measure`
+   * counts, and those that still use an old secret.
    */
   listEndingSecrets(now: number, before: number, limit: number): Promise<EndingSecret[]>
   /**

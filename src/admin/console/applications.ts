@@ -32,7 +32,7 @@ const VIEWS = [
   [
     'ending',
     'Secret ends',
-    'The secret that they use ends within 7 days. After that, their requests are refused, unless they use a newer one.',
+    'A secret that they used in the last day, or else last, ends within 7 days. After that, requests with it are refused.',
   ],
   ['suspended', 'Suspended', 'They get no tokens, and those that they have are refused.'],
 ] as const

@@ -105,7 +105,7 @@ export function figuresConformance(t: Test, harness: Harness): void {
   })
 
   test('Store: an owner that still uses an old secret is listed with its end, but not counted', async (t, store) => {
-    const [NOW, SOON] = [START + 1000, START + 1000 + 7 * DAY]
+    const [NOW, SOON] = [START + DAY, START + 8 * DAY]
     const ending = { ...suite('s'), secret: { ...SECRET, endsAt: NOW + 9 } }
     await store.register({ suites: [ending], applications: [] }, AUDIT)
     await register(store, application('a', { secrets: [{ ...SECRET, endsAt: NOW + 1 }] }), 'unused')
@@ -131,6 +131,22 @@ export function figuresConformance(t: Test, harness: Harness): void {
     await on(store).addSecret('ended', { ...SECRET, endsAt: NOW + 2 })
     await use(await secretIdOf(store, 'ended'), START)
     t.strictSame((await listed()).at(-1), ['ended', NOW + 2], 'nobody uses one that has ended')
+  })
+
+  test('Store: of the secrets that an owner used within a day, the first to end is listed', async (t, store) => {
+    const [NOW, SOON] = [START + DAY, START + 8 * DAY]
+    const names = ['ends first', 'endless', 'ends', 'unused']
+    await register(store, application('a', { secrets: [{ ...SECRET, endsAt: NOW + 5 }] }))
+    for (const endsAt of [null, NOW + 9, NOW + 2]) await on(store).addSecret('a', { ...SECRET, endsAt })
+    const ids = (await secretsOf(store, 'a')).map(({ id }) => id)
+    for (const [n, lastUsedAt] of [START + 1, NOW, NOW - 1].entries())
+      await store.recordSecretUses([{ secretId: ids[n] as number, lastUsedAt }])
+    const listed = async (now: number) =>
+      (await store.listEndingSecrets(now, SOON, 9)).map(({ secretId }) => names[ids.indexOf(secretId)])
+    t.strictSame(await listed(NOW), ['ends first'], 'though others were used since')
+    t.strictSame(await listed(NOW + 1), ['ends'], 'a day after its last use')
+    await on(store).revokeSecret('a', ids[2] as number, NOW + 1)
+    t.strictSame(await listed(NOW + 1), [], 'the one used last does not end')
   })
 
   test('Store: live tokens are counted as a check sees them, unless there are too many', async (t, store) => {

@@ -1,4 +1,4 @@
-import { HOUR, SPANS } from '../../../domain/usage.ts'
+import { DAY, HOUR, SPANS } from '../../../domain/usage.ts'
 
 // What the store measures and counts: for statistics, quotas and the last use of secrets.
 
@@ -26,9 +26,17 @@ export const measure = `
   SELECT (${oldestTokenAt}), (${lastBackupAt}), count(*) FILTER (WHERE s.ends_at <= $3), count(*)
   ${ENDING} (other.ends_at IS NULL OR (other.ends_at, other.id) > (s.ends_at, s.id)))`
 
-const lastUse = (secret: string) => `coalesce((SELECT last_used_at FROM secret_uses WHERE secret_id = ${secret}.id), 0)`
+const NEVER = 9007199254740991
 
-// For each owner, the secret used last, or else the one that ends last. They come in index order, so that LIMIT stops the scan.
+/** By the last use; but those used within a day, each by other instances perhaps, are above all others, by their end. */
+const rank = (secret: string) => `coalesce((
+                    SELECT CASE WHEN last_used_at > $1 - ${DAY} THEN ${NEVER} - coalesce(${secret}.ends_at, ${NEVER})
+                                ELSE last_used_at - $1 END
+                      FROM secret_uses
+                     WHERE secret_id = ${secret}.id), -${NEVER})`
+
+// For each owner, the secret that ends first of those used within a day, or else the one used last, or else the one that ends last.
+// They come in index order, so that LIMIT stops the scan.
 export const listEndingSecrets = `
   SELECT CASE WHEN s.suite_id IS NULL THEN 'application' ELSE 'suite' END,
          coalesce(a.client_id, u.suite_id),
@@ -44,8 +52,8 @@ export const listEndingSecrets = `
              AND newer.revoked_at IS NULL
              AND (newer.ends_at IS NULL OR newer.ends_at > s.ends_at))
   ${ENDING} (other.ends_at IS NULL OR other.ends_at > $1)
-              AND (${lastUse('other')}, coalesce(other.ends_at, 9007199254740991), other.id)
-                > (${lastUse('s')}, s.ends_at, s.id))
+              AND (${rank('other')}, coalesce(other.ends_at, ${NEVER}), other.id)
+                > (${rank('s')}, s.ends_at, s.id))
    ORDER BY s.ends_at, s.id
    LIMIT $3`
 
