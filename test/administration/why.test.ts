@@ -344,10 +344,6 @@ for (const [what, script] of Object.entries(CASES)) {
   })
 }
 
-t.test('Why: an application that has no secret', async (t) => {
-  const { says, id, store } = await createAskedWorld(t)
-  const { findApplication } = store
-  Object.assign(store, { findApplication: async (id: string) => ({ ...(await findApplication(id)), secrets: [] }) })
 t.test('Why: who suspended an application or ended a secret is not said where the audit does not tell', async (t) => {
   const { says, store, clock, administration, id, later, send } = await createAskedWorld(t)
   await administration.rotateSecret(id, MINUTE)
@@ -368,6 +364,10 @@ t.test('Why: who suspended an application or ended a secret is not said where th
   await says(/The secret that it uses \(1\) ended 2 min ago, at 2027-01-15T08:01:00\.000Z: it has a newer one/)
 })
 
+t.test('Why: an application that has no secret', async (t) => {
+  const { says, id, store } = await createAskedWorld(t)
+  const { findApplication } = store
+  Object.assign(store, { findApplication: async (id: string) => ({ ...(await findApplication(id)), secrets: [] }) })
   await says(new RegExp(`^It has no secret: "secrets rotate ${id}" makes a new one: hand it over\\.$`))
 })
 
@@ -473,12 +473,12 @@ t.test('Why: an application that was removed: by whom, when, and whether it stil
   t.match(await explain(id), { health: 'wrong', application: undefined })
   await administration.register({ clientId: id, name, suites: [] })
   await says(/^(?!.*removed)/, id)
+  await administration.suspend(id)
+  await says(/^It was suspended by tester 0 s ago/, id)
 })
 
 t.test('Why: of the similar client ids ten are named, and how many more there are', async (t) => {
   const { administration, says, send, explain } = await createAskedWorld(t)
-  await administration.suspend(id)
-  await says(/^It was suspended by tester 0 s ago/, id)
   for (let n = 10; n < 22; n++) await administration.register({ clientId: `shop-${n}` })
   const named = Array.from({ length: 10 }, (_, n) => `shop-${n + 10}`).join(', ')
   await t.rejects(explain('shop'), { message: new RegExp(`Did you mean ${named} and 2 more\\?$`) })

@@ -44,6 +44,7 @@ t.test('Documents: the index has those that come with the program, in groups', a
     ['For contributors', 'For security researchers'],
   )
   t.notMatch(body, 'nginx')
+  t.match(operators, '>A first alert, step by step</a>', 'each says what it has')
 })
 
 t.test('Documents: Markdown becomes markup, and HTML in it does not', async (t) => {
