@@ -1,4 +1,4 @@
-import { ABBREVIATED, type ApplicationNames, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
+import { ABBREVIATED, type ApplicationNames, abbreviated, MAX_CLIENT_ID_LENGTH } from '../domain/application.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { isTokenReason } from '../domain/reasons.ts'
 import { REFUSALS_INTERVAL_MS, type RefusalCount } from '../domain/refusal.ts'
@@ -123,6 +123,7 @@ const WRAPPING = /["'\s<>]/
 export function looksLike({ clientId: shown }: Pick<RefusalCount, 'clientId'>, clientId: string): boolean {
   const [, beginning = '', length] = ABBREVIATED.exec(shown) ?? []
   const kept = plain(beginning)
+  if (shown === abbreviated(clientId)) return true
   if (kept.length < 2) return false
   const extra = Number(length) - clientId.length
   // Client ids that people have chosen often begin alike.

@@ -15,6 +15,8 @@ t.test('Look-alikes: a client id that is quoted, cut off, longer or in another c
   for (const sent of ['app-', 'app-221', 'app-', 'app-of-another'])
     t.notOk(looks(sent, 'app-of-one'), `${sent} only begins alike`)
   t.ok(looks('abc', 'abcd'))
+  for (const short of ['a', '"a']) t.ok(looks(short, short), `${short} itself`)
+  t.notOk(looks('a', 'b'))
   t.notOk(looksLike({ clientId: 'fGRB' }, ID), 'what is not abbreviated')
 })
 
