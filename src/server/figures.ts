@@ -53,7 +53,7 @@ const MAX_ENDING = 1000
 
 const MAX_NODES = 100
 
-/** How long the last known usage is shown while it is being read again, which takes a second for 10,000 applications. */
+/** How long the last known usage is shown while it is being read again, which takes half a second for 20,000 applications. */
 const USAGE_GRACE_MS = 10 * 60_000
 
 const NO_ANSWER: StoreState = {
