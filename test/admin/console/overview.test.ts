@@ -221,7 +221,7 @@ t.test('Overview: refusals, checks that were not valid and failures are counted 
   const shown = textOf(text)
   t.match(shown, /Token checks: not valid\. By application and suite unknown token 1 Failures: .* store unavailable 3/)
   t.match(text, '<li><a href="/refusals?reason=unknown+token">unknown token</a> <')
-  t.match(text, /unknown token<.*\n<svg class="chart warn".*store unavailable .*\n<svg class="chart bad"/s)
+  t.match(text, /unknown token<.*\n<svg class="chart warn".*store unavailable<.*\n<svg class="chart bad"/s)
   t.match(shown, ', 3 more failed')
   t.notMatch(textOf(page({ lastHour: traffic(0) })), 'more failed')
   t.match(text, '<a href="#reasons">1 not valid</a>')
