@@ -216,8 +216,7 @@ function refusalsTable(caption: string, refusals: readonly RefusalCount[], now: 
   return table(caption, withClient ? COLUMNS.toSpliced(1, 0, CLIENT_COLUMN) : COLUMNS, rows)
 }
 
-/** A reason in words, as in the log. */
-/** A reason in words, with its name. */
+/** A reason in words, with its name as in the log. */
 export function reasonOf(reason: string): Html {
   const words = factsOf(reason)?.words
   return html`<span class="name">${words === undefined ? reason : html`${words} <span class="hint">${reason}</span>`}</span>`

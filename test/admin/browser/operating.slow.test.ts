@@ -116,7 +116,7 @@ browserTest('Keyboard: Escape closes a confirmation dialog', async (t) => {
   await page.keyboard.press('Enter')
   await tabTo(page, ({ tag, text }) => tag === 'button' && text === 'Suspend')
   await page.keyboard.press('Enter')
-  const done = page.getByRole('status').filter({ hasText: 'is suspended' })
+  const done = page.getByRole('status').filter({ hasText: 'The application is suspended' })
   await done.waitFor()
   t.equal(await status(), 'suspended')
   await page.reload()
