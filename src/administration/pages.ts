@@ -49,7 +49,7 @@ function textOf(cursor: string): string {
   return Buffer.from(cursor, 'base64url').toString()
 }
 
-/** Names read and compared per step, which takes half a millisecond. Smaller steps would mean more round trips to PostgreSQL. */
+/** Names read and compared per step, which takes less than a millisecond. Smaller steps would mean more round trips to PostgreSQL. */
 export const NAMES_PER_STEP = 500
 
 /** How many rows are handled per step if each takes more work. */
