@@ -174,7 +174,8 @@ function createSuiteLists(context: Context) {
   }
 }
 
-async function find({ store }: Context, suiteId: string): Promise<Suite> {
+/** Throws OperatorError if it does not exist. */
+export async function find({ store }: Context, suiteId: string): Promise<Suite> {
   const suite = await store.findSuite(suiteId)
   if (!suite) throw unknownSuite(suiteId)
   return suite

@@ -1,7 +1,7 @@
 import type { Application } from '../domain/application.ts'
 import { type AuditEvent, type PublicFields, versionOf } from '../domain/audit-event.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { type Suite, unknownSuite } from '../domain/suite.ts'
+import type { Suite } from '../domain/suite.ts'
 import { camelCased } from '../domain/text.ts'
 import { PUBLIC_FIELDS } from '../views/registry.ts'
 import type { ApplicationSettings } from './applications.ts'
@@ -9,6 +9,7 @@ import { searchAuditEvents } from './audit-trail.ts'
 import type { Context } from './context.ts'
 import { stepsOf } from './pages.ts'
 import { MAX_APPROVALS, suiteUpdateSchema, updateSchema, valid } from './rules.ts'
+import { find } from './suites.ts'
 
 /** The audit events of these have all that is needed to undo them. */
 const UNDOABLE: readonly string[] = [
@@ -78,7 +79,7 @@ function createApprovalsUndo(context: Context) {
       throw new OperatorError('The audit has no such change of approvals.', { kind: 'not found' })
     const { requestId, action } = made
     const [suite] = suitesOf(made) as [string]
-    if (!(await store.findSuite(suite))) throw unknownSuite(suite)
+    await find(context, suite)
     await assertSameSuite(context, suite, eventId)
     const isMadeWith = madeWith(made)
     const changed: string[] = []
@@ -112,7 +113,7 @@ function madeWith({ at, requestId, actor }: AuditEvent): (one: AuditEvent) => bo
 }
 
 /** The suites that a change of approvals names. */
-function suitesOf({ before, after }: AuditEvent): string[] {
+export function suitesOf({ before, after }: AuditEvent): string[] {
   return [before, after].flatMap((fields) => fields?.suites as string[])
 }
 

@@ -30,15 +30,15 @@ export interface Explanation extends Diagnosis {
 
 /**
  * Explains why a client is refused, with data up to a minute old. Throws NothingKnown if no application, suite, refusal or
- * removal has such a client id.
+ * removal has such a client id. `listUnknown` reads the refusals of unregistered client ids, among which similar ones are looked for.
  */
-export function createWhy(context: ReadContext) {
+export function createWhy(context: ReadContext, listUnknown = () => context.store.listRefusals(undefined)) {
   const { store, now } = context
 
   return async (clientId: string, instructions: Instructions = COMMANDS): Promise<Explanation> => {
     const time = now()
     const knownUntil = { refusals: time - REFUSALS_INTERVAL_MS, tokens: time - USAGE_INTERVAL_MS }
-    const similar = (await store.listRefusals(undefined)).filter((refusal) => looksLike(refusal, clientId))
+    const similar = (await listUnknown()).filter((refusal) => looksLike(refusal, clientId))
     const removed = similar.length > 0 ? await listRemovals(store) : []
     const isOfAnother = (refusal: RefusalCount) =>
       removed.some((removal) => removal.clientId !== clientId && isOfRemoved(refusal, removal))

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { suitesOf } from '../../administration/undo.ts'
 import type { AuditEvent } from '../../domain/audit-event.ts'
 import { many } from '../../domain/text.ts'
 import { address, type Html, html } from '../../web/html.ts'
@@ -44,7 +45,7 @@ export async function changedMessage(context: AdminContext, request: FastifyRequ
   const done = APPROVALS[event?.action as keyof typeof APPROVALS]
   if (!event || !done) return
   const { changed, ...query } = request.query as Record<string, string>
-  const [suite] = [event.before, event.after].flatMap((fields) => fields?.suites) as [string]
+  const [suite] = suitesOf(event)
   return html`<div class="note good" role="status" data-ticks-done><p>${many(event.count, 'application')} ${event.count === 1 ? 'is' : 'are'} ${done} for <code>${suite}</code>, from the next check on.</p>
 <form method="post" action="${address('/applications', query)}">${hidden({ undo: String(event.id) })}<div class="buttons"><button class="button">${icon('undo')}Undo</button></div></form></div>`
 }

@@ -85,7 +85,8 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
       const [named = [], ...meant] = await administration.applications.closest(searches, SHOWN + 1)
       const all = [
         { heading: 'Applications', hits: named.map(applicationHit), all: address('/applications', { search: text }) },
-        ...[...found, ...ofId],
+        ...found,
+        ...ofId,
         { heading: 'Actions', hits: meant.flatMap((names, n) => actionHits(actions[n] as Action, names)) },
       ]
       const groups = all.filter(({ hits }) => hits.length > 0).sort((one, other) => isPlace(one) - isPlace(other))
