@@ -37,5 +37,6 @@ export function sentId(
 /** The request id in a pasted text, which may include the name of the header or field, quotes and spaces. */
 export function requestIdIn(text: string): string {
   const value = text.replace(/^\W*(x[-_])?(request|correlation)[-_ ]?id[^\w-]+/i, '')
-  return value.replace(/^[^\w.:#+/=-]+|[^\w.:#+/=-]+$/g, '')
+  // To remove what is at the end with /[^…]+$/ would take quadratic time.
+  return /[\w.:#+/=-](?:.*[\w.:#+/=-])?/s.exec(value)?.[0] ?? ''
 }

@@ -9,7 +9,7 @@ const CONNECT = 'CONNECT a.example:443 HTTP/1.1\r\nHost: localhost\r\n\r\n'
 
 /** The Content-Security-Policy of every page. */
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
   "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 /** A listener, and raw TCP connections to it. */

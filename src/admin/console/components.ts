@@ -61,7 +61,7 @@ export function liveControls(base: string, of: Readonly<Record<string, string>> 
 export function links(
   kind: 'sections' | 'tabs' | 'contents',
   label: string,
-  all: readonly (readonly [href: string, text: Part, key?: string])[],
+  all: readonly (readonly [href: string, text: Part])[],
   current?: string,
 ): Html {
   const items = all.map(

@@ -86,7 +86,8 @@ export function csvText({ properties }: JsonSchema): typeof JSON_TEXT {
     inner ? Object.keys(inner).map((part) => [name, part]) : [[name]],
   )
   const line = (cells: readonly string[]) => `${cells.join(',')}\r\n`
-  const valueAt = (row: Row, path: readonly string[]) => path.reduce<unknown>((value, key) => (value as Row)[key], row)
+  const valueAt = (row: Row, path: readonly string[]) =>
+    path.reduce<unknown>((value, key) => (value as Row | null)?.[key], row)
   return {
     type: 'text/csv; charset=utf-8; header=present',
     begin: `\uFEFF${line(columns.map((path) => path.join('_')))}`,

@@ -217,7 +217,8 @@ function viewLinks({ path, views }: Frame, filter: Wanted['filter'], { counts, t
   const { [named]: current = '' } = filter
   const hrefOf = (value: string) => address(path, { ...filter, [named]: value })
   // The counts may be older than the list.
-  const known = counts && { ...counts, [current]: total ?? counts[current] }
+  const counted = counts && Object.hasOwn(counts, current) ? counts[current] : undefined
+  const known = counts && { ...counts, [current]: total ?? counted }
   const values = Object.keys(known ?? { [current]: total }).filter(Boolean)
   const all: readonly View[] = given === 'counted' ? ['', ...values].map((value) => [value, value || 'All']) : given
   const shown = all.map(([value, label]) => {

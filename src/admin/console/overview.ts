@@ -229,7 +229,7 @@ function nodesSection({ nodes, at }: Statistics): Html | false {
   const figures = ['Processes', 'Tokens/min', 'Checks/min', 'Refused requests/min'].map(number)
   const columns = ['Node', 'Version', ...figures, 'Last seen']
   const content = html`${table('The nodes that share the database', columns, nodes.map(nodeRow))}
-<p class="quiet-text">Together in the last minute: ${sum(({ lastMinute }) => lastMinute.tokens)} tokens, ${sum(({ lastMinute }) => lastMinute.checks)} checks, ${sum(({ lastMinute }) => lastMinute.refusals)} refused requests. As of ${time(at)}; reload for newer figures. A node without <code>ADMIN_ADDRESS</code> is not listed.</p>`
+<p class="quiet-text">Together in the last minute: ${sum(({ lastMinute }) => lastMinute.tokens)} tokens, ${sum(({ lastMinute }) => lastMinute.checks)} checks, ${sum(({ lastMinute }) => lastMinute.refusals)} refused requests. As of ${time(at)}; reload for newer figures. A node with none of <code>ADMIN_ADDRESS</code>, <code>OPS_ADDRESS</code> and <code>NOTICE_URL_FILE</code> is not listed.</p>`
   return section('nodes', 'Nodes', content)
 }
 

@@ -47,7 +47,7 @@ function remoteAddressOf(request: FastifyRequest, adminUrl: string | undefined, 
   const peer = withoutZone(remoteAddress)
   if (!isProxied(request, adminUrl)) return peer
   // Only root and the server's user can open the socket, so its proxy is trusted: the last address is the one that it has added.
-  const client = isUnixSocket ? String(request.headers['x-forwarded-for']).replace(/.*,/, '').trim() : request.ip
+  const client = isUnixSocket ? String(request.headers['x-forwarded-for']).replace(/^.*,/, '').trim() : request.ip
   return addressVia(addressIn(client) ?? peer, peer)
 }
 

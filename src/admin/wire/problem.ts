@@ -16,7 +16,7 @@ const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  "img-src 'self' data:",
+  "img-src 'self'",
   "font-src 'self'",
   "connect-src 'self'",
   "form-action 'self'",
@@ -189,6 +189,8 @@ export function sendProblem(reply: FastifyReply, answer: Problem): void {
   reply
     .code(answer.status)
     .headers(answer.headers ?? {})
+    // What follows a repeated call can fail.
+    .removeHeader('idempotent-replayed')
     .type(PROBLEM_TYPE)
   reply.send(problemText(answer))
 }

@@ -95,6 +95,12 @@ browserTest('Overview: the figures update without a reload; where they are missi
   t.ok(await isDimmed())
   await page.getByRole('button', { name: 'Pause' }).click()
   t.notOk(await isDimmed())
+  // As if the server were back, and its store were not.
+  await page.route(/\/live\?/, (route) => route.fulfill({ status: 503 }))
+  await page.getByRole('button', { name: 'Resume' }).click()
+  // Before it asks again, half a minute later.
+  await page.getByText(/^No new figures since \d\d:\d\d:\d\d$/).waitFor({ timeout: 25_000 })
+  t.ok(await isDimmed())
 })
 
 browserTest('Overview: what needs attention does not move from under the pointer', async (t) => {

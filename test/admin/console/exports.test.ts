@@ -46,6 +46,7 @@ t.test('RFC 4180: cells are quoted where needed, and no text is a formula to spr
   for (const [name, cell] of Object.entries(names)) {
     t.equal(lineOf({ ...row, name, before: null }), `${cell},-1,"a, b",x,\r\n`, JSON.stringify(name))
   }
+  t.equal(lineOf({ ...row, inner: null }), ',-1,"a, b",,"{""a"":[""b""]}"\r\n')
 })
 
 /**
@@ -174,6 +175,7 @@ t.test('Export: the pages of the console link to files with their filters, as CS
     last_used_from: null,
   }
   t.match(await json('/secrets'), [secret])
+  t.match((await file('/secrets', 'csv')).body, /^.*,federated_issuer,.*\r\n.*one,.*\r\n/)
   t.strictSame((await browser('/secrets.json?show=old')).json(), [])
   const two = { action: 'suite registered', subject: { kind: 'suite', id: 'two' } }
   t.match(await json('/audit?subject=tw&action=suite+registered&until=2027-01-15'), [two])

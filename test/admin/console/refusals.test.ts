@@ -194,6 +194,7 @@ t.test('Refusals: each reason that occurs is a view with its count, of those tha
   t.equal(await views('?client_id=shop%2F1'), 'All 3 wrong secret 2 application not approved 1')
   t.equal(await views('?client_id=shop%2F1&reason=gone'), 'All 3 wrong secret 2 application not approved 1 gone')
   t.equal(await views('?client_id=SHOP&reason=gone'), 'All gone', 'names are not counted')
+  t.match(await views('?reason=toString'), / toString$/)
   t.equal(await views('?since=2027-01-16T00:00'), 'All 0')
   const { body } = await browser('/refusals?reason=wrong+secret&suite=')
   t.match(body, '<a href="/refusals?reason=wrong+secret" aria-current="page">')

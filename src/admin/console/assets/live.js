@@ -1,5 +1,5 @@
 // @ts-check
-// Keeps the overview and the pages of applications and suites up to date: requests the elements with `data-live` every second, and changes what is different.
+// Keeps the overview, the refusals and the pages of applications and suites up to date: requests the elements with `data-live` every second, and changes what is different.
 
 const INTERVAL_MS = 1000
 
@@ -75,8 +75,10 @@ function receive() {
 
 /** Shows how long there have been no new figures, and tries again. @param {string} word */
 function fail(word, delay = RETRY_MS) {
-  timer = setTimeout(ask, delay)
-  if (Date.now() - waitingSince < STALE_MS) return say('Connecting', 'warn')
+  const isStale = Date.now() - waitingSince >= STALE_MS
+  // A long pause begins only when the page says that its figures are old.
+  timer = setTimeout(ask, isStale ? delay : RETRY_MS)
+  if (!isStale) return say('Connecting', 'warn')
   document.body.classList.add('stale')
   say(
     `${word} since ${new Date(answeredAt).toLocaleTimeString('en-GB', { timeZone: document.documentElement.dataset.timeZone })}`,
