@@ -86,5 +86,25 @@ export type Order<Row> = (one: Row, other: Row) => number
 export function firstOf<Row>(sorted: Row[], more: Row[], order: Order<Row>, limit: number): Row[] {
   const last = sorted[limit - 1]
   const candidates = last === undefined ? more : more.filter((one) => order(one, last) < 0)
-  return candidates.length === 0 ? sorted : sorted.concat(candidates).sort(order).slice(0, limit)
+  if (candidates.length === 0) return sorted
+  // Each gets its place by bisection: to sort all again would compare all that were found before in every step.
+  const parts: Row[][] = []
+  let taken = 0
+  for (const one of candidates.toSorted(order)) {
+    const place = placeAfter(one, sorted, order, taken)
+    parts.push(sorted.slice(taken, place), [one])
+    taken = place
+  }
+  return [...parts, sorted.slice(taken)].flat().slice(0, limit)
+}
+
+/** How many of the sorted rows come before this one, or are equal to it. At least `low` of them do. */
+function placeAfter<Row>(one: Row, sorted: readonly Row[], order: Order<Row>, low: number): number {
+  let high = sorted.length
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (order(sorted[middle] as Row, one) > 0) high = middle
+    else low = middle + 1
+  }
+  return low
 }

@@ -122,8 +122,7 @@ function createSuiteLists(context: Context) {
   async function listPage({ labels, ...query }: SuiteFilter & PageQuery) {
     const found = async ({ after = 0, limit }: Page<Suite['key'] | number>) =>
       (await list({ labels })).filter(({ key }) => key > after).slice(0, limit)
-    const { rows, next } = await pageOf<Suite>(query, labels ? found : store.listSuites)
-    return { rows: await listed(rows), next }
+    return pageOf<Suite>(query, labels ? found : store.listSuites)
   }
 
   /** A page of suites in the order of `sort`: `name`, or most `checks` or `refusals` in the last hour; else oldest first. */

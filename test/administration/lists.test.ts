@@ -1,6 +1,7 @@
 import { setImmediate as aTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createAdministration } from '../../src/administration/administration.ts'
+import { firstOf } from '../../src/administration/pages.ts'
 import { MANY_APPROVED } from '../../src/administration/suites.ts'
 import { OperatorError } from '../../src/domain/operator-error.ts'
 import type { Store } from '../../src/domain/store.ts'
@@ -59,28 +60,36 @@ t.test('Lists: applications have their tokens of the last 60 minutes and those b
   t.match(await found('Other'), [{ lastTokenAt: undefined }])
 })
 
-t.test('Suites: a page has secrets, the number of approved applications, and a cursor for the next page', async (t) => {
-  const { administration, clock } = await createWorldOfSuites(t)
-  await administration.rotateSecret('store', 0)
-  clock.time += 1
-  const first = await administration.listPage({ limit: 1 })
-  t.match(first.rows, [{ suiteId: 'store', approved: 1, secrets: [{ state: 'revoked' }, { state: 'active' }] }])
-  const second = await administration.listPage({ after: first.next, limit: 1 })
-  t.match(second.rows, [{ suiteId: 'product-information', approved: 0, secrets: { length: 1 } }])
-  t.equal(second.next, undefined)
-  await t.rejects(administration.listPage({ after: 'nonsense', limit: 1 }), OperatorError)
-  const more = Array.from({ length: 501 }, (_, n) => ({ suiteId: `suite-${n}`, name: 'Suite' }))
-  await administration.seed({ suites: more, applications: [] })
-  const all = ['store', 'product-information', ...more.map(({ suiteId }) => suiteId)]
-  const listed = (await administration.listSuites()).map(({ suiteId }) => suiteId)
-  t.strictSame(listed, all, 'without pages all are listed')
-})
+t.test(
+  'Suites: a page has secrets and the number of approved applications; one for programs has a cursor',
+  async (t) => {
+    const { administration, clock } = await createWorldOfSuites(t)
+    await administration.rotateSecret('store', 0)
+    clock.time += 1
+    const { suites } = await administration.browseSuites({ sort: '', from: 0, limit: 2 })
+    t.match(suites, [
+      { suiteId: 'store', approved: 1, secrets: [{ state: 'revoked' }, { state: 'active' }] },
+      { suiteId: 'product-information', approved: 0, secrets: { length: 1 } },
+    ])
+    const first = await administration.listPage({ limit: 1 })
+    t.match(first.rows, [{ suiteId: 'store' }])
+    const second = await administration.listPage({ after: first.next, limit: 1 })
+    t.match(second.rows, [{ suiteId: 'product-information' }])
+    t.equal(second.next, undefined)
+    await t.rejects(administration.listPage({ after: 'nonsense', limit: 1 }), OperatorError)
+    const more = Array.from({ length: 501 }, (_, n) => ({ suiteId: `suite-${n}`, name: 'Suite' }))
+    await administration.seed({ suites: more, applications: [] })
+    const all = ['store', 'product-information', ...more.map(({ suiteId }) => suiteId)]
+    const listed = (await administration.listSuites()).map(({ suiteId }) => suiteId)
+    t.strictSame(listed, all, 'without pages all are listed')
+  },
+)
 
 t.test('Suites: approved applications are counted up to a limit on a page, and in full for one suite', async (t) => {
   const { administration } = await createWorldOfSuites(t)
   const others = numbered(MANY_APPROVED + 1).map((one) => aRegistration({ ...one, suites: ['store'] }))
   await administration.seed({ suites: [], applications: others })
-  t.equal((await administration.listPage({ limit: 1 })).rows[0]?.approved, MANY_APPROVED)
+  t.equal((await administration.browseSuites({ sort: '', from: 0, limit: 1 })).suites[0]?.approved, MANY_APPROVED)
   t.equal(await administration.countApproved('store'), MANY_APPROVED + 2)
 })
 
@@ -258,6 +267,33 @@ t.test(
     t.strictSame(closest.map(idsOf), [['a-7', 'a-799', 'a-798'], ['a-1000', 'a-999', 'a-998'], []])
   },
 )
+
+t.test('Search: what is found later gets its place without comparing all that was found before', (t) => {
+  const rows = Array.from({ length: 2000 }, (_, n) => ({ n, value: (n * 7919) % 83 }))
+  let compared = 0
+  const order = (one: { value: number }, other: { value: number }) => {
+    compared++
+    return one.value - other.value
+  }
+  for (const limit of [1, 150, 2000, Number.POSITIVE_INFINITY]) {
+    let found: typeof rows = []
+    for (let from = 0; from < rows.length; from += 50) {
+      compared = 0
+      found = firstOf(found, rows.slice(from, from + 50), order, limit)
+    }
+    t.strictSame(found, rows.toSorted(order).slice(0, limit), `${limit}, and equal ones in their order`)
+    t.strictSame(firstOf(found, [], order, limit), found)
+  }
+  compared = 0
+  firstOf(
+    rows.toSorted((one, other) => one.value - other.value),
+    rows.slice(0, 50),
+    order,
+    5000,
+  )
+  t.ok(compared < 1000, String(compared))
+  t.end()
+})
 
 t.test('Suites: an undo of approvals reaches only the change that the audit event belongs to', async (t) => {
   const seeds = ['p', 'q', 'other', 'out'].map((clientId) => ({ clientId }))

@@ -209,6 +209,7 @@ function flat(administration: Administration) {
     registerSuite: suites.register,
     listSuites: suites.list,
     listPage: suites.listPage,
+    browseSuites: suites.browse,
     countApproved: suites.countApproved,
     showSuite: suites.show,
     updateSuite: suites.update,

@@ -74,7 +74,11 @@ export function listSuites(console: FastifyInstance, context: AdminContext): voi
     }),
     async read({ suites }, { filter: { label, sort = '' } }, { after, limit, isFile }) {
       const labels = label ? [label] : undefined
-      if (isFile) return suites.listPage({ after, limit, labels })
+      if (isFile) {
+        const { rows, next } = await suites.listPage({ after, limit, labels })
+        // A file has no counts.
+        return { rows: rows as ListedSuite[], next }
+      }
       const { suites: rows, total } = await suites.browse({ labels, sort, from: numberIn(after) ?? 0, limit })
       return { rows, total }
     },
