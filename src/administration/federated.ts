@@ -1,4 +1,5 @@
 import type { Observer } from '../domain/events.ts'
+import { mayBeJwt } from '../domain/federation.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { AuthenticationRefused } from '../domain/refusal.ts'
 import { isFederated, MAX_FEDERATED } from '../domain/secret.ts'
@@ -34,10 +35,15 @@ export function createFederated(context: Context, { observe, publicUrl }: { obse
     })
     // Also finds it if this call is repeated.
     const { secrets } = await find(context, clientId)
-    return Number(secrets.findLast(({ digest }) => digest === secret.digest)?.id)
+    const ofRule = secrets.filter(({ digest }) => digest === secret.digest)
+    // A revocation changes the end.
+    const added = ofRule.findLast(({ endsAt }) => endsAt === secret.endsAt) ?? ofRule.at(-1)
+    // Since then, the application was removed and registered again.
+    if (!added) throw new OperatorError(`${clientId} no longer has this federated credential.`, { kind: 'not found' })
+    return added.id
   }
 
-  /** Does what a token request of this application with this JWT does, but counts and changes nothing. */
+  /** Does what a token request of this application with this JWT does, but counts nothing. Keys that it fetches are kept. */
   async function test(clientId: string, token: string): Promise<FederatedTest> {
     const { createExaminer } = await import('../federation/examine.ts')
     const { secrets, status } = await find(context, clientId)
@@ -51,6 +57,8 @@ export function createFederated(context: Context, { observe, publicUrl }: { obse
       if (!(error instanceof AuthenticationRefused)) throw error
       return failed(`${error.reason}: ${error.detail}`)
     }
+    // A token request would take it for a secret.
+    if (!mayBeJwt(token)) return failed('It is too long, or has a character that no JWT has, such as a line break')
     return status === 'active' ? { accepted: true, steps } : failed(`The application is ${status}`)
   }
 

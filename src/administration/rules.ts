@@ -5,7 +5,7 @@ import { ROLES } from '../domain/operator.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { MAX_FEDERATED } from '../domain/secret.ts'
 import { camelCased, sortedByName } from '../domain/text.ts'
-import { timestamp } from '../domain/time.ts'
+import { isDay, timestamp } from '../domain/time.ts'
 import { APPLICATION, APPLICATION_TEXTS, LABEL_KEY, LABELS, OPTIONAL_TEXTS, SUITE_URL } from '../views/registry.ts'
 import { textInput } from '../views/schema.ts'
 import { isRange } from '../web/address.ts'
@@ -66,7 +66,10 @@ const lists = {
 const extras = z.object({ labels: LABELS, ...optionalFields, quota, ...lists }).partial().shape
 
 // Without patterns and lengths in their schemas, because the API would refuse with words of its own.
-const isClaimText = (text: string) => /^\P{Cc}{1,500}$/u.test(text)
+const isClaimText = (text: string) => /^[^\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]{1,500}$/u.test(text)
+
+const isTime = (text: string) =>
+  isDay(text.slice(0, 10)) && /^.{10}T.*(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text))
 
 const claimInput = (subject: string) =>
   textInput(subject).refine(isClaimText, `${subject} must be 1 to 500 characters on one line`)
@@ -75,7 +78,11 @@ const MAX_CLAIMS = 10
 
 const CLAIMS = z
   .record(z.string(), z.string('A claim must be text'), 'The claims must be texts by their names')
-  .refine((claims) => Object.entries(claims).flat().every(isClaimText), 'A claim must be name=value')
+  .refine((claims) => !Object.entries(claims).flat().includes(''), { abort: true, error: 'A claim must be name=value' })
+  .refine(
+    (claims) => Object.entries(claims).flat().every(isClaimText),
+    'The name and the value of a claim must be 1 to 500 characters on one line',
+  )
   .refine((claims) => Object.keys(claims).length <= MAX_CLAIMS, `There may be at most ${MAX_CLAIMS} claims`)
 
 /** A federated credential, with the names of JSON. What is left out becomes null, or empty. */
@@ -95,7 +102,7 @@ export const federatedSchema = z
       .describe("The issuer's public keys (JWK); by default, they are fetched from it"),
     ends_at: z
       .string('The end must be a time')
-      .refine((text) => /T.*(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text)), {
+      .refine(isTime, {
         abort: true,
         error: 'The end must be a time with its zone, such as 2027-01-31T12:00:00Z',
       })
@@ -105,7 +112,7 @@ export const federatedSchema = z
   })
   .refine(({ issuer, keys }) => keys || isIssuerUrl(issuer), {
     path: ['issuer'],
-    error: 'The issuer must be an https URL without a query',
+    error: 'The issuer must be an https URL without a user, a query or a fragment',
   })
   .refine(({ subject, claims = {} }) => /[^*:/]/.test(subject) || Object.keys(claims).length > 0, {
     path: ['subject'],
@@ -224,9 +231,10 @@ export function valid<Schema extends z.ZodType>(schema: Schema, input: unknown):
   const result = schema.safeParse(input)
   if (result.success) return result.data
   const wrong = result.error.issues.map(({ path: [field, ...within], message }) => {
-    // Of a list the wrong item, not its place.
+    // Of a list the wrong item, not its place. An item with fields is left out: the message names the field.
     const list = Object(input)[String(field)] as unknown
-    const shown = within.map((key) => (Array.isArray(list) ? list[Number(key)] : key))
+    const parts = within.map((key) => (Array.isArray(list) ? list[Number(key)] : key))
+    const shown = parts.filter((part) => ['string', 'number'].includes(typeof part))
     return { field: jsonName(String(field)), message: [message, ...shown].join(': ') }
   })
   throw new OperatorError(`${wrong.map(({ message }) => message).join('; ')}.`, { kind: 'invalid', fields: wrong })

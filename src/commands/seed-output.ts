@@ -21,7 +21,7 @@ export function createSeedOutput(terminal: Terminal, { json }: JsonOption, plan:
 
   return {
     show({ suites, applications }: SeedStep): Promise<void> {
-      isAnySecretShown ||= [...suites, ...applications].some(({ clientSecret }) => clientSecret !== undefined)
+      isAnySecretShown ||= [...suites, ...applications].some(({ clientSecret }) => Boolean(clientSecret))
       if (json) return write(terminal, document.append(suites, applications))
       const texts = [...suites.map(registeredSuiteText), ...applications.map((one) => registeredApplicationText(one))]
       return write(terminal, texts.map((text) => `${text}\n\n`).join(''))

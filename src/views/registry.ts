@@ -70,6 +70,9 @@ export const SUITE_URL = textInput('The URL')
     (url) => url === '' || resourceUrl(url) !== undefined,
     'The URL must be an https URL without a user, a query or a fragment (http for this machine only)',
   )
+  .refine((url) => url.length > 500 || (resourceUrl(url) ?? '').length <= 500, {
+    error: 'The URL may have at most 500 characters, percent-encoded',
+  })
   .overwrite((url) => resourceUrl(url) ?? '')
   .describe('The URL of the API, for which clients ask tokens for it alone (the resource of RFC 8707); empty for none')
 

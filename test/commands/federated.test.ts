@@ -123,7 +123,10 @@ t.test('Federated: an application can be registered without a secret', async (t)
   t.match(await json('secrets list d'), [{ origin: 'federated', federated: { subject: SUBJECT } }])
   await expectAll(t, { run }, [
     [`${register} --client-id e --subject x`, fails(/^The issuer must be 1 to 500 characters.*\n$/)],
-    [`${register} --client-id e --issuer x --subject x`, fails(/^The issuer must be an https URL without a query/)],
+    [
+      `${register} --client-id e --issuer x --subject x`,
+      fails(/^The issuer must be an https URL without a user, a query or a fragment\.\n$/),
+    ],
     [`${register} --client-id e --jwks-file ${jwks}`, fails(/^The issuer must be 1 to 500 characters/)],
     ['apps show e', fails(/no application/)],
   ])

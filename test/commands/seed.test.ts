@@ -145,6 +145,11 @@ t.test('Seed: an application with another email is a new one, and the one of the
     )
     return `seed ${write({ suites: [{ id: 'store', name: emails.length > 9 ? 'Renamed' : 'Store' }], applications })}`
   }
+  const federated = [{ issuer: 'https://issuer.example', subject: 's' }]
+  const without = await run(
+    `seed ${write({ applications: [registrationJson({ client_id: 'f', name: 'Federated', federated })] })}`,
+  )
+  t.notMatch(without.out, 'shown only now')
   const { applications } = await json(seed('old@b.example'))
   const [{ client_id: id }] = applications
   t.equal((await run(seed('old@b.example', 'other@b.example'))).err, '', 'the file has both')

@@ -154,7 +154,7 @@ const NOTHING_TO_CHANGE: Examples = {
   ]),
 }
 
-const OF_ALL_NODES = 'Of all nodes together. Points begin at the full five minutes or hours of the clock in UTC.'
+const OF_ALL_NODES = 'Of all nodes together. Points begin at the full five minutes, hours or days of the clock in UTC.'
 
 /** An hour in which something happened in the last minutes only. */
 const usage = (counts: Record<'tokens' | 'checks' | 'refusals', number>) => ({
@@ -240,7 +240,7 @@ const APPLICATIONS: Record<string, OperationText> = {
     summary: 'Set an application to these values',
     description: lines(
       'All in one transaction, with one audit event, `application updated`. If nothing differs, nothing is changed. `labels`,',
-      '`note`, `managed_by`, `quota`, `source_addresses`, `public_labels` and `report_only` stay as they are if you leave them out.',
+      '`note`, `managed_by`, `quota`, `source_addresses`, `public_labels`, `report_only` and `federated` stay as they are if you leave them out.',
       'It does not register an application: clients and proxies may repeat a PUT, and the secret of the first answer would be lost.',
     ),
     request: one('settings', 'Another name, suspended, for one suite', {
@@ -306,7 +306,7 @@ const APPLICATIONS: Record<string, OperationText> = {
   'GET /admin/v1/applications/{client_id}/usage': {
     operationId: 'showApplicationUsage',
     summary: 'Tokens, checks and refusals of an application',
-    description: `Of the last hour by five minutes, of the last day and the last week by hours. ${OF_ALL_NODES}`,
+    description: `Of the last hour by five minutes, of the last day and the last week by hours, of the last 30 days by days. ${OF_ALL_NODES}`,
     answer: 'What it did.',
     examples: one('hour', 'Three tokens in the last minutes', usage({ tokens: 3, checks: 2, refusals: 1 })),
   },
@@ -358,7 +358,8 @@ function secretsOperations(
     [`GET ${path}`]: {
       operationId: `list${Owner}Secrets`,
       summary: `List the secrets of ${owner}`,
-      description: 'Oldest first. A secret is kept for 30 days after its end.',
+      description:
+        'Oldest first. A secret is kept for at least 30 days after its end, until its owner’s next rotation.',
       answer: 'All secrets.',
       examples: one('secrets', 'Two secrets, one of which ends soon', { secrets: secretsOf(...secrets) }),
     },
@@ -408,9 +409,12 @@ const FEDERATED: Record<string, OperationText> = {
       ),
     },
     wrong: {
-      'wrong-issuer': problem('The issuer is no URL', 'invalid', 'The issuer must be an https URL without a query.', [
-        { detail: 'The issuer must be an https URL without a query', pointer: '#/issuer' },
-      ]),
+      'wrong-issuer': problem(
+        'The issuer is no URL',
+        'invalid',
+        'The issuer must be an https URL without a user, a query or a fragment.',
+        [{ detail: 'The issuer must be an https URL without a user, a query or a fragment', pointer: '#/issuer' }],
+      ),
       ...known('unknown-field', 'key-reused'),
     },
   },
@@ -484,7 +488,7 @@ const SUITES: Record<string, OperationText> = {
   'GET /admin/v1/suites/{suite_id}/usage': {
     operationId: 'showSuiteUsage',
     summary: 'Checks and refusals of a suite',
-    description: `Of the last hour by five minutes, of the last day and the last week by hours. ${OF_ALL_NODES}`,
+    description: `Of the last hour by five minutes, of the last day and the last week by hours, of the last 30 days by days. ${OF_ALL_NODES}`,
     answer: 'What was asked at it.',
     examples: one('hour', 'Two checks in the last minutes', usage({ tokens: 0, checks: 2, refusals: 1 })),
   },
@@ -665,7 +669,8 @@ const EXPORT: Record<string, OperationText> = {
     summary: 'Export applications and suites',
     description: lines(
       'All in one answer, which is a file for `token-server apply`: this server needs no change by it. An empty server gets the',
-      'same applications and suites, with other secrets. It has neither secrets nor times.',
+      'same applications and suites, with other secrets; applications with federated credentials get none. It has no secrets, and no',
+      'times but the ends of federated credentials.',
     ),
     answer: 'The file.',
     examples: one('file', 'A suite and an application', {

@@ -59,7 +59,7 @@ export async function adminDocument(operations = OPERATIONS): Promise<Part> {
     servers: [
       {
         url: '{admin_url}',
-        description: 'The admin listener: `ADMIN_ADDRESS`, or `ADMIN_URL` if a proxy is in front of it',
+        description: 'The admin listener: `ADMIN_ADDRESS`, or `ADMIN_URL`, with TLS here or at a proxy',
         variables: { admin_url: { default: 'http://localhost:8081' } },
       },
     ],

@@ -20,7 +20,7 @@ export const INFO = {
     'with every request to an API suite. The suite, or the gateway in front of it, asks here whether the token is',
     'valid.',
     '',
-    '- The server speaks HTTP/1.1 and never redirects. Operators put TLS in front.',
+    '- The server speaks HTTP/1.1, with TLS if it has a certificate, and never redirects.',
     '- A `GET` endpoint answers `HEAD` too. The check accepts every method.',
     '- Every refusal but the 401 of the gateway check has a JSON body with `error`, which is for programs, and `error_description`, which is for',
     '  people; its wording may change.',
@@ -29,7 +29,8 @@ export const INFO = {
 }
 
 export const TAGS = {
-  Tokens: "For partners' programs. The credentials of the application travel in the body, and nowhere else.",
+  Tokens:
+    "For partners' programs. The credentials of the application travel in the body, unless the server also accepts HTTP Basic.",
   Checks: 'For gateways and suites, inside your network.',
   'Discovery and health': lines('For client libraries, load balancers and containers. Nobody has to authenticate.'),
 }

@@ -235,7 +235,7 @@ function formAnswers(): Part {
 
 function busyOrUnavailable(): Part {
   return refused(
-    'The store cannot be used now, or too many imported secrets wait to be checked.',
+    'The store cannot be used now, or too many imported secrets or JWTs wait to be checked.',
     known('store unavailable', 'too many imported secrets to check', 'too many federated tokens to check'),
     RETRY_AFTER,
   )
@@ -414,7 +414,7 @@ function noValidToken(): Part {
     ),
     refusal(
       'invalid token',
-      'The token is malformed, unknown, expired or revoked, or its application is suspended or removed',
+      'The token is malformed, unknown, expired, revoked or for one suite alone, or its application is suspended or removed',
     ),
     challenge(`${REALM}(, error="invalid_token", error_description="[^"]+")?$`, {
       'no-token': { summary: 'No token', value: `Bearer realm="${ISSUER}"` },

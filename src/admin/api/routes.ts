@@ -105,6 +105,9 @@ export function pageOf(title: string, name: string, items: Described, more: Reco
 export function body(title: string, description: string, rule: { shape: Record<string, Described> }): JsonSchema {
   const { properties, ...schema } = jsonSchema(object(title, description, jsonNamed(rule.shape)))
   const fields = Object.entries(properties as Record<string, JsonSchema>)
-  const withoutFormats = fields.map(([name, { pattern, allOf, maxLength, ...field }]) => [name, field])
-  return { ...schema, properties: Object.fromEntries(withoutFormats) }
+  return { ...schema, properties: Object.fromEntries(fields.map(([name, field]) => [name, withoutFormat(field)])) }
+}
+
+function withoutFormat({ pattern, allOf, maxLength, ...field }: JsonSchema): JsonSchema {
+  return field.items ? { ...field, items: withoutFormat(field.items as JsonSchema) } : field
 }

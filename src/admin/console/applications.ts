@@ -12,7 +12,7 @@ import { listChoices, PARENT, suiteChoices } from './application.ts'
 import { approvalForm, changeApprovals, headOf } from './approvals.ts'
 import { age, badge, emptyState, labelCount, labelLinks, name, note, number, sentence, time } from './components.ts'
 import { badges, findTroubled, whyRefused } from './diagnosis.ts'
-import { federatedInputs, ruleIn } from './federated.ts'
+import { federatedInputs, hasRule, ruleIn } from './federated.ts'
 import { canChange, field, fieldsOf, hidden, newRequestKey, select, textsIn } from './forms.ts'
 import { listPage, numberIn, PAGE_SIZE } from './list.ts'
 import { changesIn, optionalInputs, registrationForm } from './owner.ts'
@@ -215,7 +215,7 @@ export function newApplication(console: FastifyInstance, context: AdminContext):
           ? html`<p class="hint">There are no suites yet. You can approve it for suites later.</p>`
           : suiteChoices(suites, all('suite'), stateOf('suite'))
       }
-<details${text('issuer') !== '' && html` open`}><summary>A workload’s own JWTs instead of a secret</summary>
+<details${hasRule(body) && html` open`}><summary>A workload’s own JWTs instead of a secret</summary>
 <div class="form">${federatedInputs(body, stateOf, context.about.urls.publicUrl)}</div></details>
 <details${clientId !== '' && html` open`}><summary>Use an existing client id</summary>
 ${field({ label: 'Client id', name: 'client_id', value: clientId, isCode: true, hint: 'The one that it has on another server. The secret is new in any case.', ...stateOf('client_id') })}</details>
@@ -228,7 +228,7 @@ ${optionalInputs(OPTIONAL, body, stateOf)}`
         ...(changesIn(values) as unknown as ApplicationValues),
         suites: all('suite'),
         clientId: text('client_id') || undefined,
-        federated: text('issuer') ? [ruleIn(request.body)] : undefined,
+        federated: hasRule(request.body) ? [ruleIn(request.body)] : undefined,
       }
       const { applications, handOvers } = administrationOf(context, request)
       const registered = await applications.register(wanted, repeatable)

@@ -69,6 +69,12 @@ ${field({ ...input('ends_at', 'Ends', 'At the beginning of that day, in UTC. If 
   )}</details>`
 }
 
+/** Whether a form says anything about a federated credential. */
+export function hasRule(body: unknown): boolean {
+  const { text } = fieldsOf(body)
+  return INPUTS.some((name) => text(name) !== '')
+}
+
 /** The federated credential in a form, not checked yet. */
 export function ruleIn(body: unknown): FederatedInput {
   const { text } = fieldsOf(body)

@@ -31,7 +31,7 @@ export function createNotFoundHandler(app: FastifyInstance): (request: FastifyRe
 /** Refuses text that PostgreSQL cannot store, NUL and unpaired surrogates, in the path, the query and the body. */
 export function refuseUnstorable(app: FastifyInstance): void {
   app.addHook('preHandler', ({ params, query, body }, _reply, done) => {
-    // They contain texts and lists of texts, but no deeper nesting.
+    // Texts and lists of texts. Deeper inside, in labels and federated credentials, their own rules refuse such texts, or they are stored as escaped JSON.
     const values = [params, query, body].flatMap((sent) => Object.values(sent ?? {})).flat()
     if (values.every((value) => typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0'))))
       return done()

@@ -96,6 +96,16 @@ t.test('API: every change has its effect once, and is an audit event with its au
   }
 })
 
+t.test('API: a wrong entry of a list is refused with the words of its rule', async (t) => {
+  const { call } = await createApiWorld(t)
+  await call('POST', '/applications', { json: { ...NEW, client_id: 'a' } })
+  for (const [json, detail] of [
+    [{ public_labels: ['Tier'] }, /^The key of a label must be 1 to 63 .*: Tier\.$/],
+    [{ source_addresses: ['host'] }, /^A source address must be .*: host\.$/],
+  ] as const)
+    t.match(await call('PATCH', '/applications/a', { json }), { status: 422, body: { detail } })
+})
+
 t.test('API: many applications are approved in one call, unless one is unknown or they are too many', async (t) => {
   const { call, store, lines } = await createApiWorld(t)
   await call('POST', '/suites', { json: { id: 's', name: 'S' } })

@@ -33,6 +33,14 @@ t.test('API: a federated credential is a secret with a rule, and is added once',
   t.equal(Object.keys(federated[0].claims).join(), 'a.b,z', 'in the order of their names')
   const [event] = (await call('GET', '/audit-events?limit=1')).body.audit_events
   t.match(event, { action: 'secret added', before: { federated: { length: 0 } }, after: { federated } })
+  t.match(await call('POST', PATH, { json: { ...json, ends_at: null } }), { status: 201, body: { id: 3 } })
+  t.match(
+    await call('POST', PATH, { json, headers }),
+    { body: { id: 2 } },
+    'although another with the same rule is newer',
+  )
+  t.equal((await call('DELETE', '/applications/a/secrets/3')).status, 204)
+  t.match(await call('POST', PATH, { json, headers }), { body: { id: 2 } })
   t.equal((await call('DELETE', '/applications/a/secrets/2')).status, 204)
   t.strictSame((await call('GET', '/applications/a')).body.federated, [])
   const [removed] = (await call('GET', '/audit-events?limit=1')).body.audit_events
@@ -44,6 +52,12 @@ t.test('API: a federated credential is a secret with a rule, and is added once',
   })
   t.equal((await call('POST', PATH, { json: RULE, as: 'viewer' })).status, 403)
   t.equal((await call('POST', '/applications/nobody/federated', { json: RULE })).status, 404)
+  await call('POST', '/applications', { json: { ...NEW, client_id: 'c' } })
+  const others = { json: RULE, headers: { 'idempotency-key': 'c' } }
+  t.equal((await call('POST', '/applications/c/federated', others)).status, 201)
+  await call('DELETE', '/applications/c')
+  await call('POST', '/applications', { json: { ...NEW, client_id: 'c' } })
+  t.equal((await call('POST', '/applications/c/federated', others)).status, 404, 'it is another application')
 })
 
 t.test('API: each wrong field of a federated credential is named, and nothing is changed', async (t) => {
@@ -54,16 +68,15 @@ t.test('API: each wrong field of a federated credential is named, and nothing is
     ...['http://issuer.example', 'https://a@b', 'https://a/?b', 'github', '', 'x'.repeat(501), 5].map(
       (issuer): [string, object] => ['#/issuer', { issuer }],
     ),
-    ...['', 'a\nb', 'repo:a/b*', '*x', '**'].map((subject): [string, object] => ['#/subject', { subject }]),
+    ...['', 'a\nb', 'repo:a/b*', '*x', '**', 'a\u202eb'].map((subject): [string, object] => ['#/subject', { subject }]),
     ['#/audience', { audience: '' }],
     ...[{ '': 'x' }, { x: '' }, { x: 5 }, Object.fromEntries([...'abcdefghijk'].map((name) => [name, '1']))].map(
       (claims): [string, object] => ['#/claims', { claims }],
     ),
     ...[[], [{ kty: 'oct', k: 'x' }], [5], 'x'].map((keys): [string, object] => ['#/keys', { keys }]),
-    ...['tomorrow', '2030-01-31', '2030-13-01T00:00:00Z', 5].map((ends_at): [string, object] => [
-      '#/ends_at',
-      { ends_at },
-    ]),
+    ...['tomorrow', '2030-01-31', '2030-13-01T00:00:00Z', '2030-02-30T00:00:00Z', '+012030-01-31T00:00:00Z', 5].map(
+      (ends_at): [string, object] => ['#/ends_at', { ends_at }],
+    ),
     ['#/colour', { colour: 'blue' }],
   ]
   for (const [pointer, json] of wrong) {
@@ -74,6 +87,8 @@ t.test('API: each wrong field of a federated credential is named, and nothing is
   for (const federated of [
     'x',
     [{ ...RULE, issuer: 'x' }],
+    // PostgreSQL could not store it.
+    [{ ...RULE, issuer: `${ISSUER}/\ud800` }],
     [RULE, RULE],
     Array.from({ length: 21 }, (_, n) => ({ ...RULE, subject: `s${n}` })),
   ]) {
@@ -81,6 +96,7 @@ t.test('API: each wrong field of a federated credential is named, and nothing is
     t.match(put, { status: 422, body: { errors: [{ pointer: /^#\/federated/ }] } })
     const post = await call('POST', '/applications', { json: { ...NEW, client_id: 'b', federated } })
     t.match(post, { status: 422, body: { errors: [{ pointer: /^#\/federated/ }] } })
+    t.notMatch(post.body.detail, 'object')
   }
   t.strictSame(await store.listAuditEvents({ limit: 1 }), [before])
   const any = await createSigner()
@@ -135,6 +151,7 @@ t.test('API: a test says how far a JWT comes, and changes nothing', async (t) =>
     ok: false,
     text: /^Federated token mismatch: aud is "x", not "http:\/\/localhost:8080"\.$/,
   })
+  t.match((await test(`${token}\n`)).steps.at(-1), { ok: false, text: /a line break\.$/ }, 'as a token request would')
   t.equal((await call('POST', `${PATH}/test`, { json: { token }, as: 'viewer' })).status, 403)
   t.equal((await call('POST', `${PATH}/test`, { json: {} })).status, 422)
   t.equal((await call('POST', '/applications/b/federated/test', { json: { token } })).status, 404)

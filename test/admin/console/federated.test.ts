@@ -47,11 +47,12 @@ t.test('Federated: the page of an application adds a credential, once, and lists
 t.test('Federated: what is wrong in the form is said at its field, and what was entered stays', async (t) => {
   const { add, list } = await setting(t)
   for (const [wrong, message, field] of [
-    [{ issuer: 'github' }, 'The issuer must be an https URL without a query.', 'issuer'],
+    [{ issuer: 'github' }, 'The issuer must be an https URL without a user, a query or a fragment.', 'issuer'],
     [{ subject: '' }, 'The subject must be 1 to 500 characters on one line.', 'subject'],
     [{ subject: 'repo:a/b-*' }, 'In the subject, * must be all that is between two of : and /.', 'subject'],
     [{ claims: 'ref' }, 'A claim must be name=value.', 'claims'],
     [{ keys: '{' }, 'The keys must be a list of JWKs.', 'keys'],
+    [{ ends_at: '2027-02-30' }, 'The end must be a time with its zone, such as 2027-01-31T12:00:00Z.', 'ends_at'],
     [{ ends_at: 'x' }, 'The end must be a time with its zone, such as 2027-01-31T12:00:00Z.', 'ends_at'],
   ] as const) {
     const { statusCode, body } = await add({ ...RULE, ...wrong })
@@ -104,7 +105,10 @@ t.test('Federated: an application can be registered without a secret', async (t)
   t.notMatch(body, 'client-secret')
   t.match(textOf(body), 'It has no secret')
   t.match(await list('new'), [{ origin: 'federated', federated: RULE }])
+  const forgotten = await browser('/new-application', { form: { ...form, client_id: 'other', issuer: '' } })
+  t.equal(forgotten.statusCode, 422, 'no secret is made instead')
+  t.match(forgotten.body, '<a href="#field-issuer">The issuer must be 1 to 500 characters')
   const refused = await browser('/new-application', { form: { ...form, issuer: 'x' } })
   t.equal(refused.statusCode, 422)
-  t.match(refused.body, '<a href="#field-issuer">The issuer must be an https URL without a query')
+  t.match(refused.body, '<a href="#field-issuer">The issuer must be an https URL without a user, a query or a fragment')
 })
