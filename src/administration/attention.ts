@@ -113,7 +113,9 @@ function* ofIssuers({ at, issuers, name }: Statistics): Generator<Matter> {
   for (const { issuer, problem, fetchedAt } of issuers) {
     const end = Number(fetchedAt) + KEPT_MS
     const isKept = end > at
-    const effect = isKept ? `Those that are known are used until ${timestamp(end)}.` : 'None of its JWTs is accepted.'
+    const effect = isKept
+      ? `Those that are known are used until ${timestamp(end)}.`
+      : 'Until they are, none of its JWTs is accepted.'
     const detail = `Its keys could not be fetched: ${problem}. ${effect}`
     const more = {
       id: issuer,

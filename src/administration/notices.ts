@@ -77,20 +77,26 @@ function endingNotice(secret: EndingSecret, now: number): NoticeMatter {
   const contact = developer_email ? ` The developer's address is ${developer_email}.` : ''
   return {
     ...endingMatter(secret),
-    stage: String(STAGES.find((stage) => days <= stage)),
+    stage: String(STAGES.find((stage) => days <= stage) ?? STAGES.at(-1)),
     detail: `The ${secret.what} ${secret_id} ends in ${many(days, 'day')}, at ${ends_at}. ${used}${contact}`,
     fields: { secret_id, ends_at, last_used_at, developer_email },
   }
 }
 
 /**
- * Which notices begin, repeat and end the matters that are seen now. `isWatching`: all are known for so long that those which are
- * missing are over.
+ * How complete the matters are that are seen. `isWatching`: all are known for so long that those which are missing are over.
+ * `isPartial`: except for clients that are refused, of which only those that were refused last are known.
  */
+export interface Completeness {
+  isWatching: boolean
+  isPartial?: boolean | undefined
+}
+
+/** Which notices begin, repeat and end the matters that are seen now. */
 export function planNotices(
   stored: readonly Notice[],
   matters: readonly NoticeMatter[],
-  { now, isWatching, ...source }: NoticeSource & { now: number; isWatching: boolean },
+  { now, isWatching, isPartial = false, ...source }: NoticeSource & Completeness & { now: number },
 ): NoticeChanges {
   // Times far ahead are from before the clock was set back, and as old; those of other nodes may be a little ahead.
   const ageOf = (time: number) => Math.abs(now - time)
@@ -107,13 +113,16 @@ export function planNotices(
     const last = newest.get(key)
     if (!last || last.event === 'ended') {
       add({ event: 'began', ...about }, beginOf(matter, source, timestamp(now)))
-    } else if (stage !== last.stage || (stage === '' && last.dueAt === null && ageOf(last.at) >= DAY)) {
+      // A larger stage is that of a node whose clock is behind, or from before the clock was set back.
+    } else if (Number(stage) < Number(last.stage) || (stage === '' && last.dueAt === null && ageOf(last.at) >= DAY)) {
       const since: string = JSON.parse(last.body).since
       add({ event: 'continues', ...about }, beginOf(matter, source, since, 'Still: '))
     } else if (ageOf(last.seenAt) >= MINUTE) save.push({ ...last, seenAt: now })
   }
   for (const { matter, event, stage, body, seenAt } of newest.values()) {
-    if (!isWatching || matter === '' || event === 'ended' || seen.has(matter) || ageOf(seenAt) < OVER_MS) continue
+    // Who is still refused is refused within a day, and then among those that were refused last.
+    const overAfter = isPartial && /^client /.test(matter) ? DAY : OVER_MS
+    if (!isWatching || matter === '' || event === 'ended' || seen.has(matter) || ageOf(seenAt) < overAfter) continue
     add({ event: 'ended', matter, priority: 0, stage }, endOf(JSON.parse(body), now))
   }
   const isNeeded = (one: Notice) => one.event !== 'ended' && one.matter !== '' && newest.get(one.matter) === one

@@ -50,7 +50,8 @@ export async function findTrouble({ store, now }: ReadContext): Promise<Trouble>
     const rows = unknown.filter((refusal) => isOfRemoved(refusal, removal))
     return rows.length > 0 ? [{ ...removal, ...timesOf(rows) }] : []
   })
-  return { failing: failing.sort(mostFirst), reported: reported.sort(mostFirst), refusedChecks, removed }
+  const isPartial = rows.length === LOOKED_AT || clients.size > MAX_CLIENTS
+  return { failing: failing.sort(mostFirst), reported: reported.sort(mostFirst), refusedChecks, removed, isPartial }
 }
 
 /** When it worked an hour or more after it was last refused for this reason: what was refused since is something new. */

@@ -11,6 +11,8 @@ export interface Trouble {
   readonly refusedChecks: readonly ({ suite: string } & Refused)[]
   /** Removed applications whose client id, or one with the same beginning and length, was refused in the last day. */
   readonly removed: readonly ({ clientId: string; name: string; by: string; at: number } & Omit<Refused, 'reason'>)[]
+  /** Whether more clients were refused in the last day than were examined. */
+  readonly isPartial?: boolean
 }
 
 /** `since` is when this reason first occurred. */

@@ -158,7 +158,9 @@ const lastHours = (now: number) => ({ since: now - 25 * HOUR, until: now })
 
 async function listTroubledIssuers(store: Pick<Store, 'listIssuers'>, at: number) {
   const issuers = await store.listIssuers(at)
-  return issuers.flatMap(({ problem, ...rest }) => (problem === null ? [] : { problem, ...rest }))
+  // Keys are fetched while JWTs need them. Of an issuer that nobody has needed for a day, nothing is known.
+  const needed = issuers.filter(({ triedAt }) => at - Number(triedAt) < DAY)
+  return needed.flatMap(({ problem, ...rest }) => (problem === null ? [] : { problem, ...rest }))
 }
 
 /** Up to this number, tokens are counted exactly: about 50 ms of work, in steps of less than a millisecond. */

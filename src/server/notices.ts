@@ -22,9 +22,8 @@ interface NoticesOptions extends notices.NoticeSource {
   interval?: number
 }
 
-/** What a look has found besides matters. `isWatching`: see planNotices. */
-interface Seen {
-  isWatching: boolean
+/** What a look has found besides matters. */
+interface Seen extends notices.Completeness {
   auditHead: AuditHead | undefined
 }
 
@@ -72,10 +71,11 @@ export function startNotices(options: NoticesOptions) {
 
   const loop = startLoop(async () => {
     try {
-      const { ofStore, others, ...seen } = await look()
+      const { ofStore, others, isUp, ...seen } = await look()
       if (ofStore.length > 0) await tend(memory, ofStore, { ...seen, isWatching: false })
       else await handOver()
-      await tend(store, others, seen)
+      // With another clock, this node would end what others see, and repeat what they have said.
+      if (isUp) await tend(store, others, seen)
     } catch (err) {
       // A store that has moved keeps its notices for the server of the new one; one that is unavailable is reported elsewhere.
       const isExpected = err instanceof OperatorError || err instanceof StoreUnavailable || stopping.signal.aborted
@@ -112,7 +112,8 @@ function createLook({ store, statistics, now, monotonic }: NoticesOptions) {
     )
     seenBefore = new Set(matters.map(({ key }) => key))
     const isWatching = monotonic() - (watchedSince ?? monotonic()) >= notices.OVER_MS
-    return { ofStore, others, isWatching, auditHead: seen.store.auditHead }
+    const { isUp, auditHead } = seen.store
+    return { ofStore, others, isUp, isWatching, isPartial: seen.trouble?.isPartial, auditHead }
   }
 }
 

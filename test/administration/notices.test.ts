@@ -52,8 +52,9 @@ function createQueue() {
     change,
     look: (statistics = failing(), ending: Parameters<typeof noticeMatters>[1] = [], isWatching = true) => {
       const matters = noticeMatters({ ...statistics, at: clock.time }, ending)
-      const { auditHead } = statistics.store
-      return change(planNotices(stored, matters, { now: clock.time, isWatching, auditHead, ...SOURCE }))
+      const { store, trouble } = statistics
+      const seen = { isWatching, isPartial: trouble?.isPartial, auditHead: store.auditHead }
+      return change(planNotices(stored, matters, { now: clock.time, ...seen, ...SOURCE }))
     },
     /** Takes everything that may be posted now. */
     post: (problem?: string, { retryAfter, status }: { retryAfter?: number; status?: number } = {}) => {
@@ -201,6 +202,37 @@ t.test('Notices: after the clock was set back far, matters are repeated and over
   ])
   t.match(stored().slice(-2), [{ at: clock.time }, { at: clock.time }])
   t.equal(look(failing('a')), 0)
+})
+
+t.test('Notices: a secret that ends is not told again by a node whose clock is behind', async (t) => {
+  const { look, post, clock } = createQueue()
+  const ending = [endingSecret({ endsAt: START + 7 * DAY })]
+  look(failing(), ending)
+  t.match(post(), [{ event: 'began' }])
+  for (const time of [START - HOUR, START, START - HOUR]) {
+    clock.time = time
+    look(failing(), ending)
+    t.strictSame(post(), [])
+  }
+  clock.time = START + 6 * DAY
+  look(failing(), ending)
+  t.match(post(), [{ event: 'continues' }])
+})
+
+t.test('Notices: where not all clients are examined, one is over when it was not refused for a day', async (t) => {
+  const { look, post, clock } = createQueue()
+  const { trouble, ...rest } = failing()
+  const others = statisticsOf({ ...rest, trouble: { ...CALM, isPartial: true } })
+  look(failing('a'))
+  t.match(post(), [{ event: 'began' }])
+  for (const ago of [6 * MINUTE, DAY - 6 * MINUTE]) {
+    clock.time = START + ago
+    look(others)
+    t.strictSame(post(), [])
+  }
+  clock.time = START + DAY
+  look(others)
+  t.match(post(), [{ event: 'ended' }])
 })
 
 t.test('Notices: the name of an application may end like a count', async (t) => {

@@ -131,7 +131,8 @@ t.test(
     swap('2')
     for (let times = 0; times < 2; times++) await reload()
     const problem = /^Cannot read .*localhost\.key: ENOENT/
-    t.match(events.splice(0), [{ type: 'certificate refused', listener: 'public', problem }])
+    t.match(events, [{ type: 'certificate refused', listener: 'public', problem }])
+    t.equal(events.splice(0).length, 1)
     t.match(certificates.list(), [{ listener: 'public', problem }])
     t.equal(shown.length, 1)
     swap('1')
@@ -192,7 +193,8 @@ t.test('Certificates: keys of tickets are replaced once a day, and not by a rene
   clock.ahead += DAY - 5000
   await reload()
   t.equal(keys.length, 3)
-  t.match(events, [{ type: 'certificate loaded' }], 'nothing else is told')
+  const told = events.map(({ type }) => type)
+  t.strictSame(told, ['certificate loaded'], 'nothing else is told')
 })
 
 t.test('Certificates: SIGHUP during a start that fails adds nothing to its error', async (t) => {

@@ -299,6 +299,21 @@ t.test('Notices: after an outage that all nodes have told, one of them tells its
   )
 })
 
+t.test('Notices: a server whose clock differs posts that, and leaves the rest to the others', async (t) => {
+  const { receiver, state, startServer, looked } = await createWorld(t)
+  const store = await openNew(t)
+  startServer(store)
+  const kinds = () => receiver.received.map(({ json: { event, kind } }) => `${event} ${kind}`)
+  const differing = { ...statisticsOf().store, isUp: false, canWrite: true, problem: 'They differ.' }
+  state.now = { ...failing('a'), store: differing }
+  await until(() => kinds().length === 1)
+  await looked()
+  t.strictSame([kinds(), await store.listNotices()], [['began clocks differ'], []])
+  state.now = failing('a')
+  await until(() => kinds().length === 2)
+  t.strictSame(kinds()[1], 'began client refused')
+})
+
 t.test('Notices: what a server posts from memory is forgotten, too', async (t) => {
   const { clock, state, startServer, looked, texts } = await createWorld(t)
   const store = await openNew(t)

@@ -87,7 +87,7 @@ t.test(
       { issuer: 'https://c.example', problem, fetchedAt: null },
     ]
     const said = mattersOf({ issuers }).map(([, text]) => text.replace(/\s+/g, ' ').replaceAll(' .', '.'))
-    const gone = 'Its keys could not be fetched: it answered 503. None of its JWTs is accepted.'
+    const gone = 'Its keys could not be fetched: it answered 503. Until they are, none of its JWTs is accepted.'
     t.match(said, [
       '3 issuers have keys that cannot be fetched',
       `Issuer https://b.example ${gone} token-server doctor says more.`,
