@@ -160,16 +160,16 @@ function createWorkerPool(
   /** Starts another worker for one that exited, unless its successor in a rolling restart listens. */
   async function replace(
     reason: 'exited' | 'silent',
-    exit: { worker?: number | undefined } & Partial<Exit>,
+    exit: { worker: number | undefined } & Exit,
     successor?: Promise<boolean>,
   ): Promise<void> {
     report({ type: 'worker exited unexpectedly', ...exit })
     await sleep(timeouts.respawn)
-    if ((await successor) || isEnding) return
-    await start().then(
-      () => measure?.({ type: 'worker replaced', reason }),
-      (err) => replace(reason, { err }),
-    )
+    let isReplaced = await successor
+    while (!isReplaced && !isEnding) {
+      isReplaced = await tryToStart(start, report, timeouts.respawn)
+      if (isReplaced) measure?.({ type: 'worker replaced', reason })
+    }
   }
 
   /** Closes the workers that have listened, and kills those that are still starting. */
@@ -186,6 +186,18 @@ function createWorkerPool(
   }
 
   return { serving, states, isEnding: () => isEnding, report, start, end, kill }
+}
+
+/** Resolves to whether a worker was started. If not, that is reported, and followed by a pause in milliseconds. */
+async function tryToStart(start: () => Promise<unknown>, report: Observer, pause: number): Promise<boolean> {
+  try {
+    await start()
+    return true
+  } catch (err) {
+    report({ type: 'worker exited unexpectedly', err })
+    await sleep(pause)
+    return false
+  }
 }
 
 /** Replaces a worker without dropping a request. Throws OperatorError if its successor does not listen. */

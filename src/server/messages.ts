@@ -1,5 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
+import { hash } from 'node:crypto'
 import type { CertificateFiles } from '../listener/certificate.ts'
+import { CATALOGUE, type Metric } from '../telemetry/metrics/catalogue.ts'
 import type { Report } from '../telemetry/metrics/fleet.ts'
 
 /**
@@ -19,6 +21,19 @@ export type ToLeader =
   | { type: 'retired' }
   | { type: 'pong' }
   | { type: 'report'; report: Report }
+
+const layout = Object.entries<Metric>(CATALOGUE).map(([name, { type, labels, buckets }]) => [
+  name,
+  type,
+  labels,
+  buckets,
+])
+
+/** Names the metrics of this program. What a program with other metrics has counted means something else here. */
+export const CATALOGUE_ID = hash('sha256', JSON.stringify(layout)).slice(0, 16)
+
+/** The environment variable in which a leader gives its workers its CATALOGUE_ID. */
+export const CATALOGUE_OF_LEADER = 'TOKEN_SERVER_CATALOGUE'
 
 /** Sends a message to a worker, unless the worker is disconnected. */
 export function sendToWorker(worker: Worker, message: ToWorker): void {

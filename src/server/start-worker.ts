@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Observer } from '../domain/events.ts'
 import { OperatorError } from '../domain/operator-error.ts'
-import { onMessage, sendToWorker, type ToLeader } from './messages.ts'
+import { CATALOGUE_ID, CATALOGUE_OF_LEADER, onMessage, sendToWorker, type ToLeader } from './messages.ts'
 
 /** How much of a worker's standard error is kept: the beginning, which has the reason. Characters. */
 const MAX_OUTPUT = 2000
@@ -34,7 +34,7 @@ export function startWorker(
 ): Promise<{ worker: Worker; address: string }> {
   // Only standard error is read here, which is text. A worker writes its log itself.
   cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'pipe', 'ipc'] })
-  const worker = cluster.fork()
+  const worker = cluster.fork({ [CATALOGUE_OF_LEADER]: CATALOGUE_ID })
   const { process: child } = worker
   let isListening = false
   let output = ''

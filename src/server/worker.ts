@@ -5,7 +5,7 @@ import { retire } from '../listener/protect.ts'
 import type { Tls } from '../listener/tls.ts'
 import { type ListenConfig, listenAndServe } from './listen.ts'
 import { within } from './loops.ts'
-import { onMessage, sendToLeader, type ToWorker } from './messages.ts'
+import { CATALOGUE_ID, CATALOGUE_OF_LEADER, onMessage, sendToLeader, type ToWorker } from './messages.ts'
 import { startReporting } from './reporting.ts'
 import { CLOSE_TIMEOUT_MS, closeOnSignal, endProcess, waitForFileOperations } from './signals.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -25,8 +25,13 @@ export async function runWorker(open: () => Promise<Store>, telemetry: Telemetry
   const store = await open()
   const { app, address, load } = await listenAndServe(store, telemetry, config, tls)
   const { counters } = telemetry
+  // After an upgrade by SIGHUP, the leader is of the program before: it would count something else.
+  const isCounted = process.env[CATALOGUE_OF_LEADER] === CATALOGUE_ID
   const reporting =
-    counters && startReporting(counters, load, (report, onSent) => sendToLeader({ type: 'report', report }, onSent))
+    counters &&
+    startReporting(counters, load, ({ counted, sample }, onSent) =>
+      sendToLeader({ type: 'report', report: { counted: isCounted ? counted : [], sample } }, onSent),
+    )
   const close = async () => {
     await app.close()
     await store.close()

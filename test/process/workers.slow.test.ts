@@ -3,6 +3,7 @@ import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { freePort } from '../support/free-port.ts'
 import { SERVE, spawnLeader, startLeader } from '../support/leader.ts'
@@ -129,6 +130,24 @@ t.test('Leader: a worker that is lost is replaced if the successor that starts d
   await until(async () => (await scrape(ops)).get('workers') === 2)
   t.equal(started().length, 4)
   t.match(await server.stop(), { status: 0 })
+})
+
+t.test('Leader: workers of another release, with other metrics, count nothing for it', async (t) => {
+  const metrics = async (before: string) => {
+    const program = `${before}${SERVE}`
+    const { server, credentials } = await startLeader(t, { program, env: { OPS_ADDRESS: '127.0.0.1:0' } })
+    await server.token(credentials)
+    const ops = server.logged('ready')[0].ops as string
+    const found = async (name: string) => Number((await scrape(ops)).get(name))
+    await until(async () => (await found('worker_resident_memory_bytes{worker="1"}')) > 0)
+    // Two more reports, in which it would be counted.
+    await sleep(2500)
+    const counted = await found('tokens_issued_total')
+    t.match(await server.stop(), { status: 0 })
+    return counted
+  }
+  t.equal(await metrics(''), 1)
+  t.equal(await metrics("process.env.TOKEN_SERVER_CATALOGUE = 'another one'\n"), 0)
 })
 
 t.test('Rolling restart: one that fails says why, the old workers go on, and the next signal works', async (t) => {
