@@ -129,7 +129,8 @@ function createApplicationChanges(context: Context) {
       throw new OperatorError(`${clientId} already has ${MAX_IMPORTED} imported secrets (${ids}): revoke one first.`)
     }
     const secret = { digest: await digestImported(clientSecret), createdAt: now() }
-    await change({ type: 'secret added', owner: clientId, secret })
+    const { changed } = await change({ type: 'secret added', owner: clientId, secret })
+    if (!changed) throw unknownApplication(clientId)
   }
 
   /** Approves, or withdraws approvals, effective from the next check on. Resolves to the suites whose approval changed. */

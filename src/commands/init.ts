@@ -168,7 +168,8 @@ function oldSettings(file: string, env: NodeJS.ProcessEnv, { data, publicUrl }: 
 function writeSettings(file: string, env: NodeJS.ProcessEnv): void {
   const lines = Object.entries(settings).map(([name, { default: byDefault, meaning }]) => {
     const value = env[name] ?? byDefault
-    const quoted = /[\s#]/.test(value) ? `"${value}"` : value
+    const mark = ['"', "'", '`'].find((one) => !value.includes(one)) ?? '"'
+    const quoted = /[\s#"'`]/.test(value) ? mark + value + mark : value
     return `\n# ${meaning}\n${value === byDefault ? '# ' : ''}${name}=${quoted}\n`
   })
   const head = '# Made by "token-server init". The environment takes precedence. Restart the server after a change.\n'

@@ -33,7 +33,7 @@ export function outputTo(terminal: Terminal, place: string): Terminal {
 
 /** Keeps the request for a secret next to the file that the secret goes to; undefined if that is not a regular file. */
 export function journalBeside(place: string): Journal | undefined {
-  const isFile = statSync(place, { throwIfNoEntry: false })?.isFile() ?? true
+  const isFile = explained(() => statSync(place, { throwIfNoEntry: false })?.isFile() ?? true)
   if (!isFile || descriptorOf(place) !== undefined) return undefined
   const journal = `${place}.pending`
   return {

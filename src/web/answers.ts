@@ -1,7 +1,7 @@
 /** Retry-After (RFC 9110 §10.2.3): seconds or a date, in milliseconds from now. Undefined if there is none. */
 export function retryAfterIn(headers: Headers, now = Date.now()): number | undefined {
   const text = headers.get('retry-after') ?? ''
-  const wait = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
+  const wait = /^\d+$/.test(text) ? Number(text) * 1000 : Math.max(0, Date.parse(text) - now)
   return Number.isNaN(wait) ? undefined : wait
 }
 

@@ -208,11 +208,36 @@ t.test('Commands: source addresses, public labels and what is only reported are 
       { json: { source_addresses: ['192.0.2.0/24', '10.0.0.1'], report_only: ['quota', 'source_addresses'] } },
     ],
     ['apps update a --enforce quota --enforce source_addresses --remove-public tier --source 10.0.0.1', {}],
-    ['apps show a', { json: { source_addresses: ['192.0.2.0/24', '10.0.0.1'], public_labels: [], report_only: [] } }],
+    [
+      'apps show a',
+      {
+        json: {
+          source_addresses: { ...['192.0.2.0/24', '10.0.0.1'], length: 2 },
+          public_labels: { length: 0 },
+          report_only: { length: 0 },
+        },
+      },
+    ],
     ['apps update a --source host.example', fails(/^A source address must be an IP address .*: host\.example\.\n$/)],
     ['apps update a --report-only all', fails(/^Only these can be reported: source_addresses, quota: all\.\n$/)],
-    ['apps update a --remove-source 192.0.2.0/24 --remove-source 10.0.0.1', { json: { source_addresses: [] } }],
+    [
+      'apps update a --remove-source 192.0.2.0/24 --remove-source 10.0.0.1',
+      { json: { source_addresses: { length: 0 } } },
+    ],
   ])
+})
+
+t.test('Commands: of two that add to the same list at once, neither loses what the other adds', async (t) => {
+  const { run, json } = await startShell(t, async (administration) => {
+    await registerA(administration)
+    await administration.suites.register({ suiteId: 's', name: 'S' })
+  })
+  const both = ['--source 192.0.2.1 --label a=1', '--source 192.0.2.2 --label b=2']
+  await Promise.all(both.map((options) => run(`apps update a ${options}`)))
+  const { source_addresses, labels } = await json('apps show a')
+  t.strictSame([source_addresses.sort(), labels], [['192.0.2.1', '192.0.2.2'], { a: '1', b: '2' }])
+  await Promise.all(['a=1', 'b=2'].map((label) => run(`suites update s --label ${label}`)))
+  t.strictSame((await json('suites show s')).labels, { a: '1', b: '2' })
 })
 
 t.test('Commands: applications list can be filtered by text and status, and limited to the newest', async (t) => {
@@ -268,6 +293,10 @@ t.test('Suites: they are registered with credentials that are shown once, listed
     [`apps register ${REGISTRATION_OPTIONS} --client-id a --all-suites`, {}],
     ['suites register info --name Info', info],
     ['suites register more --name More', more],
+    [
+      `suites register long --name Long --url https://a.example/${'日'.repeat(60)}`,
+      fails(/^The URL may have at most 500 characters, percent-encoded\.\n$/),
+    ],
     ['suites list', { json: [{ id: 'store', name: 'Store' }, { id: 'info' }, { id: 'more' }] }],
     ['suites list', /^suite +name +labels\nstore +Store\ninfo +Info\nmore +More\n$/],
     ['suites show store', { json: { id: 'store', name: 'Store', approved: ['a'], secrets: [{ id: 1 }] } }],

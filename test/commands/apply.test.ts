@@ -192,7 +192,7 @@ for (const way of ['the database', 'a server']) {
     const { out } = await run('export')
     await expectAll(t, { run }, [[`apply ${write('d', out)} --dry-run${to}`, NONE]])
     t.match(await run(apply(file('e'))), { out: sum(0, 1, 0) })
-    t.match(await json('apps show shop'), { federated: [] })
+    t.strictSame((await json('apps show shop')).federated, [])
     await expectAll(t, { run }, [
       [
         apply(file('f', rule('a*'))),
@@ -255,7 +255,7 @@ t.test('Apply to a server: several changes are made at once, and each that can b
 })
 
 t.test('Apply: without a terminal, new secrets need a place and changes --yes, before any change', async (t) => {
-  const { run, write, folder, store, secrets } = await setting(t)
+  const { run, write, server, folder, store, secrets } = await setting(t)
   const file = write('a.yaml', FILE)
   const place = /^Nothing was changed: name a file for the new credentials with --secrets-to\.\n$/
   const planned = { out: /To add|"add":/ }
@@ -271,6 +271,12 @@ t.test('Apply: without a terminal, new secrets need a place and changes --yes, b
       { ...fails(/Type yes: Nothing was changed\.\n$/), ...planned, isTTY: true, stdin },
     ]),
   ])
+  fs.symlinkSync('loop', join(folder, 'loop'))
+  for (const to of ['', server()])
+    t.match(
+      await run(`apply ${file} --yes --secrets-to ${folder}/loop${to}`),
+      fails(/^Nothing was changed: (ELOOP|.*symbolic link)/),
+    )
   const before = fs.readFileSync(file, 'utf8')
   fs.symlinkSync(file, join(folder, 'link'))
   fs.linkSync(file, join(folder, 'hard'))
@@ -448,6 +454,10 @@ t.test('Apply to a server: a lost connection or a busy server delays, and nothin
   t.match(step?.applications, [{ clientId: 'a/b', clientSecret: /^\w{40}$/, name: 'A' }])
   t.strictSame([requests, waits], [Array(5).fill('POST'), [500, 1000, 7000, 60_000]])
   t.equal((await store.listAuditEvents({ limit: 10, subject: 'a/b' })).length, 1, 'it is registered once')
+
+  faults.push(busy(503, { 'retry-after': new Date(0).toUTCString() }))
+  await registry.list('suite')
+  t.equal(waits.pop(), 500, 'a date that is over says nothing')
 
   faults.push(untouched, answerLost)
   await applyChange(registry, changed('application', 'a/b', 'A', { name: 'A' }, { name: 'B' }))

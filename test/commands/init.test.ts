@@ -55,7 +55,14 @@ t.test('Init: it makes settings, database and operator; run again it changes not
 t.test('Init: settings of the environment are written, too, and quoted where they need it', async (t) => {
   const { folder, file, run } = place(t)
   const DATABASE_URL = `sqlite:${folder}/a b.db`
-  const env = { HOST: '0.0.0.0', ADMIN_ADDRESS: 'off', DATABASE_URL, PUBLIC_URL: 'https://a.example' }
+  const INSTALLATION_NAME = 'The "blue" #1'
+  const env = {
+    HOST: '0.0.0.0',
+    ADMIN_ADDRESS: 'off',
+    DATABASE_URL,
+    PUBLIC_URL: 'https://a.example',
+    INSTALLATION_NAME,
+  }
   const { out, err } = await run(`init --settings ${file} --yes`, { env: { ...env, npm_command: 'exec' } })
   t.equal(err, '', 'the changes are not logged besides')
   const again = await run(`init --settings ${file}`, { env: { SYSTEMD_UNIT: 'token-server' } })

@@ -9,6 +9,7 @@ import {
   labelTexts,
   type OptionalTexts,
 } from '../../domain/application.ts'
+import { OperatorError } from '../../domain/operator-error.ts'
 import { administer } from './administer.ts'
 import { type JsonOption, print, say, type Terminal } from './terminal.ts'
 
@@ -90,6 +91,11 @@ export function warnIfManaged(terminal: Terminal, options: JsonOption, owner: An
   say(terminal, options, 'warning', `It is managed by ${owner.managedBy}, which may undo this: change it there, too.`)
 }
 
+/** How often a change is tried if others change the same at the same time. */
+const TRIES = 3
+
+const isOtherVersion = (error: unknown) => error instanceof OperatorError && error.kind === 'another version'
+
 interface Owners<Shown> {
   show(id: string): Promise<Shown>
   update(id: string, changes: object): Promise<boolean>
@@ -106,12 +112,21 @@ export function completeUpdate<Shown extends Annotations>(
   all.action(async (id: string, { json, ...options }: JsonOption & AnnotationOptions) => {
     const names = command.options.map(({ long }) => long).filter((long) => long !== '--json')
     if (Object.keys(options).length === 0) command.error(`error: ${names.join(' or ')} is required`)
-    const { shown, isChanged } = await administer(terminal, async (administration) => {
+    const { databaseRegistry } = await import('../../administration/apply.ts')
+    const { shown, isChanged } = await administer(terminal, async (administration, on) => {
       const owners = ownersOf(administration)
-      const before = await owners.show(id)
-      const isChanged = await owners.update(id, annotated(options, before))
-      if (isChanged) warnIfManaged(terminal, { json }, before)
-      return { isChanged, shown: await owners.show(id) }
+      for (let tries = 1; ; tries++) {
+        // Labels and lists are set as a whole, so what others add after this must not be lost.
+        const { version } = await databaseRegistry(on).find(kind, id)
+        const before = await owners.show(id)
+        try {
+          const isChanged = await ownersOf(on({ onlyIf: [version] })).update(id, annotated(options, before))
+          if (isChanged) warnIfManaged(terminal, { json }, before)
+          return { isChanged, shown: await owners.show(id) }
+        } catch (error) {
+          if (tries === TRIES || !isOtherVersion(error)) throw error
+        }
+      }
     })
     const words = `The ${kind} ${id} ${isChanged ? 'is updated' : 'already has these values'}.`
     await print(terminal, { json }, view(shown), words)
