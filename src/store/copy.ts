@@ -136,7 +136,7 @@ function describeTable(keyLength: 1 | 2 | 3, columnsByType: Partial<Record<Colum
   return { keyLength, columns: Object.fromEntries(columns) as Record<string, ColumnType> }
 }
 
-/** The tables to copy, ordered so that foreign keys are satisfied. Sessions and hand-over links are not copied. */
+/** The tables to copy, ordered so that foreign keys are satisfied. docs/operations/moving-to-postgresql.md names what is not copied. */
 export const TABLES = {
   suites: describeTable(1, {
     bigint: ['id', 'created_at', 'applied_at'],

@@ -210,6 +210,10 @@ t.test('Copy: it is refused if the target is not empty, and the second time', as
   await on(target).removeApplication('there')
   await t.rejects(copy(file, url), { name: 'OperatorError', message: /^postgres:.* has audit events already/ })
   await query(url, 'DELETE FROM audit_events')
+  // Of a server that was tried there: requests of nobody who is registered are counted, too.
+  await target.addUsage([{ clientId: '', tokens: 0, checks: 0, refusals: 1 }], NOW)
+  await t.rejects(copy(file, url), { name: 'OperatorError', message: /^postgres:.* has usage counts already/ })
+  await query(url, 'DELETE FROM usage_counts')
   await copy(file, url)
   for (const to of [url, await createDatabase()]) {
     await t.rejects(copy(file, to), { name: 'OperatorError', message: /^The store moved to/ })

@@ -11,8 +11,9 @@ const STATEMENT_MS = 8000
 export type Commands = ReturnType<typeof createCommands>
 
 /**
- * Runs the statements that no check waits for, one at a time, on its own connection. With a quota, an application's first token
- * request of an hour waits for one of them; other requests never do. `lockTimeout`: how long a change waits for locks, in ms.
+ * Runs the statements that no check waits for, one at a time, on its own connection. Requests wait for them with a JWT that is not
+ * remembered, with a hand-over link and, with a quota, for an application's first token of an hour; other requests never do.
+ * `lockTimeout`: how long a change waits for locks, in ms.
  */
 export function createCommands(primary: Primary, lockTimeout: number) {
   // The server's own wait for a lock ends earlier: it reports that time-out, and the session stays usable.

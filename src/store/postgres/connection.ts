@@ -5,7 +5,7 @@ import type { Ask } from '../shared/work.ts'
 import { clientConfig } from './client-config.ts'
 import { endsSession, type PostgresUnavailable, unavailable } from './errors.ts'
 
-/** The code of an informational notice, such as that a table already exists. */
+/** The code of an informational notice that has none of its own, such as that a DROP cascades; `IF NOT EXISTS` has 42P07. */
 const SUCCESSFUL_COMPLETION = '00000'
 
 const { BOOL, FLOAT8, INT4, INT8, NUMERIC } = pg.types.builtins

@@ -21,8 +21,11 @@ const limitCopy = `
          set_config('statement_timeout', '0', true),
          set_config('idle_in_transaction_session_timeout', '60s', true)`
 
-// Names the tables that have rows. The rows of all other tables belong to rows of these.
-const findFilledTables = ['applications', 'suites', 'secrets', 'tokens', 'token_counts', 'operators', 'audit_events']
+// Names the tables that have rows. The rows of the other tables that are copied belong to rows of these.
+const findFilledTables = [
+  ...['applications', 'suites', 'secrets', 'tokens', 'token_counts', 'usage_counts', 'operators', 'audit_events'],
+  'notices',
+]
   .map((table) => `SELECT '${table}' WHERE EXISTS (SELECT FROM ${table})`)
   .join(' UNION ALL ')
 

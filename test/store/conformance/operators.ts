@@ -145,7 +145,7 @@ export function operatorConformance(t: Test, harness: Harness): void {
     t.strictSame((await change('operator updated', 'admin', 'c@b.example')).fields, ['email'])
     t.ok(await store.findSession('one'), 'the role is the same')
     t.strictSame((await change('operator updated', 'viewer')).fields, ['role', 'email', 'sessions'])
-    t.match(await store.findOperator(name), { role: 'viewer', email: null, sessions: [] })
+    t.match(await store.findOperator(name), { role: 'viewer', email: null, sessions: { length: 0 } })
     t.ok(await store.findSession('hers'))
     t.match(await store.listAuditEvents(PAGE), [{ action: 'operator updated', subject: { id: name } }])
   })

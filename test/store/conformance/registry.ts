@@ -222,6 +222,10 @@ export function secretConformance(t: Test, harness: Harness): void {
     const only = await secretIdOf(store, 'store')
     t.equal(await on(store).revokeSpareSecret('store', only, START), false)
     await on(store).addSecret('store', SECRET)
+    // Its end is later than now, because the clock was ahead, but it is not active.
+    t.equal(await on(store).revokeSpareSecret('store', await secretIdOf(store, 'store', 1), START + 1000), true)
+    t.equal(await on(store).revokeSpareSecret('store', only, START), false)
+    await on(store).addSecret('store', { ...SECRET, createdAt: START + 1 })
     t.equal(await on(store).revokeSpareSecret('store', only, START), true)
   })
 

@@ -200,6 +200,7 @@ export const revokeSecret = `
              FROM secrets other
             WHERE other.id <> secrets.id
               AND (other.application_id = secrets.application_id OR other.suite_id = secrets.suite_id)
+              AND other.revoked_at IS NULL
               AND (other.ends_at IS NULL OR other.ends_at > $3)))`
 
 // The rule and the end identify a federated credential that is not revoked.
