@@ -35,6 +35,7 @@ export const settings = {
   ),
   DATABASE_PASSWORD_FILE: fileSetting(
     'A file with the password for PostgreSQL; PGPASSWORD and PGPASSFILE are used, too',
+    { mayBeEmpty: true },
   ),
   PREVIOUS_DATABASE_URL: setting(
     'none',
@@ -137,7 +138,7 @@ export const settings = {
     }),
   ),
   OIDC_CLIENT_ID: setting('none', "This server's client id at the identity provider", optional('none', String)),
-  OIDC_CLIENT_SECRET_FILE: fileSetting('A file with the client secret for the identity provider'),
+  OIDC_CLIENT_SECRET_FILE: fileSetting('A file with the client secret for the identity provider', { mayBeEmpty: true }),
   OIDC_ADMINS: setting(
     'none',
     'The claim and its values that make people admins, such as groups=platform,oncall or realm_access.roles=admin, or none',
@@ -352,8 +353,10 @@ function setting<Value>(byDefault: string, meaning: string, parse: (text: string
   return { default: byDefault, meaning, parse }
 }
 
-function fileSetting(meaning: string) {
-  return setting('none', meaning, optional('none', String))
+/** `mayBeEmpty`: it was accepted before 1.1.0. */
+function fileSetting(meaning: string, { mayBeEmpty = false } = {}) {
+  const parse = (file: string) => valid(file, mayBeEmpty || file !== '', 'must be the path of a file, or none')
+  return setting('none', meaning, optional('none', parse))
 }
 
 function valid<Value>(value: Value, isValid: boolean, message: string): Value {

@@ -151,6 +151,14 @@ const INVALID: [Setting, message: string, texts: string][] = [
   ['DOCS_URL', '', '|off|docs.example|ftp://a.example|https://[a|https://a.example/b c'],
   ['INSTALLATION_NAME', 'must be a name of at most 40', `| |a |a\tb|${'x'.repeat(41)}`],
   ['INSTALLATION_COLOR', 'must be gray, red', '|grey|#fff'],
+  ...['', 'OPS_', 'ADMIN_'].flatMap((listener): typeof INVALID => [
+    [`${listener}TLS_CERT_FILE` as Setting, 'must be the path', ''],
+    [`${listener}TLS_KEY_FILE` as Setting, 'must be the path', ''],
+  ]),
+  ['OPS_CLIENT_CA_FILE', 'must be the path', ''],
+  ['NOTICE_URL_FILE', 'must be the path', ''],
+  ['NOTICE_SECRET_FILE', 'must be the path', ''],
+  ['AUDIT_KEY_FILE', 'must be the path', ''],
 ]
 
 t.test('Settings: an invalid value is refused, never replaced by the default', async (t) => {

@@ -106,10 +106,7 @@ export const REQUEST_REASONS = {
   'field repeated': badRequest('The field {field} is given more than once', 'A field of the form is sent twice'),
   'Authorization header repeated': badRequest('The Authorization header is given more than once'),
   'Authorization header malformed': badRequest('The Authorization header is malformed'),
-  'credentials given twice': badRequest(
-    'Credentials are given both in the body and in the Authorization header',
-    'The credentials are in the header and in the body',
-  ),
+  'credentials given twice': badRequest('Credentials are given in two ways', 'The credentials are sent in two ways'),
   'request malformed': badRequest('The request is malformed'),
   'no such endpoint': invalidRequest(404, 'There is no such endpoint: tokens are at POST /v1/oauth/accesstoken'),
   'method not allowed': invalidRequest(405, 'The method is not allowed here: use {field}'),

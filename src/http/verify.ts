@@ -29,7 +29,7 @@ interface VerifyRequest {
  * gateways forward the method of the original request.
  */
 export function verify(app: FastifyInstance, options: CheckOptions): void {
-  const { issuer, publicUrl } = options
+  const [issuer, publicUrl] = [options.issuer, inAscii(options.publicUrl)]
   const realm = `Bearer realm="${publicUrl}"`
   /** The headers of an application, made once, because the store caches the application. */
   const clientHeaders = new WeakMap<Application, Record<string, string>>()
@@ -59,7 +59,7 @@ export function verify(app: FastifyInstance, options: CheckOptions): void {
 
   /** Handles a malformed Authorization header. An unknown suite takes precedence, as over every problem of a token. */
   async function refuseHeader({ reason }: RequestRefused, suite: string | undefined): Promise<Verdict> {
-    if (suite === undefined || (await issuer.hasSuite(suite))) throw new RequestRefused(reason, { suite })
+    if (suite === undefined || (await issuer.urlOf(suite)) !== undefined) throw new RequestRefused(reason, { suite })
     return { kind: 'no such suite', reason: 'no such suite' }
   }
 
@@ -104,6 +104,11 @@ function labelsValue(labels: Labels): string {
   return Object.entries(labels)
     .map(([key, value]) => `${key}=${encodeURIComponent(value)}`)
     .join(',')
+}
+
+/** Percent-encodes the other characters of a URL, which Node.js refuses in a header. */
+function inAscii(url: string): string {
+  return url.replace(/[^!-~]+/g, encodeURIComponent)
 }
 
 /** Where a client finds the metadata of a suite with a URL, RFC 9728 §5.1: here, which it can reach wherever the suite is. */

@@ -63,8 +63,7 @@ export function createIssuer({ tokenQuota, publicFields, ...options }: IssuerOpt
       authenticateSuite(issuer, credentials, remoteAddress),
     /** Whether an application or a suite has this client id. Throws StoreUnavailable. */
     isRegistered: (clientId: string) => isRegistered(store, clientId),
-    hasSuite: async (suiteId: string) => (await store.findSuite(suiteId)) !== undefined,
-    /** The URL of a suite; undefined or empty if it has none. Throws StoreUnavailable. */
+    /** The URL of a suite, empty if it has none; undefined if there is no such suite. Throws StoreUnavailable. */
     urlOf: async (suiteId: string) => (await store.findSuite(suiteId))?.url,
     grant,
     issue,

@@ -38,8 +38,8 @@ const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosnif
 const TEXT = 'text/plain; charset=utf-8'
 
 /**
- * Serves these pages to operators and their tools, on a separate port. They are public and read-only. Resolves when the
- * port is open; throws OperatorError if it cannot. Does not keep the process alive.
+ * Serves these pages to operators and their tools, on a separate port. They are read-only, and public unless a page refuses the
+ * connection. Resolves when the port is open; throws OperatorError if it cannot. Does not keep the process alive.
  */
 export async function listenForOperators(
   { host, port }: { host: string; port: number },

@@ -2,7 +2,7 @@ import type { InjectOptions } from 'fastify'
 import t from 'tap'
 import { listening, statuses, tokenRequest } from '../support/listening.ts'
 import { refused } from '../support/refused.ts'
-import { createWorld, createWorldWithFile } from '../support/world.ts'
+import { createWorld, createWorldWithFile, START } from '../support/world.ts'
 
 // What docs/openapi.yaml describes is in openapi/answers.slow.test.ts: every field of an answer, and one request for each refusal.
 
@@ -41,6 +41,23 @@ t.test('Token requests: every variation that the contract allows gets a token, w
   }
 })
 
+t.test('Contract rule 9: the answer has exactly the eight fields, in their order', async (t) => {
+  const { post, credentials } = await createWorld(t)
+  const { body } = await post()
+  const { access_token } = JSON.parse(body)
+  const fields = [
+    `"access_token":"${access_token}"`,
+    '"token_type":"bearer"',
+    '"expires_in":3599',
+    '"scope":""',
+    '"application_name":"Störe ✓"',
+    '"developer.email":"developer@partner.example"',
+    `"issued_at":"${START}"`,
+    `"client_id":"${credentials.client_id}"`,
+  ]
+  t.equal(body, `{${fields.join()}}`)
+})
+
 t.test('Token requests: each mistake is refused, and the answer names it', async (t) => {
   const { app, post, credentials } = await createWorld(t)
   const ask = (options: InjectOptions) => app.inject({ method: 'POST', url: PATH, ...options })
@@ -55,6 +72,16 @@ t.test('Token requests: each mistake is refused, and the answer names it', async
       (type): Case => [`The contract: ${type}`, () => post('{"a":1}', { 'content-type': type }), /Content-Type/],
     ),
     ['The contract: no content type', () => ask({ payload: body }), /Content-Type/],
+    [
+      'Contract rules 4 and 8: credentials in the query',
+      () => ask({ url: `${PATH}?${body}`, payload: '', headers: FORM }),
+      /must have no query$/,
+    ],
+    [
+      'Contract rule 4: a query beside the credentials',
+      () => ask({ url: `${PATH}?a=b`, payload: body, headers: FORM }),
+      /must have no query$/,
+    ],
     ...['Bearer x', ''].map((header): Case => [`The contract: Authorization: ${header}`, withHeader(header), NONE]),
     ...(['grant_type', 'client_id', 'client_secret'] as const).flatMap((field): Case[] => {
       const { [field]: value, ...others } = credentials

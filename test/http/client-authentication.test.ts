@@ -78,7 +78,7 @@ t.test('RFC 6749 §5.2: only a 401 for credentials in the header has the challen
   const none = 'A client must authenticate'
   const wrong = 'Unknown client or wrong secret'
   const malformed = 'The Authorization header is malformed'
-  const twice = 'Credentials are given both in the body and in the Authorization header'
+  const twice = 'Credentials are given in two ways'
   type Case = [form: Record<string, string>, headers: string[], status: number, description: string]
   const inHeader = (header: string, status: number, description: string): Case => [GRANT, [header], status, description]
   const noHeaders = ['', 'Basic', 'Basic !', `Bearer ${secret}`, 'Basic YTpi YTpi', 'Basic YTpi,', `${right}, ${right}`]

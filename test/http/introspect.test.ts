@@ -36,7 +36,7 @@ t.test('RFC 7662 §2.1: the suite authenticates by HTTP Basic, form-encoded or n
     [form, { authorization: basic }, PATH],
   ]
   for (const request of requests) t.equal((await post(...request)).json().active, true)
-  refused(t, await post(inBody, { authorization: basic }, PATH), 400, 'invalid_request', /both/)
+  refused(t, await post(inBody, { authorization: basic }, PATH), 400, 'invalid_request', /in two ways/)
   refused(t, await post({ token: '' }, { authorization: basic }, PATH), 400, 'invalid_request', /token is missing/)
 })
 
