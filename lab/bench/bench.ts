@@ -43,11 +43,12 @@ export function openBench(options: WorldOptions & { load: Load; times: Times; qu
 
     measure<Key extends string, Part extends string>(
       contenders: Record<Key, Contender<Key, Part>>,
-      { warmUp = times.warmUp }: { warmUp?: number } = {},
+      { warmUp = times.warmUp, isInWholeSeconds = false }: { warmUp?: number; isInWholeSeconds?: boolean } = {},
     ): Promise<Rows<Key, Part>> {
       const names = Object.values<Contender>(contenders).map(({ name }) => name)
       step(`measures ${names.join(', ')}`)
-      return measure(load, { ...times, warmUp }, contenders)
+      const seconds = isInWholeSeconds ? Math.ceil(times.seconds) : times.seconds
+      return measure(load, { ...times, warmUp, seconds }, contenders)
     },
   }
 }

@@ -40,7 +40,10 @@ async function main(cleanup: Cleanup): Promise<void> {
   report([results], command)
   if (!isGate || dearer([rowsOf(results)]).length === 0) return
   print('Something seems dearer than in the last release: measures again.\n')
-  const slower = dearer([rowsOf(results), rowsOf(await measure())])
+  const again = await measure()
+  const failed = failures(again)
+  if (failed.length > 0) return fail(`Errors in the second run: ${failed.join('; ')}.`)
+  const slower = dearer([rowsOf(results), rowsOf(again)])
   if (slower.length > 0) fail(`Dearer than in the last release, twice: ${slower.join('; ')}.`)
 }
 

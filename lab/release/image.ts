@@ -26,6 +26,8 @@ export async function checkImage({ version }: Release, work: string, old: Old): 
   const artifact = 'image'
   const container = engine()
   if (!container) return [{ artifact, done: 'built', found: 'skipped: no Docker' }]
+  if (process.getuid?.() !== 0)
+    return [{ artifact, done: 'run', found: 'skipped: only root can give a folder to the user of the image' }]
   const runAll = ([program = '', ...args]: string[]) => run(program, args)
   runAll(container.build)
   const install = (ports: Ports, old?: Old): Installed => {

@@ -57,7 +57,9 @@ async function soakOn(world: World, database: string, store: Store): Promise<voi
 
   const { minutes } = world.sizes
   const what = `${minutes} min on ${database}`
-  world.expect(audited.holds, what, audited.text)
+  // 503 and closed connections belong to reloads and busy machines.
+  const hasFailed = [...load.found.unexpected.keys()].some((answer) => /: 5(?!03)\d\d$/.test(answer))
+  world.expect(audited.holds && !hasFailed, what, audited.text)
   judge(world, what, samples)
 }
 
