@@ -151,7 +151,7 @@ applications:
   }
   for (const none of ['{}', '[]']) {
     t.match(await problems(none), ['apps.yaml:1:1 file: It needs a list of suites or applications'])
-    t.match(await plan(none, { isSeed: true }), { changes: [] })
+    t.match(await plan(none, { isSeed: true }), { changes: { length: 0 } })
   }
   const many = await problems({ applications: Array(1200).fill({}) })
   t.strictSame([many.length, many.at(-1)], [1001, 'There are more.'])
@@ -194,7 +194,8 @@ applications:
 t.test('Seed: it takes what apply takes: a list, fields that are only shown, and the name of the file', async (t) => {
   const options = { isSeed: true }
   const none = { suite: [], application: [] }
-  t.match(await plan({ suites: [ORDERS], applications: [SHOP], next: null, total: 1 }, options), { changes: [] })
+  const page = { suites: [ORDERS], applications: [SHOP], next: null, total: 1 }
+  t.match(await plan(page, options), { changes: { length: 0 }, unchanged: 2 })
   for (const list of [
     [STORE, ORDERS],
     [SHOP, OLD],

@@ -76,6 +76,14 @@ apply FOLDER/apply.yaml
 apply FOLDER/apply.yaml --yes --secrets-to FOLDER/new
 apply FOLDER/apply.yaml --nonsense
 why a
+federated add a --issuer https://issuer.example --subject s
+federated list a
+federated test a --token-file FOLDER/secret
+federated remove a 8
+export
+audit head
+audit verify
+notices test
 operators add anna --role admin
 operators key anna --expires 1d
 operators list

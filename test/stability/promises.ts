@@ -46,6 +46,7 @@ export async function promises(t: Test): Promise<Record<string, Entries>> {
 /** Every setting is tried with each of these. */
 const VALUES = [
   ...['on', 'off', 'none', 'auto', '1', '99', '8080', '127.0.0.1', '::1', 'body', 'body,basic', 'groups=a,b'],
+  ...['any', 'provider', 'body,jwt', 'body,basic,jwt', '5,report-only', 'red'],
   ...['debug', 'info', 'warn', 'error', 'fatal', 'silent', '10.0.0.0/8, ::1', '/run/secrets/a', '127.0.0.1:1'],
   ...['[::1]:1', 'unix:/run/a.sock', 'sqlite:/a.db', 'sqlite::memory:', 'postgres://u@h/d', 'https://a.example'],
   'http://localhost:1',

@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below the ports that Linux gives to outgoing connections, which may take one before the program listens on it. */
-const [LOWEST, ABOVE] = [10_000, 32_768]
+/** Below those of `quietPort` and of Linux's outgoing connections: either may take one before the program listens on it. */
+const [LOWEST, ABOVE] = [10_000, 15_000]
 
 /** A port of 127.0.0.1 that nobody listens on, for programs that cannot choose one themselves. */
 export async function freePort(): Promise<number> {

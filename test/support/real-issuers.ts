@@ -14,7 +14,7 @@ import { temporaryFolder } from './temporary-folder.ts'
 import { until } from './until.ts'
 
 /** A workload of a real issuer: how it gets a JWT, and what a server must know of the issuer. */
-export interface RealIssuer {
+interface RealIssuer {
   jwt: () => Promise<string>
   /** The certificate of the issuer, or, where it serves no keys, a file with them. */
   certificateFile?: string

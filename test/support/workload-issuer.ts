@@ -53,8 +53,6 @@ export async function listenSecurely(t: Test, handle: RequestListener) {
   return { issuer: `https://127.0.0.1:${port}`, certificateFile: files.certificate, stop }
 }
 
-export type WorkloadIssuer = Awaited<ReturnType<typeof startIssuer>>
-
 /** Lets an issuer answer with this status, and with this body. */
 export const answerOf =
   (status: number, body: unknown = {}, headers: Record<string, string> = {}): Answer =>

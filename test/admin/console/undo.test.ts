@@ -81,7 +81,7 @@ t.test('Undo: a suite gets back what it had', async (t) => {
   const made = await change('/suites/store', values)
   t.match(await browser.text(made), /The changes are saved\. .*name: store → Store API.* Undo/)
   t.match(await browser.text(String((await undo(made, '/suites/store')).headers.location)), 'The change is undone.')
-  t.match(await suites.show('store'), { name: 'store', url: '', note: '', labels: {} })
+  t.match(await suites.show('store'), { name: 'store', url: '', note: '', labels: { tier: undefined } })
   const changed = ['name', 'labels', 'note', 'url']
   t.match(events.at(-1), { type: 'change undone', clientId: 'store', changed })
 })

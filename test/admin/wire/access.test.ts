@@ -41,7 +41,7 @@ t.test('Access: a viewer can read everything, and make no change, except to end 
     t.equal(statusCode, 403, `${method} ${url}`)
   }
   t.equal(events.length, changes.length)
-  t.match(new Set(events.map(({ type }) => type)), new Set(['operator refused']), 'nothing was changed')
+  t.strictSame(new Set(events.map(({ type }) => type)), new Set(['operator refused']), 'nothing was changed')
   for (const { path } of routes.filter((route) => isRead(route) && isOfApi(route))) {
     const { statusCode } = await ask(path, { as: 'viewer' })
     t.ok([200, 404].includes(statusCode), path)
