@@ -1,4 +1,4 @@
--- Before the other tables: a change by an operator locks this table first, too. Checks go on.
+-- Before the other tables: a change by an operator locks this table first, too.
 LOCK TABLE changes IN EXCLUSIVE MODE;
 
 -- Each audit event has the hash of the one before, so that those which were changed, removed or added by hand are found.

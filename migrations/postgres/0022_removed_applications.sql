@@ -1,4 +1,4 @@
--- Before the other tables: a change by an operator locks this table first, too. Checks go on.
+-- Before the other tables: a change by an operator locks this table first, too.
 LOCK TABLE changes IN EXCLUSIVE MODE;
 
 -- Finds the removed applications among all changes.

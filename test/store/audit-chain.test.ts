@@ -110,6 +110,7 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore()]) {
         5,
         /^Event 5 .* is not as it was written/,
       ],
+      [['UPDATE audit_events SET hash = NULL WHERE id = 5'], 5, /^Event 5 .* is not as it was written/],
       [
         ["UPDATE audit_events SET hash = 'x' WHERE id = 1"],
         1,
@@ -212,9 +213,24 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore()]) {
     t.match(await verify(), { events: 1016, late: 1016, problem: undefined })
   })
 
+  test('an event of the future does not excuse that older ones were removed', async (t, {
+    store,
+    sql,
+    verify,
+    head,
+  }) => {
+    const known = await head()
+    await on(store).setStatus('b', 'suspended', at(AUDIT_LIFETIME + 1_000_000_000))
+    await sql('DELETE FROM audit_events WHERE id < 5')
+    t.match((await verify(known)).problem, { event: 5, text: /were removed by hand/ })
+    await sql('DELETE FROM audit_events WHERE id < 6')
+    t.match((await verify(known)).problem, { event: 6 })
+  })
+
   test('what the purge leaves is one chain, also if it deletes while the events are verified', async (t, subject) => {
-    const { store, sql, verify, head } = subject
+    const { store, sql, head } = subject
     const DAYS = AUDIT_LIFETIME
+    const verify = (known?: AuditHead) => verifyAudit(store, START + DAYS + 5, known)
     const ids = Array.from({ length: 1100 }, (_, n) => application(`n${n}`))
     await store.register({ suites: [], applications: ids }, at(3))
     const old = await head()
@@ -231,7 +247,7 @@ for (const { name, createEnv } of [SQLITE, await startPostgresStore()]) {
       return store.listAuditLinks(page)
     }
     const trail = { ...store, listAuditLinks: meanwhile }
-    t.match(await verifyAudit(trail, START), { first: { id: 1106 }, last: { id: 1108 }, problem: undefined })
+    t.match(await verifyAudit(trail, START + DAYS + 5), { first: { id: 1106 }, last: { id: 1108 }, problem: undefined })
     t.match(await verify(), { events: 3, first: { id: 1106 }, problem: undefined })
     await t.rejects(verify(old), { name: 'OperatorError', message: /^Event 1105 of the head was so old / })
     t.equal(await purge(DAYS), 0, 'one that is older stays until those before it are')

@@ -8,7 +8,7 @@ import { until } from '../../support/until.ts'
 import { EXPANDED, FIRST, RECORDED } from '../conformance/migrations.ts'
 import { connectTo, end, migrateAt } from './stores.ts'
 
-const { createEmptyDatabase } = await startDatabases()
+const { createEmptyDatabase, query: asSuperuser } = await startDatabases()
 
 t.test('Migrations: if a migrating node loses power, its work is undone and another one migrates', async (t) => {
   const url = await createEmptyDatabase()
@@ -35,6 +35,13 @@ t.test('Migrations: one waits for a long transaction in steps, so that others ar
   t.strictSame(await query(url, 'SELECT n FROM a'), [], 'a later statement is answered first')
   dump.end()
   t.strictSame(await migrated, { from: 2, to: 3 })
+})
+
+t.test('Migrations: a view of another role in the schema, such as one of an extension, is left alone', async (t) => {
+  const url = await createEmptyDatabase()
+  await migrateAt(url, { folder: folderBefore(t, 'postgres', '_suite_urls.sql') })
+  await asSuperuser('CREATE VIEW public.pg_stat_statements AS SELECT 1 AS calls', new URL(url).pathname.slice(1))
+  t.match(await migrateAt(url, { maxTries: 1 }), { to: LATEST_POSTGRES })
 })
 
 t.test('Migrations: one that PostgreSQL ends because of a deadlock is retried', async (t) => {

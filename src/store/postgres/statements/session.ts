@@ -82,7 +82,11 @@ export const lockInOrder = `
       LOCK TABLE changes IN EXCLUSIVE MODE;
       LOCK TABLE tokens IN EXCLUSIVE MODE;
       LOCK TABLE changes IN ACCESS EXCLUSIVE MODE;
-      FOR view IN SELECT viewname FROM pg_views WHERE schemaname = current_schema() ORDER BY viewname LOOP
+      -- Those of others, such as of the extension pg_stat_statements, only their owners can lock, and no request reads them.
+      FOR view IN SELECT viewname
+                    FROM pg_views
+                   WHERE schemaname = current_schema() AND pg_has_role(viewowner, 'USAGE')
+                   ORDER BY viewname LOOP
         -- Changes nothing, and locks the view without its tables, which LOCK TABLE would lock, too.
         EXECUTE format('ALTER VIEW %I RESET (security_barrier)', view);
       END LOOP;

@@ -33,8 +33,7 @@ export const findAuditHead = `
     FROM audit_events
    WHERE id = (SELECT max(id)
                  FROM audit_events
-                WHERE id < coalesce((SELECT min(id) FROM audit_events WHERE chained_at IS NULL), 9007199254740991))
-     AND hash IS NOT NULL`
+                WHERE id < coalesce((SELECT min(id) FROM audit_events WHERE chained_at IS NULL), 9007199254740991))`
 
 export const listUnchained = `
   SELECT ${EVENT} FROM audit_events WHERE chained_at IS NULL ORDER BY id LIMIT $1`
@@ -65,10 +64,11 @@ const NEWEST = `
    ORDER BY id DESC
    LIMIT $3`
 
-// The events of other subjects in the same change, with the same request id, time and action.
+// The events of other subjects in the same change, with the same request id, time and action. `|| ''`: they are found by time,
+// because a caller may send one request id with all its requests.
 const OTHERS = `
   FROM audit_events other
- WHERE other.request_id = e.request_id AND other.at = e.at AND other.action = e.action AND other.subject <> e.subject`
+ WHERE other.request_id || '' = e.request_id AND other.at = e.at AND other.action = e.action AND other.subject <> e.subject`
 
 const event = (count: string) => `
   SELECT ${COLUMNS.replace('actor_email', EMAIL).replace('count', `${count} AS count`)}
