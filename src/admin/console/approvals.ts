@@ -44,13 +44,16 @@ export function changeApprovals(
     const { size } = changing
     // Asks again if the number has changed since it was confirmed.
     const isConfirmed = text('confirmed') === String(size)
-    const named = isConfirmed ? [] : (await applications.match({})).filter(({ clientId }) => changing.has(clientId))
+    const present = isConfirmed ? [] : await applications.match({})
+    const named = present.filter(({ clientId }) => changing.has(clientId))
     const managed = named.filter(({ managedBy }) => managedBy !== '')
     // A single approval needs no confirmation.
-    const isAsked = size > (isApproval ? 1 : 0) || managed.length > 0
+    const isAsked = (size > (isApproval ? 1 : 0) && named.length > 0) || managed.length > 0
     if (isAsked && !isConfirmed) {
-      const which = isAll ? hidden({ matching: 'all' }) : [...ids].flatMap((id) => hidden({ client_id: id }))
-      const chosen = html`${hidden({ target: id, change: text('change'), confirmed: String(size) })}${which}`
+      // What was ticked on another page may have been removed since.
+      const known = ids.intersection(new Set(present.map(({ clientId }) => clientId)))
+      const which = isAll ? hidden({ matching: 'all' }) : [...known].flatMap((id) => hidden({ client_id: id }))
+      const chosen = html`${hidden({ target: id, change: text('change'), confirmed: String(named.length) })}${which}`
       const content = html`${chosen}${managedHint(managed)}`
       return showPage(reply, question(await suites.show(id), request, isApproval, named, content))
     }

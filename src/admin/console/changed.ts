@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { suitesOf } from '../../administration/undo.ts'
 import type { AuditEvent } from '../../domain/audit-event.ts'
+import { readableName } from '../../domain/operator.ts'
 import { many } from '../../domain/text.ts'
 import { address, type Html, html } from '../../web/html.ts'
 import type { AdminContext } from '../context.ts'
@@ -46,7 +47,7 @@ export async function changedMessage(context: AdminContext, request: FastifyRequ
   if (!event || !done) return
   const { changed, ...query } = request.query as Record<string, string>
   const [suite] = suitesOf(event)
-  return html`<div class="note good" role="status" data-ticks-done><p>${many(event.count, 'application')} ${event.count === 1 ? 'is' : 'are'} ${done} for <code>${suite}</code>, from the next check on.</p>
+  return html`<div class="note good" role="status" data-ticks-done="${query.for}"><p>${many(event.count, 'application')} ${event.count === 1 ? 'is' : 'are'} ${done} for <code>${suite}</code>, from the next check on.</p>
 <form method="post" action="${address('/applications', query)}">${hidden({ undo: String(event.id) })}<div class="buttons"><button class="button">${icon('undo')}Undo</button></div></form></div>`
 }
 
@@ -55,5 +56,7 @@ function removalMessage(event: AuditEvent): Html {
   const lists = Object.entries(PARTS).map(([field, part]) => [(before[field] ?? []) as unknown[], part] as const)
   const counts = lists.filter(([list]) => list.length > 0).map(([list, part]) => many(list.length, part))
   const parts = counts.length > 0 && `, with ${new Intl.ListFormat('en').format(counts)}`
-  return html`<div class="note good" role="status"><p>${name(String(before.name))} is removed${parts}.</p></div>`
+  // Only operators have an email address of their own.
+  const shown = readableName({ name: String(before.name), email: (before.email as string | null | undefined) ?? null })
+  return html`<div class="note good" role="status"><p>${name(shown)} is removed${parts}.</p></div>`
 }

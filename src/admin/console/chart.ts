@@ -170,8 +170,10 @@ function label(drawn: Chart, column: number): Html {
   return clockOf(drawn, moments[Math.floor((column * count) / COLUMNS)] as number)
 }
 
-function clockOf({ moments }: Chart, moment: number): Html {
+function clockOf({ moments, span }: Chart, moment: number): Html {
   const iso = new Date(moment).toISOString()
+  // The bar of a day is one of UTC, whatever the zone of the reader: west of it, midnight is the day before.
+  if (span === DAY) return html`<span>${iso.slice(5, 10)}</span>`
   const isDay = (moments.at(-1) as number) - (moments[0] as number) > DAY
   return html`<time data-clock="${isDay ? 'day' : 'minutes'}" datetime="${iso}">${isDay ? iso.slice(5, 10) : iso.slice(11, 16)}</time>`
 }

@@ -240,7 +240,8 @@ export function refusedTable(refused: readonly RefusedClient[], empty: string, i
   if (refused.length === 0) return html`<p class="quiet-text">${empty}</p>`
   const cellsOf = <Cell>(row: readonly Cell[]) => (isOfOne ? row.toSpliced(1, 1) : row)
   const keyOf = ({ kind, id, suite, reason }: RefusedClient) => JSON.stringify([kind, id, suite, reason])
-  const rows = [...Map.groupBy(refused, keyOf).values()].slice(0, MAX_ROWS).map((alike) => {
+  const groups = [...Map.groupBy(refused, keyOf).values()]
+  const rows = groups.slice(0, MAX_ROWS).map((alike) => {
     const { kind, id, name: called, suite, reason, lastAt } = alike[0] as RefusedClient
     const isUnknown = kind === 'suite' && isTokenReason(reason)
     const place = placeOf(kind, id, reason)
@@ -253,5 +254,6 @@ export function refusedTable(refused: readonly RefusedClient[], empty: string, i
       time(lastAt),
     ])
   })
-  return table('Refusals by client, suite and reason, newest first', cellsOf<Column>(CLIENT_COLUMNS), rows)
+  const all = groups.length.toLocaleString('en')
+  return html`${table('Refusals by client, suite and reason, newest first', cellsOf<Column>(CLIENT_COLUMNS), rows)}${groups.length > MAX_ROWS && html`<p class="hint">The newest ${MAX_ROWS} of ${all}.</p>`}`
 }

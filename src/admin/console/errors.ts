@@ -71,7 +71,9 @@ export function showErrors(console: FastifyInstance, context: AdminContext): voi
     if (answer.status === 405 && isSafe(request.method)) return reply.redirect(above(request.url), 303)
     const kept = answer.status === 503 && !isSafe(request.method) && (await sendAgain(request))
     const { status, detail } = answer
-    const { title, advice } = PAGES[status] ?? (status < 500 ? MALFORMED : FAILED)
+    // What a form is about was removed meanwhile: the page is not what is missing.
+    const isGone = answer.code === 'not_found' && !isSafe(request.method)
+    const { title, advice } = PAGES[isGone ? 409 : status] ?? (status < 500 ? MALFORMED : FAILED)
     const content = html`${note('warn', html`<p>${detail}</p>`)}<div class="panel prose">${advice}${kept}<p class="hint">${status}, request id <code>${request.id}</code></p></div>`
     return showPage(reply, { title, content }, { status })
   })

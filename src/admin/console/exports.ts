@@ -98,8 +98,11 @@ export function csvText({ properties }: JsonSchema): typeof JSON_TEXT {
   }
 }
 
-/** What makes spreadsheet programs run a text as a formula, even in full-width form or after spaces. */
-const FORMULA = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/
+/**
+ * Where spreadsheet programs would run a text as a formula, even in full-width form or after spaces: at its beginning, and after
+ * a semicolon or a line break, which end a cell where semicolons separate them, in spite of quotes.
+ */
+const FORMULA = /(^|[;\r\n])(?=[^\S\r\n]*[=+\-@＝＋－＠])|^(?=[\t\r\n])/g
 
 /** Prefixes texts that could be a formula with an apostrophe. Lists are joined with commas; other objects are JSON. */
 function cell(value: unknown): string {
@@ -107,6 +110,6 @@ function cell(value: unknown): string {
   const isPlain = Array.isArray(value) && value.every((item) => typeof item === 'string')
   const text = isPlain ? value.join(', ') : typeof value === 'string' ? value : JSON.stringify(value ?? undefined)
   if (text === undefined) return ''
-  const safe = FORMULA.test(text) ? `'${text}` : text
+  const safe = text.replace(FORMULA, "$1'")
   return /[",;\t\r\n]|^ | $/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -92,7 +92,10 @@ function choiceIn<Choice extends { value: string }>(choices: readonly Choice[], 
 
 function secretDetails(secret: BrowsedSecret | undefined, now: number): Details {
   if (!secret)
-    return { heading: 'No such secret', content: html`<p>It was deleted with its owner, or 30 days after its end.</p>` }
+    return {
+      heading: 'No such secret',
+      content: html`<p>It was deleted with its owner, or by a rotation more than 30 days after its end.</p>`,
+    }
   const [named, ...cells] = secretCells(secret, now)
   const rows = SECRET_COLUMNS.slice(1).map(({ label }, n) => [label, cells[n]] as const)
   const revoked = secret.revokedAt !== null && (['Revoked', time(secret.revokedAt)] as const)

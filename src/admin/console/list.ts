@@ -6,7 +6,7 @@ import type { AdminContext } from '../context.ts'
 import { administrationOf } from '../wire/caller.ts'
 import { ProblemError } from '../wire/problem.ts'
 import { changedMessage } from './changed.ts'
-import { type Column, links, type Order, pager, table } from './components.ts'
+import { type Column, emptyState, links, type Order, pager, table } from './components.ts'
 import { exportLinks, type File, FORMATS, sendFile } from './exports.ts'
 import {
   canChange,
@@ -103,6 +103,8 @@ export interface Details {
 /** Why a page has no rows. `isNew` means that there are none at all; `next` is the next page, which may have some. */
 interface Emptiness {
   isNew: boolean
+  /** That there are rows, on pages before this one. */
+  isPast?: boolean
   canChange?: boolean
   next?: string | undefined
 }
@@ -141,7 +143,7 @@ export function listPage<Asked extends Wanted, Row>(
     const isFirst = after === undefined && !isAnySet({ ...filter, for: '' })
     const isBare = isFirst && found.rows.length === 0 && register !== undefined
     const chosen = chosenColumns(list, request, reply)
-    const why = { isNew: isFirst, canChange: canChange(request), next: hrefs[2] }
+    const why = { isNew: isFirst, isPast: Number(found.total) > 0, canChange: canChange(request), next: hrefs[2] }
     const here = { ...filter, [pages]: trail.join('.') }
     const parts = {
       ...found,
@@ -258,7 +260,7 @@ export function listed<Asked extends Wanted, Row>(
   chosen: readonly number[] = [...list.columns.keys()],
   here: Wanted['filter'] = asked.filter,
 ): Html {
-  if (rows.length === 0) return list.empty(asked, why)
+  if (rows.length === 0) return why.isPast ? PAST : list.empty(asked, why)
   const columns = columnsOf(list, asked.filter)
   const shown = rows.map((row) => {
     const cells = list.cells(row, asked, openerOf(list.path, here))
@@ -270,6 +272,9 @@ export function listed<Asked extends Wanted, Row>(
     shown,
   )
 }
+
+/** What was on a page may have gone. */
+const PAST = emptyState('There is nothing on this page now', html`<p>The list ends on an earlier page.</p>`)
 
 function labelOf(column: Column): string {
   return typeof column === 'string' ? column : column.label

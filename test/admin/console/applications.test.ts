@@ -230,6 +230,14 @@ t.test('Applications: many are approved for a suite at once, or their approvals 
   const unknown = { target, client_id: ['a-4', 'gone'], change: 'approve', confirmed: '2' }
   t.equal(await browser.status(action, { form: unknown }), 422)
   t.notOk((await approved()).includes('a-4'), 'nothing was changed')
+  const more = await browser.body(action, {
+    form: { target, client_id: ['a-4', 'a-5', 'gone'], change: 'approve' },
+  })
+  t.strictSame(valuesOf(more, 'client_id'), ['a-4', 'a-5'], 'one that was removed is left out')
+  t.match(textOf(more), 'Approve 2 applications')
+  t.match(String(await confirm(more)), /changed=/)
+  const past = await browser.text('/applications?from=5000')
+  t.match(past, 'The list ends on an earlier page.')
   t.equal(await browser.status('/applications?for=nowhere'), 404)
   t.notMatch(await (await signIn('viewer')).body(path), /client_id|Approvals for/)
   t.equal(await (await signIn('viewer')).status(action, { form: { change: 'approve' } }), 403)

@@ -152,6 +152,9 @@ t.test('Chart: bars are counts of spans, and outages are marked and named', asyn
   t.notMatch(String(chart(chartOf([1, 2, 3]))), 'outage')
   const week = { ...chartOf([1, 2]), moments: [START, START + 7 * 24 * 60 * MINUTE], span: 60 * MINUTE }
   t.match(String(chart(week)), '<time data-clock="day" datetime="2027-01-15T08:00:00.000Z">01-15</time>')
+  const days = String(chart({ ...week, span: 24 * 60 * MINUTE }))
+  t.match(days, '<span>01-15</span>', 'a day of UTC, in every zone')
+  t.notMatch(days, 'data-clock')
 })
 
 t.test('Chart: stacked series lie on top of each other, and the readout has the figures of each', async (t) => {

@@ -41,6 +41,9 @@ t.test('RFC 4180: cells are quoted where needed, and no text is a formula to spr
     '\rx': `"'\rx"`,
     '=HYPERLINK("http://a.example";"x")': `"'=HYPERLINK(""http://a.example"";""x"")"`,
     'a=b': 'a=b',
+    'a;=1+1': `"a;'=1+1"`,
+    'a; =1+1;b': `"a;' =1+1;b"`,
+    'a\n@x': `"a\n'@x"`,
     Ünï: 'Ünï',
   }
   for (const [name, cell] of Object.entries(names)) {

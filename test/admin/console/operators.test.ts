@@ -48,6 +48,9 @@ t.test('Operators: keys are revoked, sessions ended and operators removed, also 
   t.equal(await anna.status('/about'), 200)
   const removed = String(await post('viktor/remove', { typed_name: 'viktor' }))
   t.match(await anna.text(removed), 'viktor is removed, with 1 key.')
+  const gone = await anna('/operators/viktor/remove', { form: { typed_name: 'viktor' } })
+  t.equal(gone.statusCode, 404)
+  t.match(textOf(gone.body), 'Nothing was changed', 'the page is not what is missing')
   for (const path of ['anna/keys/99/revoke', 'anna/keys/x/revoke', 'anna/sessions/x/end', 'viktor/remove']) {
     const { statusCode, body } = await anna(`/operators/${path}`, { form: {} })
     t.equal(statusCode, 404, `${path} is unknown`)

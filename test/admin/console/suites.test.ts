@@ -165,6 +165,14 @@ t.test('Suites: a URL is registered, shown and edited, and a wrong one is refuse
   t.match(await administration.suites.show('store'), { url: 'https://store.example/mcp' })
 })
 
+t.test('Suites: a page after the last one says so, and does not speak of a label', async (t) => {
+  const { signIn, administration } = await createConsoleWorld(t)
+  await administration.suites.register({ suiteId: 'store', name: 'Store API' })
+  const text = await (await signIn('viewer')).text('/suites?from=50')
+  t.match(text, 'The list ends on an earlier page.')
+  t.notMatch(text, 'No suite has this label')
+})
+
 t.test('Suite: it is removed after a confirmation that says how many applications are affected', async (t) => {
   const { browser, administration, register } = await setting(t)
   const question = () => browser.text('/suites/store/remove')

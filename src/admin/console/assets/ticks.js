@@ -2,6 +2,10 @@
 // Keeps what is ticked in a list while the operator turns pages, sorts and searches, in this window. Without this script, only what
 // is ticked on one page counts.
 
+// What was ticked has been used. The list may have no form now, because nothing matches any more.
+const done = /** @type {HTMLElement | null} */ (document.querySelector('[data-ticks-done]'))
+if (done) sessionStorage.removeItem(`ticks ${done.dataset.ticksDone}`)
+
 const form = /** @type {HTMLFormElement | null} */ (document.querySelector('form[data-ticks]'))
 if (form) keepTicks(form)
 
@@ -32,7 +36,6 @@ function keepTicks(form) {
     show(ticked)
   }
 
-  if (document.querySelector('[data-ticks-done]')) keep(new Set())
   form.addEventListener('input', () => {
     const here = boxes.filter(({ checked }) => checked).map(({ value }) => value)
     keep(
