@@ -14,6 +14,9 @@ import { administer, readCommandConfig } from './shared/administer.ts'
 import { addCommand, type JsonOption, readInput, show, type Terminal } from './shared/terminal.ts'
 import { labelled, moment, number, table } from './shared/text.ts'
 
+/** How many changes are listed by default. */
+const SHOWN = 100
+
 export function addAudit(program: Command, terminal: Terminal): void {
   const audit = program.command('audit').description('see who changed what')
   const description =
@@ -29,7 +32,7 @@ export function addAudit(program: Command, terminal: Terminal): void {
     .option('--subject <id>', 'only changes to this client id, suite or operator')
     .option('--search <text>', 'only changes to what has this text in its id or name')
     .option('--request-id <id>', 'only changes by the request with this id')
-    .option('--limit <count>', 'at most this many', limit, 100)
+    .option('--limit <count>', 'at most this many', limit, SHOWN)
     .action(async (options: JsonOption & AuditQuery) => {
       const { events, rows } = await administer(terminal, async ({ searchAuditEvents }) => {
         const { events } = await searchAuditEvents({ ...options, grouped: !options.json }, Infinity)
@@ -105,7 +108,7 @@ async function rowOf(event: AuditEvent, search: Administration['searchAuditEvent
   const { events } = await search({ requestId, action, before: id + 1, limit: NAMED })
   const named = events.map((one) => one.subject.id).join(', ')
   const others = count > NAMED ? ` and ${count - NAMED} more` : ''
-  const each = `each: audit list --request-id ${requestId}`
+  const each = `each: audit list --request-id ${requestId}${count > SHOWN ? ' --limit 99999' : ''}`
   return [...row, `${many(count, subject.kind)}: ${named}${others}`, `${whatChanged(event)}; ${each}`]
 }
 

@@ -23,6 +23,8 @@ export function addDoctor(program: Command, terminal: Terminal): void {
 
 function readSource({ env }: Terminal) {
   const { settings: file, warnings, errors } = readEnvFile(ENV_FILE)
+  // The server loads the whole file, and the store looks this up in the environment.
+  if (file.PGPASSFILE !== undefined) env.PGPASSFILE ??= file.PGPASSFILE
   warnings.push(...misspeltVariables(Object.keys(env)))
   return { env, file, fileName: ENV_FILE, warnings, errors }
 }

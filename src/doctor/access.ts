@@ -21,7 +21,8 @@ export async function checkSocketFolder(socket: string): Promise<Finding[]> {
     if (cause.code !== 'ENOENT') throw cause
   })
   if (!found) {
-    return [error(`The folder of ADMIN_ADDRESS, ${folder}, does not exist.`, 'Create it: the server does not.')]
+    const advice = 'systemd makes it when it starts a service with RuntimeDirectory; else create it.'
+    return [error(`The folder of ADMIN_ADDRESS, ${folder}, does not exist.`, advice)]
   }
   const mode = found.mode & 0o7777
   if ((mode & OTHERS_WRITE) === 0 || mode & STICKY) return [ok(`The folder of ADMIN_ADDRESS is ${folder}.`)]
@@ -108,8 +109,9 @@ export function checkUndelivered(undelivered: Undelivered | undefined): Finding[
 
 /** Checks whether the keys of the issuers of federated credentials could be fetched. */
 export function checkIssuers(issuers: readonly Issuer[], now: number): Finding[] {
-  return issuers.flatMap(({ issuer, problem, fetchedAt }) => {
-    if (problem === null) return []
+  return issuers.flatMap(({ issuer, problem, fetchedAt, triedAt }) => {
+    // Keys are fetched while JWTs need them. Of an issuer that nobody has needed for a day, nothing is known.
+    if (problem === null || now - Number(triedAt) >= DAY) return []
     const text = `The keys of the issuer ${issuer} could not be fetched: ${withPeriod(problem)}`
     const advice = 'They are fetched again when a JWT of it is presented.'
     if (fetchedAt === null || now - fetchedAt >= KEPT_MS)

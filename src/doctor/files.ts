@@ -108,6 +108,8 @@ export async function checkLostDatabase(
   if (database?.size || PORT === 0) return []
   const address = addressOf(HOST, PORT, TLS_CERT_FILE !== undefined)
   const answer = await ask(`${address}${READY_PATH}`)
+  // Another program, as `checkServer` says.
+  if (answer.status !== undefined && ![200, 503].includes(answer.status)) return []
   // Even a server that hangs may have the database open.
   if (answer.status === undefined && answer.code !== undefined) return []
   return [

@@ -40,9 +40,10 @@ const LITTLE_FREE = 1024 ** 3
 const FEW_INODES = 1000
 
 export async function checkDisk(location: SqliteLocation): Promise<Finding[]> {
-  const { database, log } = await describeStoreFiles(location)
+  const { folder: real, database, log } = await describeStoreFiles(location)
   const used = (database?.size ?? 0) + (log?.size ?? 0)
-  const folder = dirname(resolve(location.file))
+  // That of the database, even if its path is a link.
+  const folder = real?.path ?? dirname(resolve(location.file))
   const { bavail, bsize, files, ffree } = await statfs(nearestExisting(folder))
   return diskFindings(folder, { used, free: bavail * bsize, inodes: files, freeInodes: ffree })
 }

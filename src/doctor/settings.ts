@@ -43,8 +43,11 @@ function withoutPassword(value: string): string {
   return value.replace(/^(postgres(?:ql)?:\/\/[^:@/?#]+):[^@/?#]*@/, '$1:…@')
 }
 
+/** No settings of this program, but used by the store. */
+const USED = ['PGPASSWORD', 'PGPASSFILE']
+
 function unknownEntries({ file, fileName, warnings }: SettingsSource): Finding[] {
-  const unknown = Object.keys(file).filter((name) => !Object.hasOwn(settings, name))
+  const unknown = Object.keys(file).filter((name) => !Object.hasOwn(settings, name) && !USED.includes(name))
   // Names that look like a misspelt setting have a warning of their own.
   const others = unknown.filter((name) => !warnings.some((text) => text.includes(` ${name} `)))
   return others.length === 0 ? [] : [note(`${fileName} has names that are not settings: ${others.join(', ')}.`)]

@@ -162,6 +162,7 @@ async function checkSecrets(inspector: Inspector, now: number): Promise<Finding[
   if (owners.length === 0) return [ok('Every application and suite has a secret that is valid for at least a week.')]
   // Those whose secret has not expired yet come first.
   const [active = [], ended = []] = [true, false].map((wanted) => owners.filter((one) => isActive(one, now) === wanted))
+  active.sort((one, other) => Number(one.endsAt) - Number(other.endsAt))
   const more = owners.length - MAX_NAMED
   return [
     ...[...active, ...ended].slice(0, MAX_NAMED).map((owner) => secretFinding(owner, now)),

@@ -236,8 +236,9 @@ t.test('Commands: of two that add to the same list at once, neither loses what t
   await Promise.all(both.map((options) => run(`apps update a ${options}`)))
   const { source_addresses, labels } = await json('apps show a')
   t.strictSame([source_addresses.sort(), labels], [['192.0.2.1', '192.0.2.2'], { a: '1', b: '2' }])
-  await Promise.all(['a=1', 'b=2'].map((label) => run(`suites update s --label ${label}`)))
-  t.strictSame((await json('suites show s')).labels, { a: '1', b: '2' })
+  const more = Array.from({ length: 6 }, (_, n) => [`k${n}`, 'x'] as const)
+  await Promise.all(more.map((label) => run(`suites update s --label ${label.join('=')}`)))
+  t.strictSame((await json('suites show s')).labels, Object.fromEntries(more))
 })
 
 t.test('Commands: applications list can be filtered by text and status, and limited to the newest', async (t) => {

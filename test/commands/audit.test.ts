@@ -197,6 +197,19 @@ t.test(
       ['a-4', 'a-3', 'a-4', 'a-3', 'a-2', 'a-1'],
     )
     t.equal((await json('audit list --actor anna')).length, 6, 'as JSON, each is an object')
+
+    const many = Array.from({ length: 101 }, (_, n) => `m-${n}`)
+    const { env: other } = await startShell(t, async ({ applications, suites }, store) => {
+      await suites.register({ suiteId: 'store', name: 'Store' })
+      for (const clientId of many)
+        await applications.register({ clientId, name: clientId, developerEmail: 'a@b.example' })
+      const author = { actor: 'anna', origin: 'console', remoteAddress: '192.0.2.1', requestId: 'r-8' } as const
+      const by = { ...AUDIT, author, at: Date.now() }
+      await store.change({ type: 'application approved', clientIds: many, suite: 'store' }, by)
+    })
+    const { out } = await shell(other).run('audit list --actor anna')
+    const [, command = ''] = /each: (audit list .*)\n/.exec(out) ?? []
+    t.equal(cells((await shell(other).run(command)).out).length, 103, `${command}, with a heading`)
   },
 )
 

@@ -124,7 +124,8 @@ t.test('Doctor: a previous store that is missing, or none, is an error', async (
 
 t.test('Doctor: where a server runs and its database is gone, the last advice is not to make one', async (t) => {
   const { env, file } = temporaryDatabase(t)
-  const { address } = await startRecorder(t, (response) => response.end())
+  let status = 200
+  const { address } = await startRecorder(t, (response) => response.writeHead(status).end())
   const [HOST, PORT] = address.split(':') as [string, string]
   const lost = { subject: 'server', advice: /^Do not start, restart or migrate: .* Put it back, or restore a backup/ }
   const lastError = async (port = PORT) => (await look({ ...env, HOST, PORT: port })).errors.at(-1)
@@ -133,6 +134,9 @@ t.test('Doctor: where a server runs and its database is gone, the last advice is
   writeFileSync(file, '')
   t.match(await lastError(), lost, 'an empty file is none')
   t.match(await lastError(String(await freePort())), { text: /^No server answers at / })
+  status = 404
+  t.match(await lastError(), { text: /is not this server: 404/ }, 'another program')
+  status = 200
   const other = await startShell(t)
   t.strictSame((await look({ ...other.env, HOST, PORT })).errors, [])
 })

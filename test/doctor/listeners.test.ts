@@ -143,7 +143,13 @@ t.test('Doctor: what listens and does not answer within 3 s is not said to be mi
 t.test('Doctor: the folder of the admin socket must exist and not be writable by others', async (t) => {
   const folder = join(temporaryFolder(t), 'run')
   const found = () => checkSocketFolder(join(folder, 'admin.sock'))
-  t.match(await found(), [{ level: 'error', text: `The folder of ADMIN_ADDRESS, ${folder}, does not exist.` }])
+  t.match(await found(), [
+    {
+      level: 'error',
+      text: `The folder of ADMIN_ADDRESS, ${folder}, does not exist.`,
+      advice: /^systemd makes it .*; else create it\.$/,
+    },
+  ])
   mkdirSync(folder)
   for (const mode of [0o700, 0o755, 0o1777]) {
     chmodSync(folder, mode)

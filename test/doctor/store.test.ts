@@ -1,13 +1,14 @@
-import { readdirSync, unlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, realpathSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { createAdministration } from '../../src/administration/administration.ts'
 import { createSignIn } from '../../src/administration/sign-in.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Diagnosis } from '../../src/doctor/finding.ts'
-import { checkStoreClock } from '../../src/doctor/machine.ts'
+import { checkDisk, checkStoreClock } from '../../src/doctor/machine.ts'
 import { checkPrevious, checkStore, softwareFinding } from '../../src/doctor/store.ts'
+import { checkWriteLock } from '../../src/doctor/write-lock.ts'
 import type { Application } from '../../src/domain/application.ts'
 import type { SqliteLocation } from '../../src/domain/database-location.ts'
 import { whyNoRole } from '../../src/domain/identity.ts'
@@ -24,6 +25,7 @@ import { type Filling, filling } from '../support/registration.ts'
 import { shell, startShell } from '../support/shell.ts'
 import { SQLITE, startPostgresStore } from '../support/stores.ts'
 import { temporaryDatabase } from '../support/temporary-database.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { credential } from '../support/workload-issuer.ts'
 
 const HOUR = 60 * 60_000
@@ -170,10 +172,12 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
       t.strictSame(await found(), [`error: ${what} None of its JWTs is accepted.`])
       await store.endFetch(issuer, { at, keys: [{ kty: 'RSA' }], problem: null })
       t.strictSame(await found(), [])
+      await store.beginFetch(issuer, at + HOUR)
       await store.endFetch(issuer, { at: at + HOUR, keys: null, problem })
       const used = 'Those of 2027-01-15T08:00:00Z are used until 2027-01-16T08:00:00Z.'
       t.strictSame(await found(at + DAY - 1), [`warning: ${what} ${used}`])
       t.strictSame(await found(at + DAY), [`error: ${what} None of its JWTs is accepted.`])
+      t.strictSame(await found(at + HOUR + DAY), [], 'nobody has needed them for a day')
     },
   )
 
@@ -229,6 +233,8 @@ for (const { name, latest, createEmpty, createEnv, schemaAt } of ENGINES) {
     const many = await found(now)
     t.equal(many.length, 11)
     t.equal(many.at(-1)?.text, 'The last secret of 1 more has expired or expires within a week.')
+    await end('none', now + HOUR)
+    t.match((await found(now))[0]?.text, /App none .* expires at/, 'the one that ends first')
   })
 
   t.test(`Doctor on ${name}: a purge that is behind is a warning, and a token from the future an error`, async (t) => {
@@ -294,6 +300,10 @@ t.test('Doctor on SQLite: the process that has locked the database against write
   const findings = async () => (await checkStore(location, Date.now)).filter(({ subject }) => subject === 'lock')
   const text = new RegExp(`^Process ${process.pid} \\(\\S+\\) has locked the database for a second`)
   t.match(await findings(), [{ level: 'error', text }])
+  const link = join(temporaryFolder(t), 'link.db')
+  symlinkSync(file, link)
+  t.match(await checkWriteLock({ ...location, file: link }), [{ level: 'error', text }])
+  t.match(await checkDisk({ ...location, file: link }), [{ text: `on the disk of ${realpathSync(dirname(file))}.` }])
   other.exec('ROLLBACK')
   t.strictSame(await findings(), [])
 })

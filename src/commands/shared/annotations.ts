@@ -91,9 +91,6 @@ export function warnIfManaged(terminal: Terminal, options: JsonOption, owner: An
   say(terminal, options, 'warning', `It is managed by ${owner.managedBy}, which may undo this: change it there, too.`)
 }
 
-/** How often a change is tried if others change the same at the same time. */
-const TRIES = 3
-
 const isOtherVersion = (error: unknown) => error instanceof OperatorError && error.kind === 'another version'
 
 interface Owners<Shown> {
@@ -115,7 +112,7 @@ export function completeUpdate<Shown extends Annotations>(
     const { databaseRegistry } = await import('../../administration/apply.ts')
     const { shown, isChanged } = await administer(terminal, async (administration, on) => {
       const owners = ownersOf(administration)
-      for (let tries = 1; ; tries++) {
+      for (;;) {
         // Labels and lists are set as a whole, so what others add after this must not be lost.
         const { version } = await databaseRegistry(on).find(kind, id)
         const before = await owners.show(id)
@@ -124,7 +121,8 @@ export function completeUpdate<Shown extends Annotations>(
           if (isChanged) warnIfManaged(terminal, { json }, before)
           return { isChanged, shown: await owners.show(id) }
         } catch (error) {
-          if (tries === TRIES || !isOtherVersion(error)) throw error
+          // Each time, a change of others has succeeded.
+          if (!isOtherVersion(error)) throw error
         }
       }
     })
