@@ -2,7 +2,7 @@ import type { Observer } from '../domain/events.ts'
 import { mayBeJwt } from '../domain/federation.ts'
 import { OperatorError } from '../domain/operator-error.ts'
 import { AuthenticationRefused } from '../domain/refusal.ts'
-import { isFederated, MAX_FEDERATED } from '../domain/secret.ts'
+import { isFederated, MAX_FEDERATED, type Secret } from '../domain/secret.ts'
 import { asSentence } from '../domain/text.ts'
 import { federatedOf, find } from './applications.ts'
 import type { Context } from './context.ts'
@@ -22,7 +22,7 @@ export function createFederated(context: Context, { observe, publicUrl }: { obse
   /** Resolves to its id. Throws OperatorError if it breaks a rule, equals one that is not revoked, or if there are too many. */
   async function add(clientId: string, input: FederatedInput, repeatable: Repeatable = {}): Promise<number> {
     const secret = federatedOf(valid(federatedSchema, input), now())
-    await once<object>(context, repeatable, async (auditOf) => {
+    const { createdAt } = await once<Pick<Secret, 'createdAt'>>(context, repeatable, async (auditOf) => {
       const { secrets } = await find(context, clientId)
       const present = secrets.filter(({ federated, revokedAt }) => federated && revokedAt === null)
       const same = present.find(({ digest, endsAt }) => digest === secret.digest && endsAt === secret.endsAt)
@@ -30,14 +30,17 @@ export function createFederated(context: Context, { observe, publicUrl }: { obse
       if (present.length >= MAX_FEDERATED) {
         throw new OperatorError(`${clientId} already has ${MAX_FEDERATED} federated credentials: remove one first.`)
       }
-      await change({ type: 'secret added', owner: clientId, secret }, auditOf({}))
-      return {}
+      const answer = { createdAt: secret.createdAt }
+      await change({ type: 'secret added', owner: clientId, secret }, auditOf(answer))
+      return answer
     })
     // Also finds it if this call is repeated.
     const { secrets } = await find(context, clientId)
-    const ofRule = secrets.filter(({ digest }) => digest === secret.digest)
+    const ofCall = secrets.filter((one) => one.digest === secret.digest && one.createdAt === createdAt)
     // A revocation changes the end.
-    const added = ofRule.findLast(({ endsAt }) => endsAt === secret.endsAt) ?? ofRule.at(-1)
+    const added =
+      ofCall.findLast(({ endsAt }) => endsAt === secret.endsAt) ??
+      ofCall.findLast(({ revokedAt }) => revokedAt !== null)
     // Since then, the application was removed and registered again.
     if (!added) throw new OperatorError(`${clientId} no longer has this federated credential.`, { kind: 'not found' })
     return added.id

@@ -113,8 +113,12 @@ export function planNotices(
     const last = newest.get(key)
     if (!last || last.event === 'ended') {
       add({ event: 'began', ...about }, beginOf(matter, source, timestamp(now)))
-      // A larger stage is that of a node whose clock is behind, or from before the clock was set back.
-    } else if (Number(stage) < Number(last.stage) || (stage === '' && last.dueAt === null && ageOf(last.at) >= DAY)) {
+      // A larger stage is that of a node whose clock is behind, unless the last one is from before the clock was set back.
+    } else if (
+      Number(stage) < Number(last.stage) ||
+      (stage !== last.stage && last.at > now + DAY) ||
+      (stage === '' && last.dueAt === null && ageOf(last.at) >= DAY)
+    ) {
       const since: string = JSON.parse(last.body).since
       add({ event: 'continues', ...about }, beginOf(matter, source, since, 'Still: '))
     } else if (ageOf(last.seenAt) >= MINUTE) save.push({ ...last, seenAt: now })
@@ -165,7 +169,7 @@ function endOf(before: Content, now: number): Content {
   return { ...before, text, remedy: undefined, ended_at: timestamp(now) }
 }
 
-/** A text in which chats find no mentions and links but its own. Times get shorter. */
+/** A text in which chats find no mentions, and no links in their own form. Times get shorter. */
 function plain({ text, server }: Content): string {
   const instead: Record<string, string> = { '<': '‹', '>': '›', '@': '＠' }
   const safe = text.replace(/[<>@]/g, (character) => instead[character] as string)

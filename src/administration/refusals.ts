@@ -17,8 +17,11 @@ const MAX_CLIENTS = 100
 
 /** Finds out which clients are being refused, as `why` does, in small steps. Throws StoreUnavailable. */
 export async function findTrouble({ store, now }: ReadContext): Promise<Trouble> {
+  // The remedies are posted to chats, which would make links of what callers have sent: a JWT, the id of a request.
+  const listRefusals: Store['listRefusals'] = async (clientId) =>
+    (await store.listRefusals(clientId)).map((row) => ({ ...row, detail: undefined, requestId: undefined }))
   // Look-alikes would only make a client doubtful, which is not looked for.
-  const why = createWhy({ store, now }, async () => [])
+  const why = createWhy({ store: { ...store, listRefusals }, now }, async () => [])
   const isWithin = (age: number) => (row: { lastAt: number }) => row.lastAt > now() - age
   const rows = (await store.listLastRefused(LOOKED_AT)).filter(isWithin(DAY))
   // A check of a token that belongs to no known application counts for the suite.

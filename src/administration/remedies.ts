@@ -32,8 +32,8 @@ export interface Instructions {
   resume(clientId: string): string
   /** `field` of an application, by its name in JSON; `option`: what a command would set. */
   edit(clientId: string, field: 'quota' | 'source_addresses', option: string): string
-  /** `owner`: the client id of an application or the id of a suite. */
-  rotate(owner: string): string
+  /** `owner`: the client id of an application or the id of a suite. `isAtOnce`: without an overlap. */
+  rotate(owner: string, isAtOnce?: boolean): string
   /** An empty list of suites leaves the choice to the reader. */
   approve(clientId: string, suites: readonly string[]): string
   readonly list: string
@@ -44,7 +44,7 @@ export interface Instructions {
 export const COMMANDS: Instructions = {
   resume: (clientId) => `"applications resume ${clientId}"`,
   edit: (clientId, _, option) => `"applications update ${clientId} ${option}"`,
-  rotate: (owner) => `"secrets rotate ${owner}"`,
+  rotate: (owner, isAtOnce = false) => `"secrets rotate ${owner}${isAtOnce ? ' --overlap 0' : ''}"`,
   approve: (clientId, suites) => {
     const options = suites.map((suite) => `--suite ${suite}`).join(' ')
     return `"applications approve ${clientId} ${options || '--suite ID'}"`
@@ -222,12 +222,13 @@ function notAllowed({ clientId, application, instructions }: ApplicationFindings
     `Its secret or JWT is right, but its source addresses do not include ${enumerated(others)}. ` +
     `If it runs there: ${instructions.edit(clientId, 'source_addresses', option)}. ` +
     'If that is your proxy, TRUST_PROXY has to name it. ' +
-    `Otherwise somebody else has its secret or JWT. To replace the secret without an overlap: ${instructions.rotate(clientId)}.`
+    'Otherwise somebody else has its secret or JWT. ' +
+    `To replace the secret without an overlap: ${instructions.rotate(clientId, true)}.`
   )
 }
 
 function ofJwt({ detail }: RefusalCount): string {
-  return `The JWT that it sends instead of a secret was refused: ${detail}.`
+  return `The JWT that it sends instead of a secret was refused${detail === undefined ? '' : `: ${detail}`}.`
 }
 
 function wrongSecret({ clientId, secrets, now, instructions }: Findings, { lastAt }: RefusalGroup): string {

@@ -217,6 +217,16 @@ t.test('Notices: a secret that ends is not told again by a node whose clock is b
   clock.time = START + 6 * DAY
   look(failing(), ending)
   t.match(post(), [{ event: 'continues' }])
+
+  const back = createQueue()
+  const later = [endingSecret({ endsAt: START + 25 * DAY })]
+  const told = []
+  for (const days of [20, 0, 12]) {
+    back.clock.time = START + days * DAY
+    back.look(failing(), later)
+    told.push(...back.post().map(({ event }) => event))
+  }
+  t.strictSame(told, ['began', 'continues', 'continues'], 'but after its clock was far ahead')
 })
 
 t.test('Notices: where not all clients are examined, one is over when it was not refused for a day', async (t) => {

@@ -96,6 +96,19 @@ t.test('Trouble: a correct secret from elsewhere is one for a day, tokens from a
     t.equal((await administration.why(id)).health, health, id)
 })
 
+t.test('Trouble: a remedy, which is posted to chats, has no text that a caller chose', async (t) => {
+  const { store, clock, administration } = await createWorld(t)
+  for (const clientId of ['ids', 'jwts']) await administration.register({ name: clientId, clientId })
+  const url = 'https://evil.example/login'
+  await store.recordRefusals([
+    refusal('ids', { reason: 'field missing', requestId: url, count: 3 }),
+    refusal('jwts', { reason: 'federated token mismatch', detail: `iss is "${url}"`, count: 3 }),
+  ])
+  const { failing } = await findTrouble({ store, now: () => clock.time })
+  t.equal(failing.length, 2)
+  t.notMatch(JSON.stringify(failing), 'evil.example')
+})
+
 t.test('Trouble: however many are only reported, those that are refused are found', async (t) => {
   const { store, clock, administration } = await createWorld(t)
   await administration.register({ name: 'Refused', clientId: 'refused' })

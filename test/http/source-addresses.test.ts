@@ -134,7 +134,7 @@ t.test('Report only: from elsewhere it gets tokens, and the log and `why` have t
   )
   t.match(
     said[1],
-    /Its secret or JWT is right, but .* do not include 198\.51\.100\.7\. .* update \w+ --source 198\.51\.100\.7".*TRUST_PROXY.*Otherwise somebody else has its secret or JWT\. .*: "secrets rotate/,
+    /Its secret or JWT is right, but .* do not include 198\.51\.100\.7\. .* update \w+ --source 198\.51\.100\.7".*TRUST_PROXY.*Otherwise somebody else has its secret or JWT\. .*: "secrets rotate \w+ --overlap 0"\.$/,
   )
   t.match(refusals, [
     { reason, remoteAddress: ELSEWHERE },

@@ -64,7 +64,8 @@ const APPLICATIONS = '/admin/v1/applications'
 const API_INSTRUCTIONS: Instructions = {
   resume: (clientId) => `DELETE ${pathOf(clientId)}/suspension (or ${COMMANDS.resume(clientId)})`,
   edit: (clientId, ...rest) => `PATCH ${pathOf(clientId)} (or ${COMMANDS.edit(clientId, ...rest)})`,
-  rotate: (owner) => `POST to its /secrets (or ${COMMANDS.rotate(owner)})`,
+  rotate: (owner, isAtOnce = false) =>
+    `POST to its /secrets${isAtOnce ? ' with overlap_seconds 0' : ''} (or ${COMMANDS.rotate(owner, isAtOnce)})`,
   approve: (clientId, suites) => `PUT ${pathOf(clientId)}/suites/{suite_id} (or ${COMMANDS.approve(clientId, suites)})`,
   list: `GET ${APPLICATIONS}`,
   ofSuite: aboutSuite(`POST ${APPLICATIONS}`),
