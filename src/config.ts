@@ -134,7 +134,8 @@ export const settings = {
     "The company's identity provider, with which operators sign in to the console: its issuer, an https URL, or none",
     optional('none', (url) => {
       const isIssuer = isHttpUrl(url) && !/[?#@]/.test(url) && !isPlainTextUrl(url)
-      return valid(url, isIssuer, 'must be an https URL without a query (http for this machine only), or none')
+      const message = 'must be an https URL without a user, a query or a fragment (http for this machine only), or none'
+      return valid(url, isIssuer, message)
     }),
   ),
   OIDC_CLIENT_ID: setting('none', "This server's client id at the identity provider", optional('none', String)),

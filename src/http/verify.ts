@@ -106,7 +106,7 @@ function labelsValue(labels: Labels): string {
     .join(',')
 }
 
-/** Percent-encodes the other characters of a URL, which Node.js refuses in a header. */
+/** Percent-encodes the other characters of a URL: in a header, Node.js refuses them or, up to U+00FF, sends Latin-1. */
 function inAscii(url: string): string {
   return url.replace(/[^!-~]+/g, encodeURIComponent)
 }

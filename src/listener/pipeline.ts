@@ -116,7 +116,8 @@ export function boundParser(connection: Socket, isCrowded: (connection: Socket) 
  */
 function isAmbiguous({ httpVersionMajor, httpVersionMinor, headers, rawHeaders }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding']
-  const isKnownCoding = coding === undefined || coding.toLowerCase() === 'chunked'
+  // HTTP/1.0 has none.
+  const isKnownCoding = coding === undefined || (httpVersionMinor === 1 && coding.toLowerCase() === 'chunked')
   return httpVersionMajor !== 1 || httpVersionMinor > 1 || !isKnownCoding || timesGiven('host', rawHeaders) > 1
 }
 

@@ -99,6 +99,9 @@ t.test('RFC 6749 §2.3: a client assertion is the only credential, and a JWT', a
     t.match((await post(repeated + more)).json(), {
       error_description: 'The field client_assertion is given more than once',
     })
+  t.match((await post(`${new URLSearchParams(form)}&client_assertion_type=x`)).json(), {
+    error_description: 'The field client_assertion_type is given more than once',
+  })
 })
 
 t.test('CLIENT_AUTHENTICATION: client assertions are discovered and accepted only if it names jwt', async (t) => {

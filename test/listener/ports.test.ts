@@ -67,6 +67,7 @@ for (const { name, path, open } of PORTS) {
       [get('Host: other\r\n'), 400],
       [get('host: localhost\r\n'), 400],
       [get('Transfer-Encoding: gzip, chunked\r\n'), 400],
+      [`${get('Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n', '1.0')}0\r\n\r\n`, 400],
       [get('', '2.0'), 400],
       [`CONNECT localhost:443 HTTP/1.1\r\nHost: localhost\r\n\r\n`, 400],
       ['nonsense\r\n\r\n', 400],

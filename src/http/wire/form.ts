@@ -57,7 +57,8 @@ const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 const copyAssertionToForm: preValidationHookHandler = ({ body, headers }, _reply, done) => {
   const form = body as Record<string, unknown>
   const { client_assertion: assertion, client_assertion_type: type } = form
-  if (Array.isArray(assertion)) assertOnce(assertion, 'client_assertion', false)
+  for (const [name, value] of Object.entries({ client_assertion: assertion, client_assertion_type: type }))
+    if (Array.isArray(value)) assertOnce(value, name, false)
   if (typeof assertion !== 'string') return done()
   if (form.client_secret !== undefined || headers.authorization !== undefined) {
     throw new RequestRefused('credentials given twice')
