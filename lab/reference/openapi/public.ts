@@ -414,7 +414,7 @@ function noValidToken(): Part {
     ),
     refusal(
       'invalid token',
-      'The token is malformed, unknown, expired, revoked or for one suite alone, or its application is suspended or removed',
+      'The token is malformed, unknown, expired, revoked or for another suite alone, or its application is suspended or removed',
     ),
     challenge(`${REALM}(, error="invalid_token", error_description="[^"]+")?$`, {
       'no-token': { summary: 'No token', value: `Bearer realm="${ISSUER}"` },
