@@ -32,6 +32,7 @@ import {
   type Refused,
   redirectDone,
   statesOf,
+  textsIn,
 } from './forms.ts'
 import { changeHandOvers, handOversPanel } from './hand-overs.ts'
 import { icon } from './icons.ts'
@@ -39,6 +40,7 @@ import { type Page, showPage } from './layout.ts'
 import { assertNewSignIn } from './login.ts'
 import { annotationFacts, changeNames, notes, type Owners, ownerForms, removeOwner, withContents } from './owner.ts'
 import { proposedQuota, quotaBar } from './quota.ts'
+import { RANGE_NAMES } from './range.ts'
 import { changeSecrets, copyable, secretsPanel, tryIt } from './secrets.ts'
 import { changeMessage, undoChanges } from './undo.ts'
 import { usagePanel } from './usage.ts'
@@ -145,7 +147,7 @@ function createView(context: AdminContext) {
         mayChange &&
         html`<a class="button" href="${base}/edit">${icon('edit')}Edit</a>${statusChange(application, base)}`,
       content: html`${await changeMessage(context, request, application)}${notes(errors, mayChange)}
-${withContents(html`${section('health', 'Status', html`${live.status}${live.figures}${factsOf(application)}`, html`${live.asOf}${liveControls(base, { client: clientId })}`)}
+${withContents(html`${section('health', 'Status', html`${live.status}${live.figures}${factsOf(application)}`, html`${live.asOf}${liveControls(address(base, textsIn(RANGE_NAMES, request.query)), { client: clientId })}`)}
 ${lastTokenAt === undefined && use}
 ${await usagePanel(context, request, usage)}
 ${live.refusals}

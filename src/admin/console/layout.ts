@@ -130,7 +130,7 @@ ${done !== undefined && html`<div class="note good" role="status"><p>${done}</p>
 ${content}
 ${operator && html`<p class="hint" data-zone>Times are in ${timeZone ?? 'UTC'}.</p>`}
 </main>
-${operator && DIALOGS}
+${operator && dialogs(range)}
 </body>
 </html>
 `.text
@@ -159,24 +159,29 @@ function tools(user: Html, menu: Html, search: string): Html {
 ${user}</div>`
 }
 
-function sections(current: Section | undefined, range: Visit['range'] = {}): Html {
-  const hrefOf = (path: string) => (RANGED.includes(path) ? address(path, range) : path)
-  const all = SECTIONS.map(([path, label]) => [hrefOf(path), html`${icon(label)}${label}`] as const)
-  return links('sections', 'Console', all, current && hrefOf(current))
+function sections(current: Section | undefined, range: Visit['range']): Html {
+  const all = SECTIONS.map(([path, label]) => [hrefOf(path, range), html`${icon(label)}${label}`] as const)
+  return links('sections', 'Console', all, current && hrefOf(current, range))
 }
 
-const KEYS = [
-  ['Ctrl K, ⌘ K, /', 'Search everything'],
-  ...SECTIONS.map(
-    ([href, label, key]) => [`g ${key}`, html`<a href="${href}" data-key="${key}">${label}</a>`] as const,
-  ),
-  ['Esc', 'Close what is open'],
-  ['?', 'Show these keys'],
-] as const
+const hrefOf = (path: string, range: Visit['range'] = {}) => (RANGED.includes(path) ? address(path, range) : path)
+
+const keysOf = (range: Visit['range']) =>
+  [
+    ['Ctrl K, ⌘ K, /', 'Search everything'],
+    ...SECTIONS.map(
+      ([path, label, key]) =>
+        [`g ${key}`, html`<a href="${hrefOf(path, range)}" data-key="${key}">${label}</a>`] as const,
+    ),
+    ['Esc', 'Close what is open'],
+    ['?', 'Show these keys'],
+  ] as const
 
 /** What find.js opens: the search in a dialog, and the keys. */
-const DIALOGS = html`<dialog class="ask palette" id="palette" aria-label="Search everything"><input role="combobox" aria-label="Search everything" aria-controls="palette-hits" aria-expanded="true" aria-autocomplete="list" placeholder="Name, request id, page or “rotate secret of …”" dir="auto" autocomplete="off" spellcheck="false"><p class="unseen" role="status"></p><div id="palette-hits" role="listbox" aria-label="Hits"></div><div class="buttons"><button type="button" class="button">Keys</button></div></dialog>
-<dialog class="ask" id="shortcuts" aria-labelledby="shortcuts-title"><form method="dialog"><h2 id="shortcuts-title">Keys</h2>${facts(KEYS)}<label class="choice"><input type="checkbox" checked><span>Keys without Ctrl or ⌘</span></label><div class="buttons"><button class="button">Close</button></div></form></dialog>`
+const dialogs = (
+  range: Visit['range'],
+) => html`<dialog class="ask palette" id="palette" aria-label="Search everything"><input role="combobox" aria-label="Search everything" aria-controls="palette-hits" aria-expanded="true" aria-autocomplete="list" placeholder="Name, request id, page or “rotate secret of …”" dir="auto" autocomplete="off" spellcheck="false"><p class="unseen" role="status"></p><div id="palette-hits" role="listbox" aria-label="Hits"></div><div class="buttons"><button type="button" class="button">Keys</button></div></dialog>
+<dialog class="ask" id="shortcuts" aria-labelledby="shortcuts-title"><form method="dialog"><h2 id="shortcuts-title">Keys</h2>${facts(keysOf(range))}<label class="choice"><input type="checkbox" checked><span>Keys without Ctrl or ⌘</span></label><div class="buttons"><button class="button">Close</button></div></form></dialog>`
 
 const THEMES = [
   { value: '', label: 'As the system' },

@@ -262,8 +262,9 @@ export function listed<Asked extends Wanted, Row>(
 ): Html {
   if (rows.length === 0) return why.isPast ? PAST : list.empty(asked, why)
   const columns = columnsOf(list, asked.filter)
+  const open = openerOf(list.path, here)
   const shown = rows.map((row) => {
-    const cells = list.cells(row, asked, openerOf(list.path, here))
+    const cells = list.cells(row, asked, open)
     return chosen.map((n) => cells[n])
   })
   return table(
@@ -282,8 +283,14 @@ function labelOf(column: Column): string {
 
 /** Makes links to the details of the rows of the list at this path, which come back to their row. */
 export function openerOf(path: string, here: Wanted['filter']): Opener {
-  return (id, text) =>
-    html`<a id="row-${id}" href="${`${address(path, { ...here, open: String(id) })}#row-${encodeURIComponent(id)}`}">${text}</a>`
+  const known = new Set<string | number>()
+  return (id, text) => {
+    // Several requests of a caller may have one id: the first is the one to come back to.
+    const isFirst = !known.has(id)
+    known.add(id)
+    const href = `${address(path, { ...here, open: String(id) })}#row-${encodeURIComponent(id)}`
+    return html`<a${isFirst && html` id="row-${id}"`} href="${href}">${text}</a>`
+  }
 }
 
 /** A page of a list with the details of the row that the address names at its side, if it names one. */

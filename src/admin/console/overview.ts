@@ -65,7 +65,7 @@ export function overview(
     section: '/',
     scripts: ['live.js', 'chart.js'],
     lead: live.lead,
-    actions: html`${liveControls('/')}${canChange && html`<a class="button primary" href="/new-application">Register an application</a>`}`,
+    actions: html`${liveControls(address('/', range.query))}${canChange && html`<a class="button primary" href="/new-application">Register an application</a>`}`,
     content: html`${live.alerts}
 ${steps}
 ${statistics.store.kind === 'postgres' && html`<p class="quiet-text">Traffic of the last hour, times and processes are those of this node; valid tokens, secrets and the database are those of all nodes.</p>`}

@@ -15,6 +15,8 @@ import { whyRefused } from './diagnosis.ts'
 import { canChange, fieldsOf } from './forms.ts'
 import { SECTIONS, showPage } from './layout.ts'
 
+const APPLICATIONS = 'Applications'
+
 /** How many of each kind are shown. */
 const SHOWN = 10
 
@@ -33,8 +35,8 @@ interface Hit {
 interface Group {
   heading: string
   hits: readonly Hit[]
-  /** The list of all hits. */
-  all?: string
+  /** The list of all hits, or the whole list. */
+  all?: string | undefined
 }
 
 /** `isNear`: nothing has the words, and these are spelt almost like them. */
@@ -72,6 +74,7 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
     const listed = [...(await listAll(administration)), pages]
     const ofId = await withId(text, administration)
     const actions = isAdmin ? actionsIn(text) : []
+    const matching = address('/applications', { search: text })
     const distance = distanceTo(text)
     const distanceOf = ({ id, name = id }: Hit) => distance(id, name)
     for (const finder of [finderOf, nearFinderOf]) {
@@ -84,7 +87,8 @@ export function searchPage(console: FastifyInstance, context: AdminContext): voi
       const searches = [{ text }, ...actions].map((search) => ({ ...search, finder }))
       const [named = [], ...meant] = await administration.applications.closest(searches, SHOWN + 1)
       const all = [
-        { heading: 'Applications', hits: named.map(applicationHit), all: address('/applications', { search: text }) },
+        // The list does not find what is spelt almost so.
+        { heading: APPLICATIONS, hits: named.map(applicationHit), all: finder === finderOf ? matching : undefined },
         ...found,
         ...ofId,
         { heading: 'Actions', hits: meant.flatMap((names, n) => actionHits(actions[n] as Action, names)) },
@@ -210,7 +214,8 @@ function groupPanel(prefix: string, { heading, hits, all }: Group): Html {
       html`<li><a href="${href}">${name(named ?? id)}${named !== undefined && html` <code title="${id}">${id}</code>`}</a></li>`,
   )
   const id = `${prefix}-${heading.toLowerCase()}`
-  const more = shown.length < hits.length && html`<li><a href="${all}">All that match</a></li>`
+  const label = heading === APPLICATIONS ? 'All that match' : 'The whole list'
+  const more = shown.length < hits.length && html`<li><a href="${all}">${label}</a></li>`
   return section(id, heading, html`<ul class="hits">${links}${more}</ul>`)
 }
 

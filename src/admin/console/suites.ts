@@ -39,6 +39,7 @@ import {
   removeOwner,
   withContents,
 } from './owner.ts'
+import { RANGE_NAMES } from './range.ts'
 import { changeSecrets, copyable, howToCheckTokens, newCredentials, secretsPanel } from './secrets.ts'
 import { changeMessage, undoChanges } from './undo.ts'
 import { usagePanel } from './usage.ts'
@@ -204,7 +205,7 @@ function createView(context: AdminContext) {
       trail: [PARENT],
       actions: mayChange && html`${approveLink(suiteId)}<a class="button" href="${base}/edit">${icon('edit')}Edit</a>`,
       content: html`${await changeMessage(context, request, suite)}${notes(errors, mayChange)}
-${withContents(html`${section('health', 'Status', html`${live.status}${known}`, html`${live.asOf}${liveControls(base, { client: suiteId })}`)}
+${withContents(html`${section('health', 'Status', html`${live.status}${known}`, html`${live.asOf}${liveControls(address(base, textsIn(RANGE_NAMES, request.query)), { client: suiteId })}`)}
 ${await usagePanel(context, request, usage)}
 ${approvedPanel(suiteId, await suites.countApproved(suiteId), mayChange)}
 ${live.checks}

@@ -172,6 +172,8 @@ browserTest('Overview: after Acknowledge it has the same time range, and says th
   const { console, page, complaints } = await startOverview(t, startBoth)
   await console.token((await console.register()).clientId, 'wrong')
   await page.getByRole('link', { name: '7 days' }).click()
+  // Else the button of the page before could be pressed.
+  await page.waitForURL(/[?]period=7d/)
   await page.getByRole('button', { name: 'Acknowledge' }).click(PATIENCE)
   await page.waitForURL(/[/][?]period=7d&done=acknowledged/)
   const message = page.getByRole('status').filter({ hasText: 'It is acknowledged' })

@@ -78,7 +78,7 @@ t.test('Search: several hits are listed by kind', async (t) => {
   t.notMatch(body, 'All that match')
   for (let n = 0; n < 10; n++) await administration.suites.register({ suiteId: `store-${n}`, name: 'S' })
   const many = (await search('store')).body
-  t.match(many, '<a href="/suites">All that match</a>')
+  t.match(many, '<a href="/suites">The whole list</a>')
   t.notMatch(many, 'store-9')
   for (let n = 10; n < 22; n++) await administration.applications.register({ clientId: `shop/${n}`, name: 'S' })
   t.match(
@@ -141,7 +141,7 @@ t.test('Search: changes, kinds of changes, secrets and pages are found, and lead
     t.equal((await search(text)).headers.location, page, text)
   t.match((await search('secret 99')).body, 'No matches')
   const many = textOf((await search('ed')).body)
-  t.match(many, /Audit Application registered Application updated .* All that match/)
+  t.match(many, /Audit Application registered Application updated .* The whole list/)
   t.match(textOf((await search('')).body), /Search Pages Overview Applications .* About Documents Find anything/)
   t.match(
     textOf(await (await signIn()).body('/search')),
@@ -185,6 +185,9 @@ t.test('Search: what is called exactly so comes first, then what begins so, then
   const admin = await signIn()
   const ask = async (text: string) => textOf(await admin.body(`/palette?q=${encodeURIComponent(text)}`))
   t.match(await ask('RETURNS'), /Applications Returns app-0 Returns EU app-1 More returns 11 app-14 .* All that match/)
+  const near = await admin.body('/palette?q=retunrs')
+  t.match(near, 'spelt almost like them')
+  t.notMatch(near, 'search=retunrs', 'the list would not find them')
   t.match(
     await ask('rotate secret of returns'),
     'Actions Rotate secret of Returns app-0 Rotate secret of Returns EU app-1 Rotate secret of More returns 11 app-14',

@@ -37,6 +37,8 @@ t.test('Usage: the page of an application has sums and charts of the period, and
   t.strictSame(await sums('?period=1h'), ['1', '2', '3'])
   t.strictSame(await sums(''), ['11', '22', '33'])
   t.strictSame(await sums('?period=7d'), ['111', '222', '333'])
+  t.match(await bodyOf('/applications/a-0?period=7d'), 'href="/applications/a-0?period=7d" data-live-reload')
+  t.match(await bodyOf('/?period=7d'), 'href="/refusals?period=7d" data-key="r"', 'keys keep the range, as links do')
   await did('a-0', [1000, 0, 0], 29 * 24)
   t.strictSame(await sums('?period=30d'), ['1,111', '222', '333'])
   t.strictSame(await sums('?period=year'), ['11', '22', '33'], 'an unknown period is the usual one')
