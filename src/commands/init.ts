@@ -168,7 +168,8 @@ function oldSettings(file: string, env: NodeJS.ProcessEnv, { data, publicUrl }: 
 function writeSettings(file: string, env: NodeJS.ProcessEnv): void {
   const lines = Object.entries(settings).map(([name, { default: byDefault, meaning }]) => {
     const value = env[name] ?? byDefault
-    const mark = ['"', "'", '`'].find((one) => !value.includes(one)) ?? '"'
+    const mark = ['"', "'", '`'].find((one) => !value.includes(one))
+    if (mark === undefined) throw new OperatorError(`${name} has all three kinds of quotation marks: leave one out.`)
     const quoted = /[\s#"'`]/.test(value) ? mark + value + mark : value
     return `\n# ${meaning}\n${value === byDefault ? '# ' : ''}${name}=${quoted}\n`
   })

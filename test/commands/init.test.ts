@@ -65,6 +65,9 @@ t.test('Init: settings of the environment are written, too, and quoted where the
   }
   const { out, err } = await run(`init --settings ${file} --yes`, { env: { ...env, npm_command: 'exec' } })
   t.equal(err, '', 'the changes are not logged besides')
+  const marks = { ...env, INSTALLATION_NAME: 'a"b\'c`d' }
+  const refused = await run(`init --settings ${file}.marks --yes`, { env: marks })
+  t.match(refused, fails(/^INSTALLATION_NAME has all three kinds of quotation marks: leave one out\.\n$/))
   const again = await run(`init --settings ${file}`, { env: { SYSTEMD_UNIT: 'token-server' } })
   t.match(again.out, 'Next: start the server with "systemctl restart token-server".')
   t.match(out, /admin \(made\)[\s\S]*"npx token-server serve"[\s\S]*There is no console: set ADMIN_ADDRESS/)

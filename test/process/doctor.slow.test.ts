@@ -52,7 +52,7 @@ t.test('Doctor: beside a server it finds all right, with its status 0, and chang
   t.equal((await command(t, ['backup', join(temporaryFolder(t), 'copy.db')], env)).status, 0)
   const before = stateOf(folder)
   const cwd = temporaryFolder(t)
-  writeFileSync(join(cwd, '.env'), 'PROT=1\n')
+  writeFileSync(join(cwd, '.env'), 'PROT=1\nPGPASSFILE=/none\n')
   const { findings, wrong, status, exit, err } = await examine(t, env, cwd)
   t.match(wrong, [{ level: 'warning', text: 'There is no setting PROT (in .env). Did you mean PORT?' }])
   t.strictSame([wrong.length, exit, err], [1, 0, ''], 'warnings are no errors')

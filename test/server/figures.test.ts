@@ -320,6 +320,8 @@ t.test('Statistics: they show traffic, and the state of processes and store', as
   ] as const
   await on(store).addSecret(credentials.client_id, credential('https://a.example'))
   await on(store).addSecret(credentials.client_id, credential('https://b.example'))
+  await store.beginFetch('https://a.example', START)
+  await store.endFetch('https://a.example', { at: START, keys: [], problem: null })
   await store.beginFetch('https://b.example', START)
   await store.endFetch('https://b.example', { at: START, keys: null, problem: 'away' })
   await on(store).addSecret(credentials.client_id, credential('https://c.example'))

@@ -148,6 +148,10 @@ t.test('API: it explains why a client is refused, and suggests API calls besides
   await store.recordRefusals([refusal('a/b', { reason: 'token quota exceeded' })])
   const quota = 'PATCH /admin/v1/applications/a%2Fb (or "applications update a/b --quota N")'
   t.match((await diagnosis('a%2Fb')).diagnosis, quota)
+  await call('PATCH', '/applications/a%2Fb', { json: { source_addresses: ['198.51.100.1'] } })
+  await store.recordRefusals([refusal('a/b', { reason: 'address not allowed', remoteAddress: '192.0.2.1' })])
+  const atOnce = 'POST to its /secrets with overlap_seconds 0 (or "secrets rotate a/b --overlap 0")'
+  t.match((await diagnosis('a%2Fb')).diagnosis, atOnce)
   await call('PUT', '/applications/a%2Fb/suspension')
   const resume = 'DELETE /admin/v1/applications/a%2Fb/suspension (or "applications resume a/b")'
   t.match((await diagnosis('a%2Fb')).diagnosis, resume)

@@ -38,6 +38,7 @@ t.test('Refusals: they are listed newest first, with links to where they are men
   t.strictSame(idsIn(body), ['r5', 'r4', 'r3', 'r2', 'r1'])
   await store.recordRefusedRequests([refusedRequest('r1', { clientId: 'shop/1' })])
   const twice = await browser.body('/refusals')
+  t.notMatch(twice, 'The newest 20 of')
   t.equal(idsIn(twice).filter((id) => id === 'r1').length, 2)
   t.equal(twice.split('id="row-r1"').length, 2, 'an id occurs once')
   const shown = textOf(body)
@@ -50,6 +51,15 @@ t.test('Refusals: they are listed newest first, with links to where they are men
   await store.recordRefusedRequests([refusedRequest('r6', { clientId, reason: 'unknown client' })])
   t.match(await browser.text('/refusals?open=r6'), 'not registered; as long as a secret: were id and secret swapped?')
   t.match(shown, 'newest first Client Suite Reason Times First Last <b>Shop – The secret does not match wrong secret 7')
+})
+
+t.test('Refusals: of those by client, suite and reason, the newest 20 are shown', async (t) => {
+  const { signIn, store, administration } = await createConsoleWorld(t)
+  const ids = Array.from({ length: 21 }, (_, n) => `many-${n}`)
+  for (const clientId of ids) await administration.applications.register({ clientId, name: clientId })
+  await store.recordRefusals(ids.map((id) => refusal(id)))
+  await store.recordRefusedRequests([refusedRequest('r1', { clientId: 'many-0' })])
+  t.match(await (await signIn('viewer')).text('/refusals'), 'The newest 20 of 21.')
 })
 
 t.test('Refusals: they are filtered by client id, registered or not, reason, suite, endpoint, address', async (t) => {
