@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { ReceiverFiles } from '../administration/notice-receiver.ts'
 import type { PostgresLocation } from '../domain/database-location.ts'
-import { type Issuer, KEPT_MS } from '../domain/federation.ts'
+import { type Issuer, isNeeded, KEPT_MS } from '../domain/federation.ts'
 import type { ProviderSettings } from '../domain/identity.ts'
 import type { Undelivered } from '../domain/notice.ts'
 import { many, withPeriod } from '../domain/text.ts'
@@ -110,8 +110,7 @@ export function checkUndelivered(undelivered: Undelivered | undefined): Finding[
 /** Checks whether the keys of the issuers of federated credentials could be fetched. */
 export function checkIssuers(issuers: readonly Issuer[], now: number): Finding[] {
   return issuers.flatMap(({ issuer, problem, fetchedAt, triedAt }) => {
-    // Keys are fetched while JWTs need them. Of an issuer that nobody has needed for a day, nothing is known.
-    if (problem === null || now - Number(triedAt) >= DAY) return []
+    if (problem === null || !isNeeded({ triedAt }, now)) return []
     const text = `The keys of the issuer ${issuer} could not be fetched: ${withPeriod(problem)}`
     const advice = 'They are fetched again when a JWT of it is presented.'
     if (fetchedAt === null || now - fetchedAt >= KEPT_MS)

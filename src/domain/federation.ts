@@ -32,6 +32,11 @@ export interface Issuer {
   readonly problem: string | null
 }
 
+/** Whether a JWT has needed the keys of an issuer in the last day. They are fetched only then, so of others nothing is known. */
+export function isNeeded({ triedAt }: Pick<Issuer, 'triedAt'>, now: number): boolean {
+  return now - Number(triedAt) < 24 * 60 * 60_000
+}
+
 /** How long keys are used on while their issuer is away. 24 hours, in milliseconds. */
 export const KEPT_MS = 24 * 60 * 60_000
 

@@ -1,5 +1,6 @@
 import { countStates } from '../administration/search.ts'
 import { usageOf, usageOfAll } from '../administration/usage.ts'
+import { isNeeded } from '../domain/federation.ts'
 import { ClocksDiffer, type Store } from '../domain/store.ts'
 import { asSentence } from '../domain/text.ts'
 import type { Clock } from '../domain/time.ts'
@@ -158,8 +159,7 @@ const lastHours = (now: number) => ({ since: now - 25 * HOUR, until: now })
 
 async function listTroubledIssuers(store: Pick<Store, 'listIssuers'>, at: number) {
   const issuers = await store.listIssuers(at)
-  // Keys are fetched while JWTs need them. Of an issuer that nobody has needed for a day, nothing is known.
-  const needed = issuers.filter(({ triedAt }) => at - Number(triedAt) < DAY)
+  const needed = issuers.filter((issuer) => isNeeded(issuer, at))
   return needed.flatMap(({ problem, ...rest }) => (problem === null ? [] : { problem, ...rest }))
 }
 
